@@ -1,0 +1,25 @@
+export interface ErrorDetails {
+  /** What the error is about: an object key, a file, a chain. */
+  readonly object?: string
+  /** What the reader should do next. */
+  readonly hint?: string
+  readonly cause?: unknown
+}
+
+/**
+ * The one error class of the house. `code` is stable, starts with `NP_` and
+ * stands in docs/errors.md (a test holds the catalogue both ways).
+ */
+export class NodeProxyError extends Error {
+  override readonly name = 'NodeProxyError'
+  readonly code: string
+  readonly object: string | undefined
+  readonly hint: string | undefined
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.object = details.object
+    this.hint = details.hint
+  }
+}

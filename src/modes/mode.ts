@@ -1,0 +1,74 @@
+import type { Brand } from '../lib/brand.ts'
+import type { EntryId, ForwardingEntry } from '../forwarding/entry.ts'
+
+/** Names one kernel object of a mode, for example `4/nat/NPROXY-C-4KJ2…`. */
+export type ObjectKey = Brand<string, 'ObjectKey'>
+
+/** 53-bit hash of the object's content; two objects are equal when their digests are. */
+export type Digest = Brand<number, 'Digest'>
+
+/** Something of the Service API that this mode cannot do, and why. */
+export interface Gap {
+  readonly scenario: string
+  readonly reason: string
+}
+
+export interface Missing {
+  readonly what: string
+  readonly remedy: string
+}
+
+/** Can this kernel do it? `facts` go to the log and to /proxyMode. */
+export interface Probe {
+  readonly missing: readonly Missing[]
+  readonly facts: Readonly<Record<string, string>>
+}
+
+/**
+ * The mode's picture of what the kernel should hold: entries in, objects out.
+ * In memory and pure: its state depends on the current entries alone, never on
+ * the order in which they came.
+ */
+export interface Program {
+  /** Adds, replaces or (undefined) removes one entry. */
+  replace(id: EntryId, entry: ForwardingEntry | undefined): void
+  /** Objects that changed since the last call: new digest, or undefined when no longer wanted. */
+  takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined>
+  /** The entries that an object belongs to; empty for scaffolding. */
+  ownersOf(key: ObjectKey): readonly EntryId[]
+}
+
+export interface Change {
+  /** Wanted objects that the kernel lacks or holds differently. */
+  readonly set: readonly ObjectKey[]
+  /** Objects of ours that the kernel holds and nobody wants. */
+  readonly unset: readonly ObjectKey[]
+}
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+}
+
+export interface ApplyResult {
+  /** Objects that the kernel refused; everything else in the change is done. */
+  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+}
+
+/** What a mode saw on its own: nothing specific (look at everything) or these objects. */
+export type ForeignChange = { readonly keys: readonly ObjectKey[] | 'all'; readonly by: string }
+
+export interface Mode {
+  readonly name: string
+  readonly gaps: readonly Gap[]
+  readonly program: Program
+  probe(): Promise<Probe>
+  /** Programs one change; never throws for a kernel refusal. */
+  apply(change: Change): Promise<ApplyResult>
+  /** What the kernel holds of ours: everything, or only these keys. */
+  observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>>
+  /** Calls back when somebody else touched our objects. The result stops it. */
+  watch(onForeignChange: (change: ForeignChange) => void): () => void
+  /** Removes every trace of this mode, and nothing else. */
+  cleanup(): Promise<void>
+}

@@ -1,0 +1,93 @@
+import type { Brand } from '../lib/brand.ts'
+import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
+
+/** `namespace/name` of a Service. */
+export type ServiceKey = Brand<string, 'ServiceKey'>
+
+export type Protocol = 'TCP' | 'UDP' | 'SCTP'
+
+export type TrafficPolicy = 'Cluster' | 'Local'
+
+export interface ServicePort {
+  /** Empty when the Service has a single unnamed port. */
+  readonly name: string
+  readonly protocol: Protocol
+  readonly port: number
+  /** 0 when none was allocated. */
+  readonly nodePort: number
+}
+
+/** What a node needs to know of a Service; everything else is dropped while decoding. */
+export interface Service {
+  readonly key: ServiceKey
+  readonly uid: string
+  readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
+  /** Empty for headless and ExternalName Services. */
+  readonly clusterIPs: readonly IpAddress[]
+  readonly ports: readonly ServicePort[]
+  readonly externalIPs: readonly IpAddress[]
+  /** `status.loadBalancer.ingress[].ip` without those of `ipMode: Proxy`. */
+  readonly loadBalancerIPs: readonly IpAddress[]
+  /** Undefined: everyone. Field and annotations of the spec, blanks trimmed. */
+  readonly loadBalancerSourceRanges: readonly Cidr[] | undefined
+  readonly externalTrafficPolicy: TrafficPolicy
+  readonly internalTrafficPolicy: TrafficPolicy
+  /** 0 when none was allocated. */
+  readonly healthCheckNodePort: number
+  /** Seconds of `sessionAffinity: ClientIP`; undefined without affinity. */
+  readonly affinitySeconds: number | undefined
+  readonly publishNotReadyAddresses: boolean
+  /** Value of the label `service-proxy-name` of either family; undefined when absent. */
+  readonly proxyName: string | undefined
+  /** Value of annotation `service.orch.io/ipvs-scheduler`. */
+  readonly scheduler: string | undefined
+}
+
+export interface Endpoint {
+  readonly ip: IpAddress
+  /** Empty when unknown. */
+  readonly nodeName: string
+  readonly ready: boolean
+  readonly serving: boolean
+  readonly terminating: boolean
+  /** Zones that should consume this endpoint (`hints.forZones`); undefined without hints. */
+  readonly zoneHints: readonly string[] | undefined
+  /** Nodes that should consume this endpoint (`hints.forNodes`); undefined without hints. */
+  readonly nodeHints: readonly string[] | undefined
+  /** Relative weight, 1 unless annotation `service.orch.io/weight` says otherwise. */
+  readonly weight: number
+}
+
+export interface EndpointPort {
+  readonly name: string
+  readonly protocol: Protocol
+  readonly port: number
+}
+
+/** One group of endpoints that share ports: an EndpointSlice, or one subset of a v1 Endpoints. */
+export interface EndpointGroup {
+  readonly family: Family
+  readonly ports: readonly EndpointPort[]
+  readonly endpoints: readonly Endpoint[]
+}
+
+/** All that one API object says about a Service's endpoints. */
+export interface EndpointSource {
+  /** `namespace/name` of the EndpointSlice or Endpoints object. */
+  readonly name: string
+  readonly service: ServiceKey
+  readonly groups: readonly EndpointGroup[]
+  /** Annotation `endpoints.kubernetes.io/last-change-trigger-time`, ms since the epoch. */
+  readonly triggeredAt: number | undefined
+}
+
+export interface Node {
+  readonly name: string
+  /** Value of label `topology.kubernetes.io/zone`. */
+  readonly zone: string | undefined
+  /** InternalIPs first, then ExternalIPs, in the object's order. */
+  readonly addresses: readonly IpAddress[]
+  readonly podCIDRs: readonly Cidr[]
+  /** Being deleted, or tainted `ToBeDeletedByClusterAutoscaler`. */
+  readonly leaving: boolean
+}
