@@ -1,0 +1,39 @@
+/** One run of an external program. Nothing in it is ever seen by a shell as code. */
+export interface Job {
+  /** A program name, found on the fixed search path: letters, digits, `.`, `_`, `-`. */
+  readonly program: string
+  /** Words of the safe alphabet `A-Za-z0-9_.,:/=+@%-`; data belongs into `stdin`. */
+  readonly args: readonly string[]
+  /** Written to a private file before the program starts; absent: empty input. */
+  readonly stdin?: string | Iterable<string>
+  /** After this the program is terminated, one second later killed. */
+  readonly timeoutMs: number
+  /** Do not wait for the jobs before this one (default: strictly in order). */
+  readonly concurrent?: boolean
+}
+
+export interface Exit {
+  /** Exit status; 128 + n after signal n, 127 when there is no such program. */
+  readonly status: number
+  readonly stderr: string
+  /** Process id of the program itself. */
+  readonly pid: number
+  readonly timedOut: boolean
+}
+
+export interface ProgramResult extends Exit {
+  readonly stdout: string
+}
+
+/**
+ * Runs external programs. A failing program is a value; a rejected promise
+ * means that it is unknown what the program did (NP_KERNEL_SPAWNER), or that
+ * the job itself was malformed (NP_KERNEL_JOB).
+ */
+export interface ProgramRunner {
+  run(job: Job): Promise<ProgramResult>
+  /** Hands over standard output line by line, without ever holding all of it. */
+  runLines(job: Job, onLine: (line: string) => void): Promise<Exit>
+  /** Waits for the jobs under way, then frees everything. */
+  close(): Promise<void>
+}

@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { NodeProxyError } from '../../lib/error.ts'
+import { type Helper, startHelper } from './helper.ts'
+import { type JobFiles, jobFiles, readLines, readText, removeFiles, writeInput } from './job-files.ts'
+import { encodeJobLine, type JobReport } from './job-line.ts'
+import type { Exit, Job, ProgramResult, ProgramRunner } from './program-runner.ts'
+
+/** Between the polite and the final signal, and between that and giving up. */
+const GRACE_MS = 1000
+
+interface Running {
+  pid: number
+  timedOut: boolean
+  timer: NodeJS.Timeout | undefined
+  readonly end: (report: JobReport) => void
+  readonly fail: (error: Error) => void
+}
+
+/**
+ * Runs programs through a small shell that was started while this process was
+ * small: forking a large process blocks its event loop in proportion to its
+ * memory. Input and output go through files in a private directory, so the
+ * pipes carry only job lines and a killed daemon leaves no half-fed program.
+ */
+export class Spawner implements ProgramRunner {
+  readonly #parent: string
+  readonly #running = new Map<number, Running>()
+  #directory: string | undefined
+  #helper: Helper | undefined
+  #lastId = 0
+  #tail: Promise<unknown> = Promise.resolve()
+  readonly #open = new Set<Promise<unknown>>()
+  #closed = false
+
+  /** `runtimeDirectory`: best on a memory file system such as /run. */
+  constructor(options: { readonly runtimeDirectory?: string } = {}) {
+    this.#parent = options.runtimeDirectory ?? tmpdir()
+    this.#start()
+  }
+
+  /** Where the files of running jobs are; a new one after the helper was lost. */
+  get directory(): string | undefined {
+    return this.#directory
+  }
+
+  async run(job: Job): Promise<ProgramResult> {
+    return this.#schedule(job, async (files, exit) => {
+      return { ...exit, stdout: await readText(files.output) }
+    })
+  }
+
+  async runLines(job: Job, onLine: (line: string) => void): Promise<Exit> {
+    return this.#schedule(job, async (files, exit) => {
+      await readLines(files.output, onLine)
+      return exit
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#open)
+    this.#helper?.end()
+    this.#helper = undefined
+    this.#removeDirectory()
+  }
+
+  #schedule<T>(job: Job, finish: (files: JobFiles, exit: Exit) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(lost('the spawner is closed'))
+    const id = ++this.#lastId
+    let line: string
+    try {
+      line = encodeJobLine(id, job)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const execute = () => this.#execute({ id, line, job }, finish)
+    const result = job.concurrent === true ? execute() : this.#tail.then(execute)
+    const settled = result.then(noop, noop)
+    if (job.concurrent !== true) this.#tail = settled
+    this.#open.add(settled)
+    void settled.then(() => this.#open.delete(settled))
+    return result
+  }
+
+  async #execute<T>(
+    task: { readonly id: number; readonly line: string; readonly job: Job },
+    finish: (files: JobFiles, exit: Exit) => Promise<T>,
+  ): Promise<T> {
+    if (this.#helper === undefined) this.#start()
+    const files = jobFiles(this.#directory!, task.id)
+    try {
+      await writeInput(files.input, task.job.stdin ?? '')
+      const { report, timedOut } = await this.#await(task)
+      const exit = { status: report.status ?? 0, pid: report.pid, timedOut }
+      return await finish(files, { ...exit, stderr: await readText(files.errors) })
+    } finally {
+      removeFiles(files)
+    }
+  }
+
+  #await(task: { readonly id: number; readonly line: string; readonly job: Job }) {
+    return new Promise<{ report: JobReport; timedOut: boolean }>((resolve, reject) => {
+      if (this.#helper === undefined) return reject(lost('the helper ended'))
+      const running: Running = {
+        pid: 0,
+        timedOut: false,
+        timer: setTimeout(() => this.#terminate(running, 'SIGTERM'), task.job.timeoutMs),
+        end: (report) => resolve({ report, timedOut: running.timedOut }),
+        fail: reject,
+      }
+      this.#running.set(task.id, running)
+      this.#helper.hold(true)
+      this.#helper.send(task.line)
+    })
+  }
+
+  /** TERM, then KILL, then (a program stuck in the kernel) give the helper up. */
+  #terminate(running: Running, signal: 'SIGTERM' | 'SIGKILL'): void {
+    running.timedOut = true
+    signalProcess(running.pid, signal)
+    const next = signal === 'SIGTERM'
+      ? () => this.#terminate(running, 'SIGKILL')
+      : () => this.#lose(this.#helper, 'a program cannot be stopped')
+    running.timer = setTimeout(next, GRACE_MS)
+  }
+
+  #start(): void {
+    this.#directory ??= mkdtempSync(`${this.#parent}/node-proxy-`)
+    const helper: Helper = startHelper(this.#directory, {
+      onReport: (report) => this.#report(report),
+      onExit: (reason) => this.#lose(helper, reason),
+    })
+    this.#helper = helper
+  }
+
+  #report(report: JobReport): void {
+    const running = this.#running.get(report.id)
+    if (running === undefined) return
+    running.pid = report.pid
+    if (report.status === undefined) return
+    this.#settle(report.id, running)
+    running.end(report)
+  }
+
+  /** The helper is gone: its programs are stopped, so that the next job runs alone. */
+  #lose(helper: Helper | undefined, reason: string): void {
+    if (helper === undefined || helper !== this.#helper) return
+    helper.end()
+    this.#helper = undefined
+    this.#removeDirectory()
+    for (const [id, running] of this.#running) {
+      this.#settle(id, running)
+      signalProcess(running.pid, 'SIGKILL')
+      running.fail(lost(reason))
+    }
+  }
+
+  #removeDirectory(): void {
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+    this.#directory = undefined
+  }
+
+  #settle(id: number, running: Running): void {
+    clearTimeout(running.timer)
+    this.#running.delete(id)
+    if (this.#running.size === 0) this.#helper?.hold(false)
+  }
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  if (pid === 0) return
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // it ended by itself
+  }
+}
+
+function lost(reason: string): NodeProxyError {
+  return new NodeProxyError('NP_KERNEL_SPAWNER', `an external program was lost: ${reason}`, {
+    hint: 'what it did is unknown: look at the kernel again; the next program starts a new helper',
+  })
+}
+
+function noop(): void {}
