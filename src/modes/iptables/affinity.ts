@@ -1,0 +1,48 @@
+import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
+import { hostPort } from '../../lib/ip.ts'
+import { affinitySet } from '../netfilter/names.ts'
+
+/**
+ * Clients that one backend set can remember. The `recent` match keeps 100 per
+ * list (ip_list_tot) and forgets the rest silently; a hash set grows as needed.
+ */
+export const CLIENTS_PER_BACKEND = 262_144
+
+/** The set of clients that stick to `backend`. */
+export function setOf(entry: ForwardingEntry, backend: Backend): string {
+  return affinitySet(entry.family, `${entry.id}|${hostPort(backend.ip, backend.port)}`)
+}
+
+/** Arguments of `ipset create` after the name. Time-outs come with each added client. */
+export function setOptions(entry: ForwardingEntry): string {
+  const family = entry.family === 4 ? 'inet' : 'inet6'
+  return `hash:ip family ${family} hashsize 64 maxelem ${CLIENTS_PER_BACKEND} timeout 0`
+}
+
+/**
+ * Rules that send a known client to its backend and renew its time-out, and
+ * give a new client a backend that remembers it. They come in this order:
+ * look-ups first, so that a choice is made only for clients that no set knows.
+ */
+export function stickyRules(
+  entry: ForwardingEntry,
+  backends: readonly Backend[],
+  rules: { chance(index: number): string; dnat(backend: Backend): string },
+): readonly string[] {
+  const remember = (set: string) =>
+    `-j SET --add-set ${set} src --exist --timeout ${entry.affinity?.seconds ?? 0}`
+  const protocol = `-p ${entry.protocol.toLowerCase()} `
+  const known = (set: string) => `-m set --match-set ${set} src `
+  const send = (backend: Backend) =>
+    `${protocol}${known(setOf(entry, backend))}${rules.dnat(backend)}`
+  return [
+    ...backends.flatMap((backend) => {
+      const set = setOf(entry, backend)
+      return [`${known(set)}${remember(set)}`, send(backend)]
+    }),
+    ...backends.flatMap((backend, index) => [
+      `${rules.chance(index)}${remember(setOf(entry, backend))}`,
+      send(backend),
+    ]),
+  ]
+}

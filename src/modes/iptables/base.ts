@@ -1,0 +1,51 @@
+import type { Family } from '../../lib/ip.ts'
+import { forward, martians } from '../netfilter/forward.ts'
+import { CHAIN } from '../netfilter/names.ts'
+import { toNodePorts } from '../netfilter/node-ports.ts'
+import { postrouting } from '../netfilter/postrouting.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { JumpObject, Table } from './object.ts'
+
+interface BaseChain {
+  readonly table: Table
+  readonly chain: string
+  readonly rules: readonly string[]
+}
+
+/** Chains that stand however many Services there are; the dispatch trees hang below them. */
+export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+  const drop = martians(settings, family)
+  return [
+    {
+      table: 'nat',
+      chain: CHAIN.services,
+      rules: [`-j ${CHAIN.vips}`, ...toNodePorts(settings, family, CHAIN.nodePorts)],
+    },
+    { table: 'nat', chain: CHAIN.postrouting, rules: postrouting(settings, family) },
+    {
+      table: 'filter',
+      chain: CHAIN.filter,
+      rules: [`-j ${CHAIN.filterVips}`, ...toNodePorts(settings, family, CHAIN.filterNodePorts)],
+    },
+    { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
+    ...(drop.length > 0 ? [{ table: 'filter', chain: CHAIN.martians, rules: drop } as const] : []),
+  ]
+}
+
+/** Our rules in the built-in chains. The filter table answers only new connections. */
+export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
+  const isNew = `-m conntrack --ctstate NEW -j ${CHAIN.filter}`
+  const rules: readonly (readonly [Table, string, string])[] = [
+    ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
+    ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
+    ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
+    ['filter', 'INPUT', isNew],
+    ['filter', 'OUTPUT', isNew],
+    ['filter', 'FORWARD', isNew],
+    ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
+    ...(martians(settings, family).length > 0
+      ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
+      : []),
+  ]
+  return rules.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+}

@@ -1,0 +1,183 @@
+import { type DispatchKey, matchStep } from './dispatch-key.ts'
+
+/** A node with more destinations than this is split by the first step in which they differ. */
+const LEAF_SIZE = 48
+
+/** Chain names have 28 characters; two are spent per level below the root's 9. */
+const MAX_DEPTH = 9
+
+interface Item {
+  readonly id: string
+  readonly key: DispatchKey
+  readonly rules: readonly string[]
+}
+
+interface TreeNode {
+  readonly chain: string
+  readonly depth: number
+  /** Undefined for a leaf. */
+  step: number | undefined
+  readonly items: Map<string, Item>
+  children: Map<number, TreeNode>
+}
+
+/**
+ * Finds a packet's Service in tens of rules, however many Services there are: a
+ * tree of chains over the nibbles of the destination. Its shape depends only on
+ * the destinations that it holds, so any history of changes ends in the same
+ * chains, and one change touches one leaf (rarely a split).
+ */
+export class DispatchTree {
+  readonly #prefix: string
+  readonly #root: TreeNode
+  readonly #nodes = new Map<string, TreeNode>()
+  #changed = new Set<string>()
+
+  /** `root` is the chain where dispatch starts; the others are named `prefix` + their path. */
+  constructor(root: string, prefix: string) {
+    this.#prefix = prefix
+    this.#root = { chain: root, depth: 0, step: undefined, items: new Map(), children: new Map() }
+    this.#add(this.#root)
+  }
+
+  /** Adds, replaces or (no rules) removes the rules of one destination. */
+  replace(id: string, key: DispatchKey, rules: readonly string[]): void {
+    if (rules.length === 0) this.#remove(this.#root, id, key)
+    else this.#insert(this.#root, { id, key, rules })
+  }
+
+  /** Chains whose rules changed since the last call, or that are gone. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** The rules of a chain of this tree; undefined when it has no such chain. */
+  rules(chain: string): readonly string[] | undefined {
+    const node = this.#nodes.get(chain)
+    if (node === undefined) return undefined
+    if (node.step === undefined) return sortedItems(node).flatMap((item) => item.rules)
+    return branchRules(node, node.step)
+  }
+
+  /** Ids of the destinations in a leaf chain; empty for other chains. */
+  idsIn(chain: string): readonly string[] {
+    const node = this.#nodes.get(chain)
+    return node === undefined || node.step !== undefined ? [] : [...node.items.keys()]
+  }
+
+  #insert(node: TreeNode, item: Item): void {
+    if (sameRules(node.items.get(item.id), item)) return
+    node.items.set(item.id, item)
+    const step = this.#stepAfterInsert(node, item)
+    if (step !== node.step) return this.#rebuild(node)
+    if (step === undefined) {
+      this.#changed.add(node.chain)
+      return
+    }
+    const nibble = item.key.path[step] ?? 0
+    const child = node.children.get(nibble)
+    if (child) return this.#insert(child, item)
+    this.#addChild(node, step, nibble)
+    this.#changed.add(node.chain)
+    this.#insert(node.children.get(nibble)!, item)
+  }
+
+  #remove(node: TreeNode, id: string, key: DispatchKey): void {
+    if (!node.items.delete(id)) return
+    this.#changed.add(node.chain)
+    if (node.step === undefined) return
+    if (node.items.size <= LEAF_SIZE) return this.#rebuild(node)
+    const nibble = key.path[node.step] ?? 0
+    const child = node.children.get(nibble)
+    if (child === undefined) return
+    this.#remove(child, id, key)
+    if (child.items.size > 0) return
+    this.#drop(child)
+    node.children.delete(nibble)
+    if (node.children.size === 1) this.#rebuild(node)
+  }
+
+  /** The split step once `item` is in: an earlier difference than the present one wins. */
+  #stepAfterInsert(node: TreeNode, item: Item): number | undefined {
+    if (node.items.size <= LEAF_SIZE || node.depth >= MAX_DEPTH) return undefined
+    if (node.step === undefined) return firstDifference(node.items)
+    const [other] = [...node.items.values().take(2)].filter((peer) => peer.id !== item.id)
+    const differs = other ? firstDifferenceOf(item.key, other.key) : undefined
+    return differs !== undefined && differs < node.step ? differs : node.step
+  }
+
+  #rebuild(node: TreeNode): void {
+    for (const child of node.children.values()) this.#drop(child)
+    node.children = new Map()
+    this.#changed.add(node.chain)
+    const split = node.items.size > LEAF_SIZE && node.depth < MAX_DEPTH
+    const step = split ? firstDifference(node.items) : undefined
+    node.step = step
+    if (step === undefined) return
+    for (const item of node.items.values()) {
+      const nibble = item.key.path[step] ?? 0
+      const child = node.children.get(nibble) ?? this.#addChild(node, step, nibble)
+      child.items.set(item.id, item)
+    }
+    for (const child of node.children.values()) this.#rebuild(child)
+  }
+
+  #addChild(parent: TreeNode, step: number, nibble: number): TreeNode {
+    const path = parent === this.#root ? this.#prefix : parent.chain
+    const chain = `${path}${step.toString(36)}${nibble.toString(16)}`
+    const depth = parent.depth + 1
+    const child = { chain, depth, step: undefined, items: new Map(), children: new Map() }
+    parent.children.set(nibble, child)
+    this.#add(child)
+    return child
+  }
+
+  #add(node: TreeNode): void {
+    this.#nodes.set(node.chain, node)
+    this.#changed.add(node.chain)
+  }
+
+  #drop(node: TreeNode): void {
+    this.#nodes.delete(node.chain)
+    this.#changed.add(node.chain)
+    for (const child of node.children.values()) this.#drop(child)
+  }
+}
+
+function branchRules(node: TreeNode, step: number): readonly string[] {
+  return [...node.children.entries()]
+    .sort(([a], [b]) => a - b)
+    .map(([, child]) => `${matchStep(someKey(child), step)}-g ${child.chain}`)
+}
+
+function sameRules(old: Item | undefined, item: Item): boolean {
+  return old?.rules.length === item.rules.length && old.rules.every((rule, i) => rule === item.rules[i])
+}
+
+function someKey(node: TreeNode): DispatchKey {
+  const [item] = node.items.values()
+  if (item === undefined) throw new Error(`empty dispatch chain ${node.chain}`)
+  return item.key
+}
+
+function sortedItems(node: TreeNode): readonly Item[] {
+  return [...node.items.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+function firstDifference(items: ReadonlyMap<string, Item>): number | undefined {
+  let first: number | undefined
+  const [reference, ...others] = items.values()
+  if (reference === undefined) return undefined
+  for (const other of others) {
+    const step = firstDifferenceOf(reference.key, other.key)
+    if (step !== undefined && (first === undefined || step < first)) first = step
+  }
+  return first
+}
+
+function firstDifferenceOf(a: DispatchKey, b: DispatchKey): number | undefined {
+  const step = a.path.findIndex((nibble, index) => nibble !== b.path[index])
+  return step < 0 ? undefined : step
+}

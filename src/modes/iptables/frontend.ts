@@ -1,0 +1,90 @@
+import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import { fromPods } from '../netfilter/local-traffic.ts'
+import { setMark } from '../netfilter/mark.ts'
+import { serviceChain } from '../netfilter/names.ts'
+import { dport, from, to } from '../netfilter/rule.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+
+const FROM_NODE = '-m addrtype --src-type LOCAL '
+
+/** Matches packets to this frontend; the address of a node port was matched on the way. */
+export function destinationOf(entry: ForwardingEntry, frontend: Frontend): string {
+  const address = frontend.ip === 'node' ? '' : to(frontend.ip)
+  return address + dport(entry.protocol, frontend.port)
+}
+
+/** Whether any packet to this frontend can reach a backend. */
+export function isServed(entry: ForwardingEntry, frontend: Frontend): boolean {
+  const shortCut = frontend.shortCircuit && entry.pools.cluster.length > 0
+  return shortCut || entry.pools[frontend.pool].length > 0
+}
+
+/** nat: what a frontend's packets go through on their way to its pool. */
+export function natRules(
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  settings: NetfilterSettings,
+): readonly string[] {
+  if (!isServed(entry, frontend)) return []
+  const destination = destinationOf(entry, frontend)
+  if (frontend.sourceRanges) return [`${destination}-g ${firewallChain(entry, frontend)}`]
+  if (frontend.masquerade === 'onNode') return [`${destination}-g ${entryChain(entry)}`]
+  const goto = `${destination}-g ${poolChain(entry, frontend)}`
+  if (frontend.masquerade === 'offCluster') return [goto]
+  return [destination + setMark(settings), goto]
+}
+
+/** filter: the answer to packets that no nat rule took. Source ranges decide first. */
+export function filterRules(entry: ForwardingEntry, frontend: Frontend): readonly string[] {
+  const destination = destinationOf(entry, frontend)
+  const empty = entry.pools[frontend.pool].length === 0
+  const answer = entry.whenEmpty[frontend.pool] === 'reject' ? rejectWith(entry) : '-j DROP'
+  if (frontend.sourceRanges === undefined) return empty ? [destination + answer] : []
+  const allowed = empty ? frontend.sourceRanges.map((range) => from(range) + destination + answer) : []
+  return [...allowed, `${destination}-j DROP`]
+}
+
+/**
+ * Entry of external traffic, before the pool. Under policy Local, pods and the
+ * node itself take the cluster pool, and only the node's packets are masqueraded.
+ */
+export function entryRules(
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  settings: NetfilterSettings,
+): readonly string[] {
+  const pool = `-g ${poolChain(entry, frontend)}`
+  if (!frontend.shortCircuit) return [setMark(settings), pool]
+  const pods = fromPods(settings, entry.family)
+  const cluster = `-g ${serviceChain('C', entry.id)}`
+  return [
+    ...(pods ? [`${pods.source}${pods.interface}${cluster}`] : []),
+    FROM_NODE + setMark(settings),
+    FROM_NODE + cluster,
+    ...(entry.pools[frontend.pool].length > 0 ? [pool] : []),
+  ]
+}
+
+/** Sources outside the ranges fall through, to be dropped in the filter table. */
+export function firewallRules(entry: ForwardingEntry, frontend: Frontend): readonly string[] {
+  return (frontend.sourceRanges ?? []).map((range) => `${from(range)}-g ${entryChain(entry)}`)
+}
+
+export function entryChain(entry: ForwardingEntry): string {
+  return serviceChain('E', entry.id)
+}
+
+export function firewallChain(entry: ForwardingEntry, frontend: Frontend): string {
+  return serviceChain('F', `${entry.id}|${frontend.ip}`)
+}
+
+function poolChain(entry: ForwardingEntry, frontend: Frontend): string {
+  return serviceChain(frontend.pool === 'cluster' ? 'C' : 'L', entry.id)
+}
+
+/** TCP clients get a reset, which no firewall mistakes for an error to be ignored. */
+function rejectWith(entry: ForwardingEntry): string {
+  if (entry.protocol === 'TCP') return '-j REJECT --reject-with tcp-reset'
+  const icmp = entry.family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
+  return `-j REJECT --reject-with ${icmp}`
+}

@@ -1,0 +1,127 @@
+import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ObjectKey, Program } from '../mode.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { baseChains, jumps } from './base.ts'
+import type { DispatchKey } from './dispatch-key.ts'
+import { digestCount, digestRules, digestText, keyOf, objectOf } from './object.ts'
+import { type Rendered, render } from './render.ts'
+import { Trees } from './trees.ts'
+
+interface Placed {
+  readonly entry: ForwardingEntry
+  readonly keys: readonly ObjectKey[]
+  readonly dispatches: readonly { id: string; key: DispatchKey; nodePort: boolean }[]
+}
+
+/**
+ * All chains, jumps and sets that the kernel should hold. Rules are kept as
+ * digests and rendered again when they are needed, so that memory follows the
+ * number of Services and not the size of their rules.
+ */
+export class IptablesProgram implements Program {
+  readonly #settings: NetfilterSettings
+  readonly #placed = new Map<EntryId, Placed>()
+  readonly #owners = new Map<ObjectKey, EntryId>()
+  readonly #trees: ReadonlyMap<Family, Trees>
+  readonly #base = new Map<ObjectKey, readonly string[]>()
+  #changes = new Map<ObjectKey, Digest | undefined>()
+
+  constructor(settings: NetfilterSettings) {
+    this.#settings = settings
+    this.#trees = new Map(settings.families.map((family) => [family, new Trees()]))
+    for (const family of settings.families) this.#addBase(family)
+  }
+
+  replace(id: EntryId, entry: ForwardingEntry | undefined): void {
+    const before = this.#placed.get(id)
+    const after = entry && this.#trees.has(entry.family) ? render(entry, this.#settings) : undefined
+    const trees = this.#trees.get(entry?.family ?? before?.entry.family ?? 4)
+    const kept = new Set(after?.dispatches.map((dispatch) => dispatch.id))
+    for (const dispatch of before?.dispatches ?? []) {
+      if (!kept.has(dispatch.id)) trees?.remove(dispatch)
+    }
+    for (const dispatch of after?.dispatches ?? []) trees?.add(dispatch)
+    const wanted = entry && after ? this.#own(entry, after) : []
+    this.#disown(before, new Set(wanted))
+    if (entry === undefined || after === undefined) this.#placed.delete(id)
+    else this.#placed.set(id, { entry, keys: wanted, dispatches: after.dispatches.map(strip) })
+  }
+
+  takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
+    for (const [family, trees] of this.#trees)
+      for (const table of ['nat', 'filter'] as const)
+        for (const chain of trees.takeChanged(table)) {
+          const rules = trees.rules(table, chain)
+          const key = keyOf({ kind: 'chain', family, table, chain })
+          this.#changes.set(key, rules && digestRules(rules))
+        }
+    const changes = this.#changes
+    this.#changes = new Map()
+    return changes
+  }
+
+  ownersOf(key: ObjectKey): readonly EntryId[] {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? [] : [owner]
+  }
+
+  /** The rules of a chain as they should be; undefined when the chain is not wanted. */
+  rulesOf(key: ObjectKey): readonly string[] | undefined {
+    const fixed = this.#base.get(key)
+    if (fixed) return fixed
+    const object = objectOf(key)
+    if (object.kind !== 'chain') return undefined
+    const entry = this.#ownerOf(key)
+    if (entry) return render(entry, this.#settings).chains.get(object.chain)
+    return this.#trees.get(object.family)?.rules(object.table, object.chain)
+  }
+
+  /** `ipset create` options of a set; undefined when the set is not wanted. */
+  setOptionsOf(key: ObjectKey): string | undefined {
+    const entry = this.#ownerOf(key)
+    return entry && render(entry, this.#settings).sets.get(key.slice('set/'.length))
+  }
+
+  #ownerOf(key: ObjectKey): ForwardingEntry | undefined {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? undefined : this.#placed.get(owner)?.entry
+  }
+
+  #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
+    const keys: ObjectKey[] = []
+    const own = (key: ObjectKey, digest: Digest) => {
+      keys.push(key)
+      this.#owners.set(key, entry.id)
+      this.#changes.set(key, digest)
+    }
+    for (const [name, options] of sets) own(keyOf({ kind: 'set', name }), digestText(options))
+    for (const [chain, rules] of chains) {
+      own(keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain }), digestRules(rules))
+    }
+    return keys
+  }
+
+  #disown(before: Placed | undefined, wanted: ReadonlySet<ObjectKey>): void {
+    for (const key of before?.keys ?? []) {
+      if (wanted.has(key)) continue
+      this.#owners.delete(key)
+      this.#changes.set(key, undefined)
+    }
+  }
+
+  #addBase(family: Family): void {
+    for (const { table, chain, rules } of baseChains(this.#settings, family)) {
+      const key = keyOf({ kind: 'chain', family, table, chain })
+      this.#base.set(key, rules)
+      this.#changes.set(key, digestRules(rules))
+    }
+    for (const jump of jumps(this.#settings, family)) {
+      this.#changes.set(keyOf(jump), digestCount(1))
+    }
+  }
+}
+
+function strip({ id, key, nodePort }: Rendered['dispatches'][number]): Placed['dispatches'][number] {
+  return { id, key, nodePort }
+}

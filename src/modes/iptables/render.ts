@@ -1,0 +1,97 @@
+import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import { hostPort } from '../../lib/ip.ts'
+import { serviceChain } from '../netfilter/names.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { setOf, setOptions } from './affinity.ts'
+import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
+import {
+  entryChain,
+  entryRules,
+  filterRules,
+  firewallChain,
+  firewallRules,
+  isServed,
+  natRules,
+} from './frontend.ts'
+import { poolRules } from './pool.ts'
+
+/** One destination in a dispatch tree, with its rules in both tables. */
+export interface Dispatch {
+  readonly id: string
+  readonly key: DispatchKey
+  readonly nodePort: boolean
+  readonly nat: readonly string[]
+  readonly filter: readonly string[]
+}
+
+/** All that one entry is in the kernel: its own chains and sets, and its places in the trees. */
+export interface Rendered {
+  /** nat chains by name. */
+  readonly chains: ReadonlyMap<string, readonly string[]>
+  /** `ipset create` options by set name. */
+  readonly sets: ReadonlyMap<string, string>
+  readonly dispatches: readonly Dispatch[]
+}
+
+/** Pure: the same entry and settings give the same rules, in any history. */
+export function render(entry: ForwardingEntry, settings: NetfilterSettings): Rendered {
+  return {
+    chains: new Map([...poolChains(entry, settings), ...externalChains(entry, settings)]),
+    sets: entry.affinity ? affinitySets(entry) : new Map(),
+    dispatches: entry.frontends.map((frontend) => dispatch(entry, frontend, settings)),
+  }
+}
+
+function poolChains(
+  entry: ForwardingEntry,
+  settings: NetfilterSettings,
+): readonly [string, readonly string[]][] {
+  const served = entry.frontends.filter((frontend) => isServed(entry, frontend))
+  const usesCluster = served.some((frontend) => frontend.pool === 'cluster' || frontend.shortCircuit)
+  const usesLocal = served.some(({ pool }) => pool === 'local') && entry.pools.local.length > 0
+  return [
+    ...(usesCluster ? [chain('C', 'cluster')] : []),
+    ...(usesLocal ? [chain('L', 'local')] : []),
+  ]
+
+  function chain(kind: 'C' | 'L', pool: 'cluster' | 'local'): [string, readonly string[]] {
+    return [serviceChain(kind, entry.id), poolRules(entry, pool, settings)]
+  }
+}
+
+/** The entry chain exists where external traffic needs more than one decision. */
+function externalChains(
+  entry: ForwardingEntry,
+  settings: NetfilterSettings,
+): readonly [string, readonly string[]][] {
+  const served = entry.frontends.filter((frontend) => isServed(entry, frontend))
+  const guarded = served.filter((frontend) => frontend.sourceRanges !== undefined)
+  const local = served.find((frontend) => frontend.shortCircuit)
+  const external = local ?? guarded[0]
+  return [
+    ...(external ? [[entryChain(entry), entryRules(entry, external, settings)] as const] : []),
+    ...guarded.map((frontend) => [firewallChain(entry, frontend), firewallRules(entry, frontend)] as const),
+  ].map(([name, rules]) => [name, rules])
+}
+
+function affinitySets(entry: ForwardingEntry): ReadonlyMap<string, string> {
+  const options = setOptions(entry)
+  const backends = [...entry.pools.cluster, ...entry.pools.local]
+  return new Map(backends.map((backend) => [setOf(entry, backend), options]))
+}
+
+function dispatch(
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  settings: NetfilterSettings,
+): Dispatch {
+  const { ip, port } = frontend
+  const address = ip === 'node' ? `node:${port}` : hostPort(ip, port)
+  return {
+    id: `${address}/${entry.protocol}`,
+    key: dispatchKey(ip, entry.protocol, port),
+    nodePort: ip === 'node',
+    nat: natRules(entry, frontend, settings),
+    filter: filterRules(entry, frontend),
+  }
+}

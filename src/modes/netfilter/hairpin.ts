@@ -1,0 +1,30 @@
+import type { Family } from '../../lib/ip.ts'
+
+/**
+ * Classic BPF over the packet from its network header: true when source and
+ * destination address are equal. After DNAT that is a pod which reached itself
+ * through a VIP, whose replies would never come back without masquerade. One
+ * rule for the node replaces a rule or a set entry per endpoint.
+ */
+const PROGRAM: Readonly<Record<Family, string>> = {
+  4: equalWords(12, 16, 1),
+  6: equalWords(8, 24, 4),
+}
+
+/** Match of NATed connections of a pod to itself. */
+export function isHairpin(family: Family): string {
+  return `-m conntrack --ctstate DNAT -m bpf --bytecode "${PROGRAM[family]}" `
+}
+
+/** `load a; tax; load b; jeq x` for each 32-bit word, then accept or refuse. */
+function equalWords(source: number, destination: number, words: number): string {
+  const refuse = 4 * words + 1
+  const compare = Array.from({ length: words }, (_, word) => [
+    `32 0 0 ${source + 4 * word}`,
+    '7 0 0 0',
+    `32 0 0 ${destination + 4 * word}`,
+    `29 0 ${refuse - (4 * word + 3) - 1} 0`,
+  ]).flat()
+  const program = [...compare, '6 0 0 1', '6 0 0 0']
+  return [program.length, ...program].join(',')
+}

@@ -1,0 +1,43 @@
+import { type Cidr, type Family, familyOf } from '../../lib/ip.ts'
+import { from, notFrom } from './rule.ts'
+import type { NetfilterSettings } from './settings.ts'
+
+/**
+ * A match in two pieces, because `iptables-save` prints the source before the
+ * destination and the interface after it.
+ */
+export interface TrafficMatch {
+  readonly source: string
+  readonly interface: string
+}
+
+/** Matches packets that come from pods; undefined when the settings give no way to tell. */
+export function fromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
+  return matchPods(settings, family, false)
+}
+
+/** The negation of `fromPods`. */
+export function notFromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
+  return matchPods(settings, family, true)
+}
+
+function matchPods(
+  { localTraffic }: NetfilterSettings,
+  family: Family,
+  negate: boolean,
+): TrafficMatch | undefined {
+  const not = negate ? '! ' : ''
+  switch (localTraffic.by) {
+    case 'source': {
+      const cidr = localTraffic.cidrs.find((candidate: Cidr) => familyOf(candidate) === family)
+      if (cidr === undefined) return undefined
+      return { source: negate ? notFrom(cidr) : from(cidr), interface: '' }
+    }
+    case 'bridge':
+      return { source: '', interface: `${not}-i ${localTraffic.name} ` }
+    case 'interfacePrefix':
+      return { source: '', interface: `${not}-i ${localTraffic.prefix}+ ` }
+    case 'none':
+      return undefined
+  }
+}

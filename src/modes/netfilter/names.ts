@@ -1,0 +1,33 @@
+import { hashName } from '../../lib/hash.ts'
+
+/** Every chain and set of ours starts with this; it is how a fresh daemon recognises them. */
+export const PREFIX = 'NPROXY-'
+
+/** Fixed chains. The kernel allows 28 characters. */
+export const CHAIN = {
+  services: `${PREFIX}SERVICES`,
+  vips: `${PREFIX}VIPS`,
+  nodePorts: `${PREFIX}NODEPORTS`,
+  postrouting: `${PREFIX}POSTROUTING`,
+  filter: `${PREFIX}FILTER`,
+  filterVips: `${PREFIX}FILTER-VIPS`,
+  filterNodePorts: `${PREFIX}FILTER-NODEPORTS`,
+  forward: `${PREFIX}FORWARD`,
+  martians: `${PREFIX}MARTIANS`,
+} as const
+
+/**
+ * Chains of one Service port: `C` cluster pool, `L` local pool, `E` entry of
+ * external traffic, `F` firewall of a frontend with source ranges.
+ */
+export type ServiceChain = 'C' | 'L' | 'E' | 'F'
+
+/** `NPROXY-C-…`: what `owner` needs of `kind`; 28 characters. */
+export function serviceChain(kind: ServiceChain, owner: string): string {
+  return `${PREFIX}${kind}-${hashName(owner, 19)}`
+}
+
+/** The set that remembers which clients stick to one backend; 29 of 31 characters. */
+export function affinitySet(family: 4 | 6, owner: string): string {
+  return `${PREFIX}A${family}-${hashName(owner, 19)}`
+}

@@ -1,0 +1,19 @@
+import type { Family } from '../../lib/ip.ts'
+import { isHairpin } from './hairpin.ts'
+import { clearMark, isNotMarked } from './mark.ts'
+import type { NetfilterSettings } from './settings.ts'
+
+/**
+ * Where masquerade happens. Whether a packet is to be masqueraded was decided
+ * in forwarding (`Frontend.masquerade`) and written into the packet's mark;
+ * only a pod's connection to itself is recognised here.
+ */
+export function postrouting(settings: NetfilterSettings, family: Family): readonly string[] {
+  const masquerade = `-j MASQUERADE${settings.randomFully ? ' --random-fully' : ''}`
+  return [
+    ...(settings.hairpin === 'bpf' ? [isHairpin(family) + masquerade] : []),
+    `${isNotMarked(settings)}-j RETURN`,
+    clearMark(settings),
+    masquerade,
+  ]
+}

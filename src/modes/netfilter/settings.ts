@@ -1,0 +1,27 @@
+import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
+
+/** How packets of pods are recognised; at most one CIDR per family. */
+export type LocalTraffic =
+  | { readonly by: 'source'; readonly cidrs: readonly Cidr[] }
+  | { readonly by: 'bridge'; readonly name: string }
+  | { readonly by: 'interfacePrefix'; readonly prefix: string }
+  | { readonly by: 'none' }
+
+/** What the NAT scaffolding depends on besides the entries themselves. */
+export interface NetfilterSettings {
+  /** 0–31; the mark is `1 << masqueradeBit`. */
+  readonly masqueradeBit: number
+  /** Masquerade every packet to a ClusterIP, whoever sent it. */
+  readonly masqueradeAll: boolean
+  readonly localTraffic: LocalTraffic
+  /** Empty: every local address serves node ports. */
+  readonly nodePortAddresses: readonly (Cidr | IpAddress)[]
+  /** IPv4 only: serve node ports on 127.0.0.0/8 (needs route_localnet=1). */
+  readonly localhostNodePorts: boolean
+  /** Drop packets that conntrack calls invalid instead of forwarding them un-NATed. */
+  readonly dropInvalid: boolean
+  readonly randomFully: boolean
+  /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
+  readonly hairpin: 'bpf' | 'rules'
+  readonly families: readonly Family[]
+}
