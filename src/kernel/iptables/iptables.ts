@@ -1,0 +1,57 @@
+import type { Family } from '../../lib/ip.ts'
+
+export type Backend = 'nft' | 'legacy'
+
+export type TableName = 'nat' | 'filter' | 'mangle' | 'raw'
+
+export interface SavedChain {
+  /** `ACCEPT` or `DROP` of a built-in chain; undefined for a user-defined one. */
+  readonly policy: string | undefined
+  /** In order, as iptables-save prints them, without `-A CHAIN ` and counters. */
+  readonly rules: readonly string[]
+}
+
+export interface SavedTable {
+  readonly chains: ReadonlyMap<string, SavedChain>
+}
+
+export interface SaveOptions {
+  /** Chains to keep; the rules of the others are not held in memory. */
+  readonly keep?: (chain: string) => boolean
+}
+
+/**
+ * `refused`: a line that this kernel or this iptables does not take; `locked`:
+ * somebody holds the xtables lock; `timeout`: it took too long and was stopped,
+ * so what it did is unknown; `missing`: the program or the table is not there.
+ */
+export type RestoreFailureKind = 'refused' | 'locked' | 'timeout' | 'missing'
+
+/** `commits`: how many COMMIT lines of the text took effect, in its order. */
+export type RestoreResult =
+  | { readonly ok: true; readonly commits: number; readonly pid: number }
+  | {
+      readonly ok: false
+      readonly kind: RestoreFailureKind
+      /** One line, without control characters, at most 300 characters. */
+      readonly message: string
+      /** 1-based line of the text at which it failed, when iptables says so. */
+      readonly line?: number
+      /** Unknown without a line; a COMMIT at `line` itself did not take effect. */
+      readonly commits: number | undefined
+      readonly pid: number
+    }
+
+/**
+ * iptables of both families. Reading throws NP_KERNEL_IPTABLES; a refused
+ * restore is a value. Nothing of a refused COMMIT takes effect.
+ */
+export interface Iptables {
+  readonly backend: Backend
+  readonly version: string
+  save(family: Family, table: TableName, options?: SaveOptions): Promise<SavedTable>
+  /** The rules of one chain, or undefined when it does not exist. */
+  listChain(family: Family, table: TableName, chain: string): Promise<readonly string[] | undefined>
+  /** `iptables-restore --noflush`: `:CHAIN - [0:0]` empties or creates a user-defined chain. */
+  restore(family: Family, text: string | Iterable<string>): Promise<RestoreResult>
+}
