@@ -1,0 +1,45 @@
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+const DURATION = /^(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|ms|s|m|h))+$/
+const PART = /([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h)/g
+
+/**
+ * Milliseconds of a duration as Go and Kubernetes write it (`30s`, `1h2m`,
+ * `250ms`, `1.5h`, `0`), or undefined. Rounded to whole microseconds; never negative.
+ */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0
+  if (text.length > 64 || !DURATION.test(text)) return undefined
+  let sum = 0
+  for (const [, amount, unit] of text.matchAll(PART)) {
+    sum += Number(amount) * (MILLISECONDS[unit ?? ''] ?? Number.NaN)
+  }
+  const rounded = Math.round(sum * 1_000) / 1_000
+  return rounded <= Number.MAX_SAFE_INTEGER / 1_000 ? rounded : undefined
+}
+
+/** The shortest text that `parseDuration` reads back as the same time: `1h2m`, `250ms`, `0s`. */
+export function formatDuration(ms: number): string {
+  let rest = Math.round(ms * 1_000)
+  const parts: string[] = []
+  for (const [unit, size] of [
+    ['h', 3_600_000_000],
+    ['m', 60_000_000],
+    ['s', 1_000_000],
+    ['ms', 1_000],
+    ['us', 1],
+  ] as const) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0) parts.push(`${count}${unit}`)
+  }
+  return parts.join('') || '0s'
+}
