@@ -1,0 +1,88 @@
+import { createSocket } from 'node:dgram'
+import { connect, type Socket } from 'node:net'
+import type { ConnectRequest, Outcome } from './protocol.ts'
+
+/** One connection or datagram, from its start to its outcome. Never throws. */
+export function attempt(request: ConnectRequest): Promise<Outcome> {
+  if (request.protocol === 'UDP') return attemptUdp(request)
+  return attemptTcp(request).then(({ socket, outcome }) => {
+    socket.resetAndDestroy()
+    return outcome
+  })
+}
+
+/** A TCP connection up to the listener's first line; the socket stays open. */
+export function attemptTcp(
+  request: ConnectRequest,
+): Promise<{ readonly socket: Socket; readonly outcome: Outcome }> {
+  return new Promise((resolve) => {
+    let heard = ''
+    let connected = false
+    const socket = connect({
+      host: request.destination,
+      port: request.port,
+      localAddress: request.source,
+      ...(request.sourcePort === undefined ? {} : { localPort: request.sourcePort }),
+      autoSelectFamily: false,
+    })
+    const settle = (outcome: Outcome): void => {
+      clearTimeout(timer)
+      socket.removeAllListeners('data')
+      resolve({ socket, outcome })
+    }
+    const timer = setTimeout(
+      () => settle({ kind: connected ? 'mute' : 'timeout' }),
+      request.timeoutMs ?? 1000,
+    )
+    socket.on('connect', () => {
+      connected = true
+    })
+    socket.on('data', (chunk: Buffer) => {
+      heard += chunk.toString()
+      if (heard.includes('\n')) settle(heardFrom(heard))
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => settle(outcomeOf(error)))
+    socket.on('close', () => settle({ kind: connected ? 'mute' : 'timeout' }))
+  })
+}
+
+function attemptUdp(request: ConnectRequest): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const socket = createSocket({ type: request.destination.includes(':') ? 'udp6' : 'udp4' })
+    const settle = (outcome: Outcome): void => {
+      clearTimeout(timer)
+      socket.removeAllListeners()
+      socket.on('error', () => {})
+      socket.close()
+      resolve(outcome)
+    }
+    const timer = setTimeout(() => settle({ kind: 'timeout' }), request.timeoutMs ?? 1000)
+    socket.on('error', (error: NodeJS.ErrnoException) => settle(outcomeOf(error)))
+    socket.on('message', (text) => settle(heardFrom(text.toString())))
+    socket.bind(request.sourcePort ?? 0, request.source, () => {
+      socket.connect(request.port, request.destination, () => {
+        socket.send('who are you?\n')
+      })
+    })
+  })
+}
+
+function heardFrom(text: string): Outcome {
+  try {
+    const said: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
+    if (isAnswer(said)) return { kind: 'answered', name: said.name, peer: said.peer }
+  } catch {
+    return { kind: 'mute' }
+  }
+  return { kind: 'mute' }
+}
+
+function isAnswer(said: unknown): said is { name: string; peer: string } {
+  return typeof said === 'object' && said !== null && 'name' in said && 'peer' in said
+}
+
+function outcomeOf(error: NodeJS.ErrnoException): Outcome {
+  if (error.code === 'ECONNREFUSED') return { kind: 'refused' }
+  if (error.code === 'ETIMEDOUT') return { kind: 'timeout' }
+  return { kind: 'failed', code: error.code ?? error.message }
+}

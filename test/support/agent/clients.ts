@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net'
+import { attempt, attemptTcp } from './attempt.ts'
+import type { ConnectRequest, LoadReport, Outcome } from './protocol.ts'
+
+const KEPT_FAILURES = 100
+
+/** Makes the asked number of connections, several at a time; stops early when enough was seen. */
+export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const seen = new Set<string>()
+  const wanted = request.attempts ?? 1
+  let started = 0
+  const enough = (): boolean =>
+    request.untilDistinct !== undefined && seen.size >= request.untilDistinct
+  const worker = async (): Promise<void> => {
+    while (started < wanted && !enough()) {
+      started++
+      const outcome = await attempt(request)
+      outcomes.push(outcome)
+      if (outcome.kind === 'answered') seen.add(outcome.name)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(request.parallel ?? 8, wanted) }, worker))
+  return outcomes
+}
+
+/** Connections that stay open between two calls. */
+export class KeptConnections {
+  readonly #sockets: Socket[] = []
+
+  async open(request: ConnectRequest): Promise<{ id: number; outcome: Outcome }> {
+    const { socket, outcome } = await attemptTcp(request)
+    socket.on('error', () => socket.destroy())
+    return { id: this.#sockets.push(socket) - 1, outcome }
+  }
+
+  /** One byte there and back. */
+  ping(id: number, timeoutMs: number): Promise<boolean> {
+    const socket = this.#sockets[id]
+    if (socket === undefined || socket.destroyed) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const settle = (alive: boolean): void => {
+        clearTimeout(timer)
+        socket.removeListener('data', onData)
+        resolve(alive)
+      }
+      const onData = (): void => settle(true)
+      const timer = setTimeout(() => settle(false), timeoutMs)
+      socket.on('data', onData)
+      socket.write('.')
+    })
+  }
+}
+
+/** Connects at a steady rate until stopped, whatever the answers. */
+export class Load {
+  readonly #startedAt = performance.now()
+  readonly #running = new Set<Promise<void>>()
+  readonly #answers: Record<string, number> = {}
+  readonly #failures: { afterMs: number; outcome: Outcome }[] = []
+  readonly #timer: NodeJS.Timeout
+  #attempts = 0
+  #failed = 0
+
+  constructor(request: ConnectRequest, intervalMs: number) {
+    this.#timer = setInterval(() => this.#start(request), intervalMs)
+  }
+
+  async stop(): Promise<LoadReport> {
+    clearInterval(this.#timer)
+    await Promise.all(this.#running)
+    return {
+      attempts: this.#attempts,
+      failed: this.#failed,
+      failures: this.#failures,
+      answers: this.#answers,
+    }
+  }
+
+  #start(request: ConnectRequest): void {
+    this.#attempts++
+    const afterMs = Math.round(performance.now() - this.#startedAt)
+    const done = attempt(request).then((outcome) => {
+      this.#running.delete(done)
+      this.#count(outcome, afterMs)
+    })
+    this.#running.add(done)
+  }
+
+  #count(outcome: Outcome, afterMs: number): void {
+    if (outcome.kind === 'answered') {
+      this.#answers[outcome.name] = (this.#answers[outcome.name] ?? 0) + 1
+      return
+    }
+    this.#failed++
+    if (this.#failures.length < KEPT_FAILURES) this.#failures.push({ afterMs, outcome })
+  }
+}

@@ -1,0 +1,30 @@
+import { request } from 'node:http'
+import type { HttpReply, HttpRequest } from './protocol.ts'
+
+/** One HTTP exchange from inside the namespace, on a connection of its own. */
+export function exchange(asked: HttpRequest): Promise<HttpReply> {
+  return new Promise((resolve, reject) => {
+    const sent = request(asked.url, {
+      method: asked.method ?? 'GET',
+      headers: { connection: 'close', ...asked.headers },
+      timeout: asked.timeoutMs ?? 5000,
+      agent: false,
+    })
+    sent.on('error', reject)
+    sent.on('timeout', () => sent.destroy(new Error('timeout')))
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: Object.fromEntries(headers),
+          body: Buffer.concat(chunks).toString(),
+        })
+      })
+    })
+    sent.end(asked.body)
+  })
+}

@@ -1,0 +1,81 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { type Listener, socketName } from './protocol.ts'
+
+interface Open {
+  close(): Promise<void>
+}
+
+/** The listeners of one agent; each answers who it is and whom it saw. */
+export class Listeners {
+  readonly #open = new Map<string, Open>()
+
+  /** Idempotent: a listener that is already there only changes its name. */
+  async add(listener: Listener): Promise<null> {
+    await this.remove(listener)
+    const opened = listener.protocol === 'UDP' ? await listenUdp(listener) : await listenTcp(listener)
+    this.#open.set(keyOf(listener), opened)
+    return null
+  }
+
+  async remove(listener: Omit<Listener, 'name'>): Promise<null> {
+    const opened = this.#open.get(keyOf(listener))
+    this.#open.delete(keyOf(listener))
+    await opened?.close()
+    return null
+  }
+
+  async removeAll(): Promise<null> {
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    await Promise.all(all.map((opened) => opened.close()))
+    return null
+  }
+}
+
+function keyOf({ protocol, ip, port }: Omit<Listener, 'name'>): string {
+  return `${protocol} ${socketName(ip, port)}`
+}
+
+function answer(name: string, ip: string, port: number): string {
+  return `${JSON.stringify({ name, peer: socketName(ip, port) })}\n`
+}
+
+/** Says its line at once, then echoes; ends when the client ends. */
+async function listenTcp({ ip, port, name }: Listener): Promise<Open> {
+  const clients = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    clients.add(socket)
+    socket.on('close', () => clients.delete(socket))
+    socket.on('error', () => socket.destroy())
+    socket.write(answer(name, socket.remoteAddress ?? '', socket.remotePort ?? 0))
+    socket.pipe(socket)
+  })
+  server.listen({ host: ip, port, ipv6Only: true, backlog: 4096 })
+  await once(server, 'listening')
+  return {
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of clients) socket.destroy()
+      await closed
+    },
+  }
+}
+
+async function listenUdp({ ip, port, name }: Listener): Promise<Open> {
+  const socket: UdpSocket = createSocket({ type: ip.includes(':') ? 'udp6' : 'udp4' })
+  socket.on('message', (_text, peer) => {
+    socket.send(answer(name, peer.address, peer.port), peer.port, peer.address, () => {})
+  })
+  socket.bind(port, ip)
+  await once(socket, 'listening')
+  return {
+    async close() {
+      const closed = once(socket, 'close')
+      socket.close()
+      await closed
+    },
+  }
+}

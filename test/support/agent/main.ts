@@ -1,0 +1,53 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { connectMany, KeptConnections, Load } from './clients.ts'
+import { exchange } from './http.ts'
+import { Listeners } from './listeners.ts'
+import type { AgentReply, AgentRequest } from './protocol.ts'
+
+/** The agent of one namespace; it ends when its standard input does. */
+const listeners = new Listeners()
+const kept = new KeptConnections()
+const loads: Load[] = []
+
+async function serve(request: AgentRequest): Promise<unknown> {
+  switch (request.op) {
+    case 'listen':
+      return listeners.add(request.params)
+    case 'unlisten':
+      return listeners.remove(request.params)
+    case 'unlistenAll':
+      return listeners.removeAll()
+    case 'connect':
+      return connectMany(request.params)
+    case 'open':
+      return kept.open(request.params)
+    case 'ping':
+      return kept.ping(request.params.id, request.params.timeoutMs)
+    case 'loadStart':
+      return { id: loads.push(new Load(request.params, request.params.intervalMs)) - 1 }
+    case 'loadStop':
+      return loads[request.params.id]?.stop()
+    case 'http':
+      return exchange(request.params)
+    case 'read':
+      return readFileSync(request.params.path, 'utf8')
+    case 'write':
+      writeFileSync(request.params.path, request.params.text)
+      return null
+  }
+}
+
+function reply(message: AgentReply): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`)
+}
+
+const lines = createInterface({ input: process.stdin })
+lines.on('line', (line) => {
+  const request = JSON.parse(line) as AgentRequest
+  serve(request).then(
+    (result) => reply({ id: request.id, result }),
+    (error: unknown) => reply({ id: request.id, error: String(error) }),
+  )
+})
+lines.on('close', () => process.exit(0))

@@ -1,0 +1,100 @@
+/**
+ * What a lab and its agents say to each other: one JSON object per line,
+ * requests on the agent's standard input, replies on its standard output.
+ * An agent runs in one namespace and is its listeners, its clients and its
+ * way to the kernel's files.
+ */
+export type Transport = 'TCP' | 'UDP' | 'SCTP'
+
+/** Where an agent answers, and as whom. */
+export interface Listener {
+  readonly protocol: Transport
+  readonly ip: string
+  readonly port: number
+  /** What it calls itself in its answers. */
+  readonly name: string
+}
+
+export interface ConnectRequest {
+  readonly protocol: Transport
+  /** Source address to bind; it must exist in the namespace. */
+  readonly source: string
+  /** Fixed source port; a new one per attempt unless given. */
+  readonly sourcePort?: number
+  readonly destination: string
+  readonly port: number
+  /** How many new connections; 1 unless given. */
+  readonly attempts?: number
+  /** How many at a time; 8 unless given. */
+  readonly parallel?: number
+  /** Milliseconds after which silence is an outcome; 1,000 unless given. */
+  readonly timeoutMs?: number
+  /** Stop early once so many different answerers were seen. */
+  readonly untilDistinct?: number
+}
+
+/** What became of one connection (TCP) or one request (UDP). */
+export type Outcome =
+  /** `name` of the listener, and the client's `ip:port` as the listener saw it. */
+  | { readonly kind: 'answered'; readonly name: string; readonly peer: string }
+  /** RST or ICMP port unreachable. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'timeout' }
+  /** Connected, but whoever accepted is no listener of the lab. */
+  | { readonly kind: 'mute' }
+  /** Anything else; `code` is the error's. */
+  | { readonly kind: 'failed'; readonly code: string }
+
+export interface HttpRequest {
+  readonly url: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly timeoutMs?: number
+}
+
+export interface HttpReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface LoadReport {
+  readonly attempts: number
+  /** Outcomes other than `answered`, at most 100 of them. */
+  readonly failures: readonly { readonly afterMs: number; readonly outcome: Outcome }[]
+  readonly failed: number
+  /** Answers per listener name. */
+  readonly answers: Readonly<Record<string, number>>
+}
+
+/** Every operation of an agent: its parameters and its result. */
+export interface AgentCalls {
+  listen: { params: Listener; result: null }
+  unlisten: { params: Omit<Listener, 'name'>; result: null }
+  unlistenAll: { params: null; result: null }
+  connect: { params: ConnectRequest; result: Outcome[] }
+  /** Opens one TCP connection and keeps it. */
+  open: { params: ConnectRequest; result: { id: number; outcome: Outcome } }
+  /** Sends a byte over a kept connection and waits for its echo; false when it is dead. */
+  ping: { params: { id: number; timeoutMs: number }; result: boolean }
+  /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
+  loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
+  loadStop: { params: { id: number }; result: LoadReport }
+  http: { params: HttpRequest; result: HttpReply }
+  read: { params: { path: string }; result: string }
+  write: { params: { path: string; text: string }; result: null }
+}
+
+export type AgentRequest = {
+  [Op in keyof AgentCalls]: { id: number; op: Op; params: AgentCalls[Op]['params'] }
+}[keyof AgentCalls]
+
+export type AgentReply =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: string }
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+export function socketName(ip: string, port: number): string {
+  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+}

@@ -1,0 +1,53 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * Three projects: `unit` is everything that needs neither root nor a kernel,
+ * `house` holds the rules of the house against the source, and `kernel` sends
+ * real packets through network namespaces of its own, one file at a time and
+ * after the others, so that nothing competes with it for the processor.
+ */
+export default defineConfig({
+  test: {
+    coverage: {
+      provider: 'v8',
+      reporter: ['text-summary', 'json-summary'],
+      include: [...pureRooms(), 'src/modes/**/{render,plan}*.ts'],
+      exclude: ['**/*.test.ts'],
+      thresholds: Object.fromEntries(
+        [...pureRooms(), 'src/modes/**/{render,plan}*.ts'].map((glob) => [glob, { lines: 90 }]),
+      ),
+    },
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'house',
+          include: ['test/house/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'kernel',
+          include: ['test/kernel/**/*.test.ts', 'test/e2e/**/*.test.ts'],
+          globalSetup: ['test/support/require-root.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
+
+function pureRooms(): string[] {
+  return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
+}
