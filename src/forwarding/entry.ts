@@ -1,6 +1,7 @@
 import type { Brand } from '../lib/brand.ts'
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
+import type { Refusal } from './problem.ts'
 
 /** `namespace/name:port/protocol/family`, for example `shop/cart:http/TCP/4`. */
 export type EntryId = Brand<string, 'EntryId'>
@@ -62,6 +63,8 @@ export interface ForwardingEntry {
   readonly draining: readonly DrainingBackend[]
   readonly affinity: { readonly seconds: number } | undefined
   readonly scheduler: string | undefined
+  /** What the Service asked for and the compiler refused; absent when nothing was. */
+  readonly refused?: readonly Refusal[]
 }
 
 /** Conntrack entries to delete: flows to a frontend whose backend is not in `keep`. */

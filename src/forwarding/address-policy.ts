@@ -1,0 +1,16 @@
+import type { IpAddress } from '../lib/ip.ts'
+
+const SPECIAL_V4 = /^(?:0|127|22[4-9]|23\d)\.|^169\.254\.|^255\.255\.255\.255$/
+const SPECIAL_V6 =
+  /^(?:::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|::ffff:[0-9a-f]+:[0-9a-f]+$)/
+
+/**
+ * Whether an address names no host of a network: unspecified, loopback,
+ * link-local, multicast, broadcast or IPv4-mapped. Such an address is never
+ * captured and never a backend: it would expose what the node offers to itself
+ * alone (CVE-2020-8558, CVE-2021-25737). Works on canonical text, which is what
+ * makes it cheap enough for every endpoint.
+ */
+export function isSpecialAddress(ip: IpAddress): boolean {
+  return ip.includes(':') ? SPECIAL_V6.test(ip) : SPECIAL_V4.test(ip)
+}

@@ -1,0 +1,81 @@
+import type { Family } from '../lib/ip.ts'
+import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.ts'
+import { isSpecialAddress } from './address-policy.ts'
+import type { Backend } from './entry.ts'
+import { compareText } from './entry-id.ts'
+import type { Refusal } from './problem.ts'
+
+/** An endpoint seen through one Service port. */
+export interface Candidate {
+  readonly backend: Backend
+  readonly endpoint: Endpoint
+}
+
+export interface Candidates {
+  /** Sorted by ip and port, no two alike. */
+  readonly all: readonly Candidate[]
+  readonly refused: readonly Refusal[]
+}
+
+/**
+ * Merges the sources of a Service for one port and family. Ports are matched by
+ * name and protocol within each group, so that two slices may give one name
+ * different numbers. Of several endpoints with one ip:port the best condition
+ * wins: not terminating, then ready, serving, local; then the first source by name.
+ */
+export function collectCandidates(
+  sources: readonly EndpointSource[],
+  port: Pick<ServicePort, 'name' | 'protocol'>,
+  family: Family,
+  nodeName: string,
+): Candidates {
+  const found: Candidate[] = []
+  const refused: Refusal[] = []
+  for (const source of sortedByName(sources)) {
+    for (const group of source.groups) {
+      if (group.family !== family) continue
+      for (const { name, protocol, port: number } of group.ports) {
+        if (name !== port.name || protocol !== port.protocol) continue
+        for (const endpoint of group.endpoints) {
+          if (isSpecialAddress(endpoint.ip)) refused.push(specialEndpoint(endpoint, number))
+          else found.push(candidate(endpoint, number, nodeName))
+        }
+      }
+    }
+  }
+  return { all: withoutDuplicates(found), refused }
+}
+
+export function compareBackends(a: Backend, b: Backend): number {
+  return compareText(a.ip, b.ip) || a.port - b.port
+}
+
+function sortedByName(sources: readonly EndpointSource[]): readonly EndpointSource[] {
+  return sources.length < 2 ? sources : sources.toSorted((a, b) => compareText(a.name, b.name))
+}
+
+function candidate(endpoint: Endpoint, port: number, nodeName: string): Candidate {
+  const { ip, weight } = endpoint
+  const local = endpoint.nodeName !== '' && endpoint.nodeName === nodeName
+  return { backend: { ip, port, weight, local }, endpoint }
+}
+
+function withoutDuplicates(found: Candidate[]): readonly Candidate[] {
+  found.sort((a, b) => compareBackends(a.backend, b.backend) || rank(b) - rank(a))
+  return found.filter((one, index) => {
+    const previous = found[index - 1]
+    return previous === undefined || compareBackends(previous.backend, one.backend) !== 0
+  })
+}
+
+function rank({ backend, endpoint }: Candidate): number {
+  const { terminating, ready, serving } = endpoint
+  return (
+    (terminating ? 0 : 8) + (ready ? 4 : 0) + (serving ? 2 : 0) + (backend.local ? 1 : 0)
+  )
+}
+
+function specialEndpoint({ ip }: Endpoint, port: number): Refusal {
+  const message = `endpoint ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and gets no traffic; use the address of a Pod or host`
+  return { kind: 'endpoint', ip, port, code: 'NP_FORWARDING_SPECIAL_ADDRESS', message }
+}

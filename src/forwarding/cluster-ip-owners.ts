@@ -1,0 +1,28 @@
+import type { IpAddress } from '../lib/ip.ts'
+import type { ServiceKey } from '../resources/types.ts'
+import { compareText } from './entry-id.ts'
+
+/** Which Services call an address their ClusterIP; more than one only by mistake. */
+export class ClusterIPOwners {
+  readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
+
+  add(ip: IpAddress, service: ServiceKey): void {
+    const owners = this.#owners.get(ip) ?? []
+    if (!owners.includes(service)) this.#owners.set(ip, [...owners, service].sort(compareText))
+  }
+
+  remove(ip: IpAddress, service: ServiceKey): void {
+    const rest = this.#owners.get(ip)?.filter((owner) => owner !== service) ?? []
+    if (rest.length === 0) this.#owners.delete(ip)
+    else this.#owners.set(ip, rest)
+  }
+
+  of(ip: IpAddress): readonly ServiceKey[] {
+    return this.#owners.get(ip) ?? []
+  }
+
+  /** The first other Service that owns `ip`. */
+  otherThan(service: ServiceKey, ip: IpAddress): ServiceKey | undefined {
+    return this.#owners.get(ip)?.find((owner) => owner !== service)
+  }
+}

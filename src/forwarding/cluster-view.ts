@@ -1,0 +1,10 @@
+import type { EndpointSource, Node, Service, ServiceKey } from '../resources/types.ts'
+
+/** What the compiler reads of the cluster. */
+export interface ClusterView {
+  service(key: ServiceKey): Service | undefined
+  /** Every EndpointSlice (or the one Endpoints object) of a Service, in any order. */
+  endpointsOf(key: ServiceKey): readonly EndpointSource[]
+  node(name: string): Node | undefined
+  services(): Iterable<ServiceKey>
+}

@@ -1,0 +1,92 @@
+import { type Family, familyOf } from '../lib/ip.ts'
+import type { EndpointSource, Service, ServiceKey, ServicePort } from '../resources/types.ts'
+import { collectCandidates } from './backends.ts'
+import type { ClusterView } from './cluster-view.ts'
+import type { DrainingBackend, ForwardingEntry } from './entry.ts'
+import { entryId } from './entry-id.ts'
+import { frontendsOf } from './frontends.ts'
+import type { NodeContext } from './node-context.ts'
+import { poolsOf } from './pools.ts'
+import type { Refusal } from './problem.ts'
+import { isServed } from './served.ts'
+
+const NONE: readonly DrainingBackend[] = Object.freeze([])
+
+/**
+ * What this node must forward for one Service: one entry per port and family,
+ * in the order of the ports, IPv4 first. Pure: a function of the Service, its
+ * endpoints and the node. Rivals for the same address are the table's business.
+ */
+export function compileService(
+  key: ServiceKey,
+  cluster: ClusterView,
+  node: NodeContext,
+): readonly ForwardingEntry[] {
+  const service = cluster.service(key)
+  if (service === undefined || !isServed(service, node)) return []
+  const sources = cluster.endpointsOf(key)
+  const families = familiesOf(service)
+  return distinctPorts(service).flatMap((port) =>
+    families.map((family) => compilePort({ service, port, family, sources, node })),
+  )
+}
+
+interface PortInput {
+  readonly service: Service
+  readonly port: ServicePort
+  readonly family: Family
+  readonly sources: readonly EndpointSource[]
+  readonly node: NodeContext
+}
+
+function compilePort({ service, port, family, sources, node }: PortInput): ForwardingEntry {
+  const { frontends, refused } = frontendsOf(service, port, family, node)
+  const candidates = collectCandidates(sources, port, family, node.name)
+  const { pools, whenEmpty } = poolsOf(candidates.all, frontends, service, node)
+  const seconds = service.affinitySeconds
+  const entry: ForwardingEntry = {
+    id: entryId(service.key, port, family),
+    service: service.key,
+    portName: port.name,
+    protocol: port.protocol,
+    family,
+    frontends,
+    pools,
+    whenEmpty,
+    draining: NONE,
+    affinity: seconds === undefined ? undefined : { seconds },
+    scheduler: service.scheduler,
+  }
+  const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service)]
+  return problems.length === 0 ? entry : { ...entry, refused: problems }
+}
+
+function familiesOf(service: Service): readonly Family[] {
+  return ([4, 6] as const).filter((family) =>
+    service.clusterIPs.some((ip) => familyOf(ip) === family),
+  )
+}
+
+/** The first of several ports with one name and protocol: they would share an id. */
+function distinctPorts({ ports }: Service): readonly ServicePort[] {
+  if (ports.length < 2) return ports
+  return ports.filter((port) => ports.find((other) => isSamePort(other, port)) === port)
+}
+
+function duplicatesOf(port: ServicePort, { ports, clusterIPs }: Service): readonly Refusal[] {
+  const [ip] = clusterIPs
+  if (ports.length < 2 || ip === undefined) return []
+  return ports
+    .filter((other) => other !== port && isSamePort(other, port))
+    .map((other) => ({
+      kind: 'clusterIP',
+      ip,
+      port: other.port,
+      code: 'NP_FORWARDING_DUPLICATE_PORT',
+      message: `port ${other.port}/${other.protocol} has the name ${JSON.stringify(other.name)} of port ${port.port}; give every port its own name`,
+    }))
+}
+
+function isSamePort(a: ServicePort, b: ServicePort): boolean {
+  return a.name === b.name && a.protocol === b.protocol
+}

@@ -1,0 +1,158 @@
+import { cidrContains, familyOf, hostPort, type IpAddress } from '../lib/ip.ts'
+import type { Protocol } from '../resources/types.ts'
+import { claimKey } from './claim-key.ts'
+import type { Backend, EntryId, ForwardingEntry, Frontend, Pool } from './entry.ts'
+import type { ForwardingTable } from './table.ts'
+
+/** The first packet of a connection. */
+export interface Packet {
+  readonly src: IpAddress
+  readonly dst: IpAddress
+  readonly port: number
+  readonly protocol: Protocol
+}
+
+/** What the entries do not say and the configuration of a mode does. */
+export interface Surroundings {
+  /** `pod`: a pod of this node's cluster, as local detection sees it. */
+  originOf(src: IpAddress): 'pod' | 'node' | 'outside'
+  /** Whether node ports are served on this address. */
+  servesNodePorts(dst: IpAddress): boolean
+  readonly masqueradeAll: boolean
+}
+
+export interface Explanation {
+  readonly outcome: 'deliver' | 'reject' | 'drop' | 'unhandled'
+  readonly entry: EntryId | undefined
+  readonly frontend: Frontend | undefined
+  readonly pool: Pool | undefined
+  readonly backends: readonly Backend[]
+  /** `toItself`: only when a backend is chosen that is the source (hairpin). */
+  readonly masquerade: 'yes' | 'no' | 'toItself' | undefined
+  /** Why, step by step. */
+  readonly reasons: readonly string[]
+  /** What to look at, for an outcome that is seldom meant (spec §7). */
+  readonly hint: string | undefined
+  /** All of it in one line. */
+  readonly text: string
+}
+
+type Findings = Omit<Explanation, 'text'>
+
+/** Says what this node does with a packet, and why. Reads intent alone, not the kernel. */
+export function explain(
+  table: ForwardingTable,
+  packet: Packet,
+  surroundings: Surroundings,
+): Explanation {
+  const match = findFrontend(table, packet, surroundings)
+  const findings =
+    match === undefined ? unmatched(table, packet) : matched(match, packet, surroundings)
+  const { src, dst, port, protocol } = packet
+  const backends = findings.backends.map((one) => hostPort(one.ip, one.port)).join(' ')
+  const outcome = backends === '' ? findings.outcome : `${findings.outcome} to ${backends}`
+  const why = [...findings.reasons, ...(findings.hint === undefined ? [] : [findings.hint])]
+  const text = `${protocol} ${src} to ${hostPort(dst, port)}: ${outcome}: ${why.join('; ')}`
+  return { ...findings, text }
+}
+
+interface Match {
+  readonly entry: ForwardingEntry
+  readonly frontend: Frontend
+}
+
+/** A frontend with the very address comes before a node port. */
+function findFrontend(
+  table: ForwardingTable,
+  { dst, port, protocol }: Packet,
+  { servesNodePorts }: Surroundings,
+): Match | undefined {
+  const family = familyOf(dst)
+  const ips = servesNodePorts(dst) ? [dst, 'node' as const] : [dst]
+  for (const ip of ips) {
+    const entry = table.holder(claimKey({ protocol, family }, { ip, port }))
+    const frontend = entry?.frontends.find((one) => one.ip === ip && one.port === port)
+    if (entry !== undefined && frontend !== undefined) return { entry, frontend }
+  }
+  return undefined
+}
+
+function unmatched(table: ForwardingTable, { dst, port, protocol }: Packet): Findings {
+  const problem = table
+    .problems()
+    .find((one) => one.ip === dst && one.port === port && one.protocol === protocol)
+  const [owner] = table.ownersOf(dst)
+  const nothing = `no Service listens on ${hostPort(dst, port)}/${protocol}`
+  const reasons =
+    owner === undefined ? [nothing] : [nothing, `the address is the ClusterIP of ${owner}`]
+  return {
+    outcome: 'unhandled',
+    entry: problem?.entry,
+    frontend: undefined,
+    pool: undefined,
+    backends: [],
+    masquerade: undefined,
+    reasons: problem === undefined ? reasons : [`${problem.entry}: ${problem.message}`],
+    hint: undefined,
+  }
+}
+
+function matched(
+  { entry, frontend }: Match,
+  packet: Packet,
+  surroundings: Surroundings,
+): Findings {
+  const origin = surroundings.originOf(packet.src)
+  const found = [`${frontend.kind} of ${entry.id}`, `source: ${origin}`]
+  const at = { entry: entry.id, frontend, pool: undefined, backends: [], masquerade: undefined }
+  const { sourceRanges } = frontend
+  if (sourceRanges?.every((range) => !cidrContains(range, packet.src))) {
+    const reasons = [...found, `source is in none of [${sourceRanges.join(' ')}]`]
+    const hint = 'check loadBalancerSourceRanges'
+    return { ...at, outcome: 'drop', reasons, hint }
+  }
+  const short = frontend.shortCircuit && origin !== 'outside'
+  const pool = short ? 'cluster' : frontend.pool
+  if (short) found.push('traffic from the cluster uses every endpoint')
+  else if (pool === 'local') found.push('traffic policy Local')
+  const backends = entry.pools[pool]
+  if (backends.length === 0) {
+    const outcome = entry.whenEmpty[pool]
+    return { ...at, pool, outcome, reasons: [...found, `no ${pool} endpoint`], hint: emptyHint(outcome) }
+  }
+  const masquerade = masqueradeOf(frontend, origin, surroundings)
+  const how = `masquerade ${masquerade} (${frontend.masquerade})`
+  const toItself = masquerade === 'no' && backends.some((one) => one.ip === packet.src)
+  const reasons = [...found, toItself ? `${how}, but yes towards itself` : how]
+  if (entry.affinity !== undefined) reasons.push(`affinity ${entry.affinity.seconds} s`)
+  return {
+    ...at,
+    outcome: 'deliver',
+    pool,
+    backends,
+    masquerade: toItself ? 'toItself' : masquerade,
+    reasons,
+    hint: undefined,
+  }
+}
+
+function masqueradeOf(
+  { masquerade, kind }: Frontend,
+  origin: 'pod' | 'node' | 'outside',
+  { masqueradeAll }: Surroundings,
+): 'yes' | 'no' {
+  switch (masquerade) {
+    case 'always':
+      return 'yes'
+    case 'onNode':
+      return origin === 'node' ? 'yes' : 'no'
+    case 'offCluster':
+      return origin !== 'pod' || (masqueradeAll && kind === 'clusterIP') ? 'yes' : 'no'
+  }
+}
+
+function emptyHint(outcome: 'reject' | 'drop'): string {
+  return outcome === 'drop'
+    ? 'endpoints exist on other nodes only: use policy Cluster or run a Pod here'
+    : 'the endpoints list is empty: check that the selector matches the Pod labels, that Pods are ready, and that port names agree'
+}

@@ -1,0 +1,145 @@
+import { cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import type { Service, ServicePort } from '../resources/types.ts'
+import { isSpecialAddress } from './address-policy.ts'
+import type { Frontend } from './entry.ts'
+import { compareText } from './entry-id.ts'
+import type { NodeContext } from './node-context.ts'
+import type { ProblemCode, Refusal } from './problem.ts'
+import { sourceRangesFor } from './source-ranges.ts'
+
+type Path = Pick<Frontend, 'pool' | 'shortCircuit' | 'masquerade'>
+type AddressKind = Exclude<Frontend['kind'], 'nodePort'>
+
+/** Traffic policy → the way of a packet. The whole table stands in docs/semantics.md. */
+const PATHS = {
+  internal: {
+    Cluster: { pool: 'cluster', shortCircuit: false, masquerade: 'offCluster' },
+    Local: { pool: 'local', shortCircuit: false, masquerade: 'offCluster' },
+  },
+  external: {
+    Cluster: { pool: 'cluster', shortCircuit: false, masquerade: 'always' },
+    Local: { pool: 'local', shortCircuit: true, masquerade: 'onNode' },
+  },
+} as const satisfies Record<'internal' | 'external', Record<string, Path>>
+
+export interface ServiceFrontends {
+  /** Sorted by kind and address. */
+  readonly frontends: readonly Frontend[]
+  readonly refused: readonly Refusal[]
+}
+
+/** Everything that one port of a Service listens on in one family. */
+export function frontendsOf(
+  service: Service,
+  port: ServicePort,
+  family: Family,
+  node: NodeContext,
+): ServiceFrontends {
+  const frontends: Frontend[] = []
+  const refused: Refusal[] = []
+  const taken = new Set<IpAddress>()
+  for (const [kind, ips] of addressesByPrecedence(service)) {
+    for (const ip of ips) {
+      if (taken.has(ip)) continue
+      const actual = familyOf(ip)
+      if (actual !== family) {
+        if (isReportedHere(service, actual, family)) refused.push(unserved(kind, ip, port))
+        continue
+      }
+      const refusal = screen(kind, ip, port, node)
+      if (refusal !== undefined) refused.push(refusal)
+      else {
+        taken.add(ip)
+        frontends.push(addressFrontend(kind, ip, port, { service, node }))
+      }
+    }
+  }
+  if (hasNodePort(service, port)) {
+    const path = PATHS.external[service.externalTrafficPolicy]
+    frontends.push({ kind: 'nodePort', ip: 'node', port: port.nodePort, ...path, sourceRanges: undefined })
+  }
+  if (frontends.length > 1) frontends.sort(compareFrontends)
+  return { frontends, refused }
+}
+
+/**
+ * An address that is listed twice becomes one frontend: the Service's own
+ * ClusterIP before all, and the load balancer's before an equal externalIP,
+ * because only the former is limited by source ranges. Load balancer addresses
+ * belong to Services of that type alone: a status that outlived a change of
+ * type captures nothing.
+ */
+function addressesByPrecedence(
+  service: Service,
+): readonly (readonly [AddressKind, readonly IpAddress[]])[] {
+  const balanced = service.type === 'LoadBalancer' ? service.loadBalancerIPs : []
+  return [
+    ['clusterIP', service.clusterIPs],
+    ['loadBalancerIP', balanced],
+    ['externalIP', service.externalIPs],
+  ]
+}
+
+function hasNodePort(service: Service, port: ServicePort): boolean {
+  return port.nodePort !== 0 && (service.type === 'NodePort' || service.type === 'LoadBalancer')
+}
+
+function addressFrontend(
+  kind: AddressKind,
+  ip: IpAddress,
+  port: ServicePort,
+  { service, node }: { service: Service; node: NodeContext },
+): Frontend {
+  const path =
+    kind === 'clusterIP'
+      ? PATHS.internal[service.internalTrafficPolicy]
+      : PATHS.external[service.externalTrafficPolicy]
+  const sourceRanges =
+    kind === 'loadBalancerIP' ? sourceRangesFor(ip, service, node) : undefined
+  return { kind, ip, port: port.port, ...path, sourceRanges }
+}
+
+function screen(
+  kind: AddressKind,
+  ip: IpAddress,
+  port: ServicePort,
+  node: NodeContext,
+): Refusal | undefined {
+  if (isSpecialAddress(ip)) {
+    const message = `${kind} ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and is never captured; use an address of a network`
+    return refusal('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
+  }
+  if (kind === 'externalIP' && !isAllowed(ip, node)) {
+    const message = `externalIP ${ip} lies outside allowedExternalIPs; ask the operator to allow its network`
+    return refusal('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
+  }
+  return undefined
+}
+
+function isAllowed(ip: IpAddress, node: NodeContext): boolean {
+  return node.allowedExternalIPs?.some((range) => cidrContains(range, ip)) ?? true
+}
+
+/** A family without a ClusterIP has no entry of its own: the Service's first family reports. */
+function isReportedHere(service: Service, actual: Family, family: Family): boolean {
+  const [first] = service.clusterIPs
+  if (first === undefined || familyOf(first) !== family) return false
+  return !service.clusterIPs.some((ip) => familyOf(ip) === actual)
+}
+
+function unserved(kind: AddressKind, ip: IpAddress, port: ServicePort): Refusal {
+  const message = `${kind} ${ip} is IPv${familyOf(ip)}, but the Service has no ClusterIP of that family; add the family to spec.ipFamilies`
+  return refusal('NP_FORWARDING_FAMILY_NOT_SERVED', message, { kind, ip, port: port.port })
+}
+
+function refusal(
+  code: ProblemCode,
+  message: string,
+  at: Pick<Refusal, 'kind' | 'ip' | 'port'>,
+): Refusal {
+  return { ...at, code, message }
+}
+
+function compareFrontends(a: Frontend, b: Frontend): number {
+  return compareText(a.kind, b.kind) || compareText(a.ip, b.ip) || a.port - b.port
+}

@@ -1,0 +1,56 @@
+import type { Family, IpAddress } from '../lib/ip.ts'
+import type { ServiceKey } from '../resources/types.ts'
+import { isSpecialAddress } from './address-policy.ts'
+import type { ClusterView } from './cluster-view.ts'
+import type { NodeContext } from './node-context.ts'
+import { isReady } from './readiness.ts'
+import { isServed } from './served.ts'
+
+/** What the health check server of one Service answers. */
+export interface HealthCheck {
+  readonly service: ServiceKey
+  readonly port: number
+  /** Ready endpoints on this node; 0 means 503. */
+  readonly localEndpoints: number
+}
+
+/**
+ * The health check of a Service: only for type LoadBalancer with
+ * `externalTrafficPolicy: Local` and an allocated port.
+ */
+export function healthCheckOf(
+  key: ServiceKey,
+  cluster: ClusterView,
+  node: NodeContext,
+): HealthCheck | undefined {
+  const service = cluster.service(key)
+  if (service === undefined || !isServed(service, node)) return undefined
+  const { type, externalTrafficPolicy, healthCheckNodePort: port } = service
+  if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined
+  return { service: key, port, localEndpoints: localReadyEndpoints(key, cluster, node) }
+}
+
+/**
+ * Ready endpoints of a Service on this node, whatever their ports: distinct
+ * addresses, counted per family, the larger count. A dual-stack Pod counts once.
+ * A terminating endpoint is not ready, even where it still gets traffic.
+ */
+export function localReadyEndpoints(
+  key: ServiceKey,
+  cluster: ClusterView,
+  node: Pick<NodeContext, 'name'>,
+): number {
+  const service = cluster.service(key)
+  if (service === undefined) return 0
+  const seen: Record<Family, Set<IpAddress>> = { 4: new Set(), 6: new Set() }
+  for (const { groups } of cluster.endpointsOf(key)) {
+    for (const { family, ports, endpoints } of groups) {
+      if (ports.length === 0) continue
+      for (const endpoint of endpoints) {
+        if (endpoint.nodeName !== node.name || isSpecialAddress(endpoint.ip)) continue
+        if (isReady(endpoint, service)) seen[family].add(endpoint.ip)
+      }
+    }
+  }
+  return Math.max(seen[4].size, seen[6].size)
+}

@@ -1,0 +1,41 @@
+import type { Claims, Denial } from './claims.ts'
+import type { ForwardingEntry, Frontend } from './entry.ts'
+import type { FrontendProblem, Refusal } from './problem.ts'
+
+/** What an entry asked for and does not get: refused while compiling, or lost to a rival. */
+export function problemsOf(entry: ForwardingEntry, claims: Claims): readonly FrontendProblem[] {
+  const problems: FrontendProblem[] = []
+  for (const refusal of entry.refused ?? []) {
+    problems.push({ ...refusal, ...belongingTo(entry), status: 'Refused', winner: undefined })
+  }
+  for (const frontend of entry.frontends) {
+    const denial = claims.denial(entry, frontend)
+    if (denial !== undefined) problems.push(lost(entry, frontend, denial))
+  }
+  return problems
+}
+
+function lost(
+  entry: ForwardingEntry,
+  { kind, ip, port }: Frontend,
+  { by, winner }: NonNullable<Denial>,
+): FrontendProblem {
+  const at: Pick<Refusal, 'kind' | 'ip' | 'port'> = { kind, ip, port }
+  if (by === 'clusterIP') {
+    const code = 'NP_FORWARDING_CLUSTER_IP_OF_OTHER'
+    const message = `${kind} ${ip} is the ClusterIP of Service ${winner} and is never captured; remove it`
+    return { ...at, ...belongingTo(entry), code, message, status: 'Refused', winner }
+  }
+  const what = ip === 'node' ? `node port ${port}` : `${kind} ${ip} port ${port}`
+  const message = `${what} (${entry.protocol}) belongs to ${winner}; choose another address or port`
+  const code = 'NP_FORWARDING_CONFLICT'
+  return { ...at, ...belongingTo(entry), code, message, status: 'Conflict', winner }
+}
+
+function belongingTo({
+  id,
+  service,
+  protocol,
+}: ForwardingEntry): Pick<FrontendProblem, 'entry' | 'service' | 'protocol'> {
+  return { entry: id, service, protocol }
+}

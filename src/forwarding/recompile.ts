@@ -1,0 +1,25 @@
+import type { ServiceKey } from '../resources/types.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { compileService } from './compile.ts'
+import type { TableDelta } from './entry.ts'
+import type { NodeContext } from './node-context.ts'
+import { clusterIPsOf } from './served.ts'
+import type { ForwardingTable } from './table.ts'
+
+/** A Service that changes, and the world it is compiled in. */
+export interface Compilation {
+  readonly cluster: ClusterView
+  readonly node: NodeContext
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Brings one Service of the table up to date with the cluster. */
+export function recompile(
+  table: ForwardingTable,
+  key: ServiceKey,
+  { cluster, node, now }: Compilation,
+): TableDelta {
+  const entries = compileService(key, cluster, node)
+  return table.replace(key, entries, now, clusterIPsOf(key, cluster))
+}

@@ -1,0 +1,22 @@
+import type { IpAddress } from '../lib/ip.ts'
+import type { Service, ServiceKey } from '../resources/types.ts'
+import type { ClusterView } from './cluster-view.ts'
+import type { NodeContext } from './node-context.ts'
+
+/** Whether this node forwards for a Service at all: neither headless nor another proxy's. */
+export function isServed(service: Service, node: Pick<NodeContext, 'proxyName'>): boolean {
+  return ownsClusterIPs(service) && service.proxyName === node.proxyName
+}
+
+/**
+ * The ClusterIPs that belong to a Service, whoever serves it: nobody else may
+ * capture them through externalIPs or a load balancer address (CVE-2020-8554).
+ */
+export function clusterIPsOf(key: ServiceKey, cluster: ClusterView): readonly IpAddress[] {
+  const service = cluster.service(key)
+  return service !== undefined && ownsClusterIPs(service) ? service.clusterIPs : []
+}
+
+function ownsClusterIPs(service: Service): boolean {
+  return service.type !== 'ExternalName' && service.clusterIPs.length > 0
+}
