@@ -60,7 +60,3 @@ export function digestRules(rules: readonly string[]): Digest {
 export function digestCount(count: number): Digest {
   return count as Digest
 }
-
-export function digestText(text: string): Digest {
-  return contentHash(text) as Digest
-}

@@ -57,7 +57,7 @@ function inTable(change: Change, prefix: string): Change {
 
 function commitsOf(whole: Commit, size: number): readonly Commit[] {
   const set = inDependencyOrder(whole.set)
-  const unset = inDependencyOrder(whole.unset).reverse()
+  const unset = inDependencyOrder(whole.unset).toReversed()
   if (set.length + unset.length === 0) return []
   if (set.length + unset.length <= size) return [{ ...whole, set, unset }]
   return [

@@ -4,7 +4,7 @@ import type { Digest, ObjectKey, Program } from '../mode.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { baseChains, jumps } from './base.ts'
 import type { DispatchKey } from './dispatch-key.ts'
-import { digestCount, digestRules, digestText, keyOf, objectOf } from './object.ts'
+import { digestCount, digestRules, keyOf, objectOf } from './object.ts'
 import { type Rendered, render } from './render.ts'
 import { Trees } from './trees.ts'
 
@@ -95,7 +95,7 @@ export class IptablesProgram implements Program {
       this.#owners.set(key, entry.id)
       this.#changes.set(key, digest)
     }
-    for (const [name, options] of sets) own(keyOf({ kind: 'set', name }), digestText(options))
+    for (const name of sets.keys()) own(keyOf({ kind: 'set', name }), digestCount(1))
     for (const [chain, rules] of chains) {
       own(keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain }), digestRules(rules))
     }

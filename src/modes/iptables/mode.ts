@@ -1,0 +1,141 @@
+import type { Ipset } from '../../kernel/ipset/ipset.ts'
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  Mode,
+  ObjectKey,
+  Probe,
+  Refusal,
+} from '../mode.ts'
+import { PREFIX } from '../netfilter/names.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { createSets, destroySets } from './affinity-sets.ts'
+import { applyCommits } from './apply.ts'
+import { cleanupChange } from './cleanup.ts'
+import { digestCount } from './object.ts'
+import { observeObjects, observeTable } from './observe.ts'
+import { type Commit, plan } from './plan.ts'
+import { probeIptables } from './probe.ts'
+import { IptablesProgram } from './program.ts'
+import type { RuleWatch } from './rule-watch.ts'
+
+/**
+ * The nft back end takes longer per chain the more chains one commit has; the
+ * legacy back end swaps whole tables, so one commit is cheapest there.
+ */
+const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
+
+export interface IptablesDependencies {
+  readonly iptables: Iptables
+  readonly ipset: Ipset
+  readonly ruleWatch: RuleWatch
+}
+
+export class IptablesMode implements Mode {
+  readonly name = 'iptables'
+  readonly gaps = [
+    { scenario: 'endpoint weights', reason: 'every endpoint of a Service is equally likely' },
+    { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
+  ]
+  readonly program: IptablesProgram
+  readonly #kernel: IptablesDependencies
+  readonly #settings: NetfilterSettings
+  /** Objects that the kernel holds, as last seen or written; jumps with their count. */
+  readonly #present = new Map<ObjectKey, Digest>()
+
+  constructor(settings: NetfilterSettings, kernel: IptablesDependencies) {
+    this.#settings = settings
+    this.#kernel = kernel
+    this.program = new IptablesProgram(settings)
+  }
+
+  probe(): Promise<Probe> {
+    return probeIptables(this.#kernel, this.#settings)
+  }
+
+  async apply(change: Change): Promise<ApplyResult> {
+    const { createSets: create, commits, destroySets: destroy } = plan(
+      change,
+      CHAINS_PER_COMMIT[this.#kernel.iptables.backend],
+    )
+    const size = change.set.length + change.unset.length
+    const resume = size > CHAINS_PER_COMMIT.nft ? this.#kernel.ruleWatch.pause() : undefined
+    try {
+      const optionsOf = (key: ObjectKey) => this.program.setOptionsOf(key)
+      const failed = new Map(await createSets(this.#kernel.ipset, create, optionsOf))
+      for (const family of [4, 6] as const) {
+        const mine = commits.filter((commit) => commit.family === family)
+        for (const [key, why] of await this.#commit(family, mine)) failed.set(key, why)
+      }
+      for (const [key, why] of await destroySets(this.#kernel.ipset, destroy)) failed.set(key, why)
+      this.#remember(create, destroy, failed)
+      return { failed }
+    } finally {
+      resume?.()
+    }
+  }
+
+  async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const seen = keys ? await observeObjects(this.#kernel.iptables, keys) : await this.#observeAll()
+    for (const key of keys ?? [...this.#present.keys()]) this.#present.delete(key)
+    for (const [key, digest] of seen) this.#present.set(key, digest)
+    return seen
+  }
+
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    return this.#kernel.ruleWatch.start(onForeignChange)
+  }
+
+  async cleanup(): Promise<void> {
+    const { failed } = await this.apply(cleanupChange(await this.observe()))
+    for (const [object, why] of failed) {
+      throw new Error(`${object} could not be removed: ${why.message}`)
+    }
+  }
+
+  async #observeAll(): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const seen = new Map<ObjectKey, Digest>()
+    for (const family of this.#settings.families) {
+      for (const table of ['nat', 'filter'] as const) {
+        const found = await observeTable(this.#kernel.iptables, family, table)
+        for (const [key, digest] of found) seen.set(key, digest)
+      }
+    }
+    for (const name of await this.#kernel.ipset.names(PREFIX)) {
+      seen.set(`set/${name}` as ObjectKey, digestCount(1))
+    }
+    return seen
+  }
+
+  #commit(family: 4 | 6, commits: readonly Commit[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    return applyCommits(family, commits, {
+      iptables: this.#kernel.iptables,
+      contents: {
+        rulesOf: (key) => this.program.rulesOf(key),
+        countOf: (key) => this.#present.get(key) ?? 0,
+      },
+      exists: (key) => this.#present.has(key),
+      done: (done) => this.#committed(done),
+    })
+  }
+
+  #committed(commits: readonly Commit[]): void {
+    for (const { set, unset, stubs } of commits) {
+      for (const key of [...stubs, ...set]) this.#present.set(key, digestCount(1))
+      for (const key of unset) this.#present.delete(key)
+    }
+  }
+
+  #remember(
+    created: readonly ObjectKey[],
+    destroyed: readonly ObjectKey[],
+    failed: ReadonlyMap<ObjectKey, Refusal>,
+  ): void {
+    for (const key of created) if (!failed.has(key)) this.#present.set(key, digestCount(1))
+    for (const key of destroyed) if (!failed.has(key)) this.#present.delete(key)
+  }
+}
+

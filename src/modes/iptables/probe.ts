@@ -1,0 +1,66 @@
+import type { Missing, Probe } from '../mode.ts'
+import { isHairpin } from '../netfilter/hairpin.ts'
+import { PREFIX } from '../netfilter/names.ts'
+import { setMark } from '../netfilter/mark.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { IptablesDependencies } from './mode.ts'
+
+const CHAIN = `${PREFIX}PROBE`
+
+/**
+ * Tries each extension that our rules need in a chain that no packet meets, and
+ * removes it again: what a module list cannot promise, the kernel answers.
+ */
+export async function probeIptables(
+  { iptables }: Pick<IptablesDependencies, 'iptables'>,
+  settings: NetfilterSettings,
+): Promise<Probe> {
+  const missing: Missing[] = []
+  for (const family of settings.families) {
+    for (const { what, table, rule, remedy } of needs(settings, family)) {
+      const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
+      const result = await iptables.restore(family, text)
+      if (!result.ok) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
+    }
+  }
+  return { missing, facts: { backend: iptables.backend, version: iptables.version } }
+}
+
+/** What can be chosen by trying: hairpin by one BPF rule, fully random source ports. */
+export async function detectExtensions(
+  { iptables }: Pick<IptablesDependencies, 'iptables'>,
+): Promise<Pick<NetfilterSettings, 'hairpin' | 'randomFully'>> {
+  const works = async (rule: string) => {
+    const text = `*nat\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
+    return (await iptables.restore(4, text)).ok
+  }
+  return {
+    hairpin: (await works(`${isHairpin(4)}-j RETURN`)) ? 'bpf' : 'rules',
+    randomFully: await works('-j MASQUERADE --random-fully'),
+  }
+}
+
+function needs(settings: NetfilterSettings, family: 4 | 6) {
+  const load = (module: string) => `load the kernel module: modprobe ${module}`
+  const address = family === 4 ? '127.0.0.1:1' : '[::1]:1'
+  return [
+    {
+      what: 'DNAT by random choice',
+      table: 'nat',
+      rule: `-p tcp -m statistic --mode random --probability 0.5 -j DNAT --to-destination ${address}`,
+      remedy: load('xt_statistic xt_nat'),
+    },
+    {
+      what: 'packet marks',
+      table: 'nat',
+      rule: `-m addrtype --dst-type LOCAL ${setMark(settings)}`,
+      remedy: load('xt_addrtype xt_mark'),
+    },
+    {
+      what: 'connection states',
+      table: 'filter',
+      rule: '-m conntrack --ctstate NEW -j REJECT',
+      remedy: load(`xt_conntrack ${family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'}`),
+    },
+  ] as const
+}

@@ -1,0 +1,112 @@
+import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../modes/mode.ts'
+
+/** How an object differs from what we last knew of it. */
+export interface Drift {
+  readonly key: ObjectKey
+  readonly kind: 'missing' | 'altered' | 'stray'
+}
+
+interface Failure {
+  readonly refusal: Refusal
+  readonly attempts: number
+  readonly retryAt: number
+}
+
+/** First retry after a second, then doubling, five minutes at most. */
+const RETRY_MS = { first: 1_000, longest: 300_000 } as const
+
+/**
+ * Wanted and actual kernel objects, and the difference between them. It never
+ * talks to the kernel: it is told what was wanted, seen and done.
+ */
+export class DeltaTracker {
+  readonly #wanted = new Map<ObjectKey, Digest>()
+  readonly #actual = new Map<ObjectKey, Digest>()
+  readonly #different = new Set<ObjectKey>()
+  readonly #failures = new Map<ObjectKey, Failure>()
+
+  /** New digests of wanted objects; undefined: no longer wanted. */
+  want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
+    for (const [key, digest] of changes) {
+      if (digest === undefined) this.#wanted.delete(key)
+      else this.#wanted.set(key, digest)
+      this.#failures.delete(key)
+      this.#compare(key)
+    }
+  }
+
+  /** What the kernel holds: everything, or only what concerns `scope`. Returns the surprises. */
+  saw(seen: ReadonlyMap<ObjectKey, Digest>, scope?: readonly ObjectKey[]): readonly Drift[] {
+    const drift: Drift[] = []
+    for (const key of new Set([...(scope ?? this.#actual.keys()), ...seen.keys()])) {
+      const digest = seen.get(key)
+      if (digest === this.#actual.get(key)) continue
+      drift.push({ key, kind: driftKind(this.#actual.get(key), digest) })
+      this.#setActual(key, digest)
+    }
+    return drift
+  }
+
+  /** What to do now, without objects whose last refusal is too recent. */
+  pending(now: number): Change {
+    const due = [...this.#different].filter((key) => (this.#failures.get(key)?.retryAt ?? 0) <= now)
+    return {
+      set: due.filter((key) => this.#wanted.has(key)),
+      unset: due.filter((key) => !this.#wanted.has(key)),
+    }
+  }
+
+  /** The outcome of a change that was planned from `pending`. */
+  confirm(change: Change, { failed }: ApplyResult, now: number): void {
+    const settle = (key: ObjectKey, digest: Digest | undefined) => {
+      const refusal = failed.get(key)
+      if (refusal) return this.#fail(key, refusal, now)
+      this.#failures.delete(key)
+      this.#setActual(key, digest)
+    }
+    for (const key of change.set) settle(key, this.#wanted.get(key))
+    for (const key of change.unset) settle(key, undefined)
+  }
+
+  /** When the next refused object may be tried again; undefined when none was refused. */
+  nextRetry(): number | undefined {
+    const times = [...this.#failures.values()].map((failure) => failure.retryAt)
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
+  }
+
+  failures(): ReadonlyMap<ObjectKey, { readonly refusal: Refusal; readonly attempts: number }> {
+    return this.#failures
+  }
+
+  /** Objects that should stand in the kernel. */
+  get wantedCount(): number {
+    return this.#wanted.size
+  }
+
+  /** Whether nothing is left to do, refused objects included. */
+  get isSettled(): boolean {
+    return this.#different.size === 0
+  }
+
+  #setActual(key: ObjectKey, digest: Digest | undefined): void {
+    if (digest === undefined) this.#actual.delete(key)
+    else this.#actual.set(key, digest)
+    this.#compare(key)
+  }
+
+  #compare(key: ObjectKey): void {
+    if (this.#wanted.get(key) === this.#actual.get(key)) this.#different.delete(key)
+    else this.#different.add(key)
+  }
+
+  #fail(key: ObjectKey, refusal: Refusal, now: number): void {
+    const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1
+    const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.longest)
+    this.#failures.set(key, { refusal, attempts, retryAt: now + wait })
+  }
+}
+
+function driftKind(known: Digest | undefined, seen: Digest | undefined): Drift['kind'] {
+  if (seen === undefined) return 'missing'
+  return known === undefined ? 'stray' : 'altered'
+}

@@ -1,0 +1,76 @@
+import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterStore } from '../cluster/cluster-store.ts'
+import type { StaleFlows, TableDelta } from '../forwarding/entry.ts'
+import type { NodeContext } from '../forwarding/node-context.ts'
+import { recompile } from '../forwarding/recompile.ts'
+import type { ForwardingTable } from '../forwarding/table.ts'
+import type { Program } from '../modes/mode.ts'
+import type { ServiceKey } from '../resources/types.ts'
+
+export interface NodeModelParts {
+  readonly store: ClusterStore
+  readonly table: ForwardingTable
+  readonly program: Program
+  /** Read again whenever this node's object changes. */
+  nodeContext(): NodeContext
+}
+
+/**
+ * The pure middle in one piece: cluster events in, a program of kernel objects
+ * and the flows to cut out. Work is put off until `compile`, so that a burst of
+ * events about one Service costs one compilation.
+ */
+export class NodeModel {
+  readonly #parts: NodeModelParts
+  readonly #dirty = new Set<ServiceKey>()
+  #node: NodeContext
+  #staleFlows: StaleFlows[] = []
+
+  constructor(parts: NodeModelParts) {
+    this.#parts = parts
+    this.#node = parts.nodeContext()
+  }
+
+  /** Whether `compile` has something to do afterwards. */
+  apply(events: readonly ClusterEvent[]): boolean {
+    const { services, nodes } = this.#parts.store.apply(events)
+    for (const key of services) this.#dirty.add(key)
+    if (nodes) this.recompileAll()
+    return this.#dirty.size > 0
+  }
+
+  /** The node or the configuration changed: every Service is compiled again. */
+  recompileAll(): void {
+    this.#node = this.#parts.nodeContext()
+    this.#parts.table.setDrainSeconds(this.#node.drainSeconds)
+    for (const key of this.#parts.store.services()) this.#dirty.add(key)
+  }
+
+  /** Brings the table and the program up to date. Returns the Services that were compiled. */
+  compile(now: number): readonly ServiceKey[] {
+    const keys = [...this.#dirty]
+    this.#dirty.clear()
+    const { store: cluster, table } = this.#parts
+    for (const key of keys) this.#take(recompile(table, key, { cluster, node: this.#node, now }))
+    this.#take(table.expire(now))
+    return keys
+  }
+
+  /** Conntrack entries that became stale since the last call. */
+  takeStaleFlows(): readonly StaleFlows[] {
+    const flows = this.#staleFlows
+    this.#staleFlows = []
+    return flows
+  }
+
+  /** When a draining backend's time is up next. */
+  nextDeadline(): number | undefined {
+    return this.#parts.table.nextDeadline()
+  }
+
+  #take({ upserts, removals, staleFlows }: TableDelta): void {
+    for (const id of removals) this.#parts.program.replace(id, undefined)
+    for (const entry of upserts) this.#parts.program.replace(entry.id, entry)
+    this.#staleFlows.push(...staleFlows)
+  }
+}

@@ -1,0 +1,23 @@
+import type { ObjectKey, Refusal } from '../modes/mode.ts'
+import type { Drift } from './delta-tracker.ts'
+
+export interface AppliedRun {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly durationMs: number
+  readonly set: number
+  readonly unset: number
+  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+}
+
+/** What the loop tells the outside world: metrics, health, logs. */
+export interface SyncObserver {
+  /** A change is waiting since `at`. */
+  queued(at: number): void
+  applied(run: AppliedRun): void
+  /** Somebody else changed our objects, and we are about to put that right. */
+  drifted(drift: readonly Drift[], by: string): void
+  /** The kernel could not be read or written at all; it is tried again. */
+  failed(error: unknown): void
+  flowsCut(count: number): void
+}

@@ -1,0 +1,205 @@
+import type { ClusterEvent } from '../cluster/event.ts'
+import type { StaleFlows } from '../forwarding/entry.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
+import type { DeltaTracker } from './delta-tracker.ts'
+import type { NodeModel } from './node-model.ts'
+import type { SyncObserver } from './observer.ts'
+import { Throttle } from './throttle.ts'
+
+export interface SyncLoopParts {
+  readonly model: NodeModel
+  readonly tracker: DeltaTracker
+  readonly mode: Mode
+  readonly clock: Clock
+  readonly observer: SyncObserver
+  /** Deletes conntrack entries; resolves to their number. */
+  cutFlows(flows: readonly StaleFlows[]): Promise<number>
+  readonly minPeriodMs: number
+  /** Background verification, at most this often. */
+  readonly verifyPeriodMs: number
+}
+
+/** Verification may use at most this share of one processor. */
+const VERIFY_SHARE = 1 / 400
+const READ_RETRY_MS = 1_000
+
+/**
+ * Forever: cluster changes in, one small transaction out. It alone talks to the
+ * mode, one call at a time. Nothing is written before the cluster was listed
+ * completely, and nothing is given up: what the kernel refused is tried again.
+ */
+export class SyncLoop {
+  readonly #parts: SyncLoopParts
+  readonly #throttle: Throttle
+  #synced = false
+  #stopped = false
+  #running: Promise<void> | undefined
+  #again = false
+  #cancelTimer: () => void = () => {}
+  #timerAt = Number.POSITIVE_INFINITY
+  #queuedAt: number | undefined
+  #flows: StaleFlows[] = []
+  /** What somebody else touched, to be looked at; everything at the start. */
+  #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
+  #verifyAt = Number.POSITIVE_INFINITY
+  #hasObserved = false
+  #markers: (() => void)[] = []
+  #stopWatching: () => void = () => {}
+
+  constructor(parts: SyncLoopParts) {
+    this.#parts = parts
+    this.#throttle = new Throttle(parts.clock, parts.minPeriodMs)
+  }
+
+  /** Takes cluster events. `onApplied` runs when their effect is in the kernel. */
+  enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
+    const changed = this.#parts.model.apply(events)
+    if (onApplied) this.#markers.push(onApplied)
+    if (changed) this.#queue()
+    if (changed || onApplied) this.#wake()
+  }
+
+  /** The cluster was listed completely: from now on the kernel is written. */
+  setSynced(): void {
+    if (this.#synced) return
+    this.#synced = true
+    this.#stopWatching = this.#parts.mode.watch((change) => this.suspect(change))
+    this.#queue()
+    this.#wake()
+  }
+
+  /** Something outside the cluster changed that every entry may depend on. */
+  recompileAll(): void {
+    this.#parts.model.recompileAll()
+    this.#queue()
+    this.#wake()
+  }
+
+  /** Somebody else changed our objects, or may have: look and repair. */
+  suspect({ keys, by }: ForeignChange): void {
+    const known = this.#suspects
+    if (keys === 'all' || known?.keys === 'all') this.#suspects = { keys: 'all', by }
+    else this.#suspects = { keys: new Set([...(known?.keys ?? []), ...keys]), by }
+    this.#wake()
+  }
+
+  /** Stops after the run in progress; the kernel keeps what it has. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer()
+    this.#stopWatching()
+    await this.#running
+  }
+
+  #queue(): void {
+    if (this.#queuedAt !== undefined) return
+    this.#queuedAt = this.#parts.clock.now()
+    this.#parts.observer.queued(this.#queuedAt)
+  }
+
+  #wake(): void {
+    if (this.#running) this.#again = true
+    else this.#runAt(this.#parts.clock.now() + this.#throttle.delay())
+  }
+
+  #runAt(time: number): void {
+    if (this.#stopped || !this.#synced || time >= this.#timerAt) return
+    this.#cancelTimer()
+    this.#timerAt = time
+    this.#cancelTimer = this.#parts.clock.after(Math.max(0, time - this.#parts.clock.now()), () => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined
+        this.#scheduleNext()
+      })
+    })
+  }
+
+  #scheduleNext(): void {
+    const { model, tracker, clock } = this.#parts
+    if (this.#again) {
+      this.#again = false
+      this.#runAt(clock.now() + this.#throttle.delay())
+    }
+    for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt]) {
+      if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
+    }
+  }
+
+  async #run(): Promise<void> {
+    this.#throttle.started()
+    try {
+      await this.#inspect()
+      await this.#apply()
+      await this.#cut()
+    } catch (error) {
+      this.#parts.observer.failed(error)
+      this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + READ_RETRY_MS)
+    } finally {
+      this.#throttle.ended()
+    }
+  }
+
+  /** Reads the kernel where somebody else may have been, or when it is time to verify. */
+  async #inspect(): Promise<void> {
+    const { clock, mode, tracker, observer } = this.#parts
+    if (this.#suspects === undefined && clock.now() >= this.#verifyAt) {
+      this.#suspects = { keys: 'all', by: 'verification' }
+    }
+    const suspects = this.#suspects
+    if (suspects === undefined) return
+    const startedAt = clock.now()
+    const keys = suspects.keys === 'all' ? undefined : [...suspects.keys]
+    this.#suspects = undefined
+    const seen = await mode.observe(keys).catch((error: unknown) => {
+      this.suspect({ keys: keys ?? 'all', by: suspects.by })
+      throw error
+    })
+    const drift = tracker.saw(seen, keys)
+    if (this.#hasObserved && drift.length > 0) observer.drifted(drift, suspects.by)
+    this.#hasObserved = true
+    if (keys === undefined) {
+      const rest = (clock.now() - startedAt) / VERIFY_SHARE
+      this.#verifyAt = clock.now() + Math.max(this.#parts.verifyPeriodMs, rest)
+    }
+  }
+
+  async #apply(): Promise<void> {
+    const { model, mode, tracker, clock, observer } = this.#parts
+    const queuedAt = this.#queuedAt
+    this.#queuedAt = undefined
+    const startedAt = clock.now()
+    const markers = this.#markers.length
+    model.compile(startedAt)
+    this.#flows.push(...model.takeStaleFlows())
+    tracker.want(mode.program.takeChanges())
+    const change = tracker.pending(startedAt)
+    const failed = isEmpty(change) ? new Map() : await this.#write(change)
+    if (queuedAt !== undefined || !isEmpty(change)) {
+      const at = clock.now()
+      const size = { set: change.set.length, unset: change.unset.length }
+      observer.applied({ at, durationMs: at - startedAt, failed, ...size })
+    }
+    if (failed.size > 0 && failed.size >= change.set.length + change.unset.length) return
+    for (const marker of this.#markers.splice(0, markers)) marker()
+  }
+
+  async #write(change: Change) {
+    const { mode, tracker, clock } = this.#parts
+    const result = await mode.apply(change)
+    tracker.confirm(change, result, clock.now())
+    return result.failed
+  }
+
+  async #cut(): Promise<void> {
+    if (this.#flows.length === 0) return
+    const flows = this.#flows
+    this.#flows = []
+    this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
+  }
+}
+
+function isEmpty(change: Change): boolean {
+  return change.set.length + change.unset.length === 0
+}
