@@ -1,0 +1,84 @@
+import type { ModuleImport } from './module-import.ts'
+import { isTest } from './source-file.ts'
+
+/**
+ * Who may import whom. A room is a folder of `src`; a mode is `modes/<name>`,
+ * and `modes/mode.ts` is the contract that all modes implement. An entry ending
+ * in `*` stands for every room whose name starts so.
+ */
+const table: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  telemetry: ['lib'],
+  resources: ['lib'],
+  storage: ['telemetry', 'lib'],
+  auth: ['resources', 'lib'],
+  cluster: ['resources', 'lib'],
+  forwarding: ['cluster', 'resources', 'lib'],
+  affinity: ['forwarding', 'lib'],
+  kernel: ['telemetry', 'lib'],
+  'modes/mode.ts': ['forwarding', 'lib'],
+  'modes/netfilter': ['forwarding', 'affinity', 'kernel', 'telemetry', 'lib', 'modes/mode.ts'],
+  'modes/*': [
+    'forwarding',
+    'affinity',
+    'kernel',
+    'telemetry',
+    'lib',
+    'modes/mode.ts',
+    'modes/netfilter',
+  ],
+  sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
+  client: ['resources', 'telemetry', 'lib'],
+  watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
+  nodeproxy: [
+    'lib',
+    'telemetry',
+    'resources',
+    'cluster',
+    'forwarding',
+    'affinity',
+    'kernel',
+    'modes/*',
+    'sync',
+    'client',
+    'watch',
+  ],
+  apiserver: ['storage', 'auth', 'resources', 'telemetry', 'lib'],
+  controllers: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
+  dns: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
+  cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],
+  orchserver: [
+    'storage',
+    'auth',
+    'apiserver',
+    'controllers',
+    'dns',
+    'watch',
+    'client',
+    'cluster',
+  ].concat(['resources', 'telemetry', 'lib']),
+  sandbox: ['*'],
+}
+
+/** The room that a path of `src` belongs to, in the words of the table. */
+export function roomOf(path: string): string {
+  const [, room = '', second = ''] = path.split('/')
+  return room === 'modes' ? `modes/${second}` : room
+}
+
+/** What is wrong with one import, or undefined. Tests may reach into any room. */
+export function importFault(item: ModuleImport): string | undefined {
+  if (!item.relative || isTest(item.from)) return undefined
+  if (!item.target.startsWith('src/')) return `${item.from} leaves src: ${item.target}`
+  const from = roomOf(item.from)
+  const to = roomOf(item.target)
+  if (from === to) return undefined
+  const allowed = table[from] ?? (from.startsWith('modes/') ? table['modes/*'] : undefined)
+  if (allowed === undefined) return `${item.from}: the import table knows no room ${from}`
+  if (allowed.some((entry) => covers(entry, to))) return undefined
+  return `${item.from} may not import ${item.target}: ${from} → ${to}`
+}
+
+function covers(entry: string, room: string): boolean {
+  return entry.endsWith('*') ? room.startsWith(entry.slice(0, -1)) : entry === room
+}

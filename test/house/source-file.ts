@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export const root = join(import.meta.dirname, '../..')
+
+/** One TypeScript file, by its path from the root of the repository. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** Every TypeScript file below `folder`, tests included, sorted by path. */
+export async function readSources(folder: string): Promise<readonly SourceFile[]> {
+  const entries = await readdir(join(root, folder), { recursive: true })
+  return entries
+    .filter((entry) => entry.endsWith('.ts'))
+    .map((entry) => `${folder}/${entry}`)
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+export function isTest(path: string): boolean {
+  return path.endsWith('.test.ts')
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { readSources } from './source-file.ts'
+import { styleFaults } from './style.ts'
+
+test('src keeps the rules of style that no linter checks', async () => {
+  const sources = await readSources('src')
+  expect(sources.flatMap(styleFaults)).toEqual([])
+})
+
+const faulty: readonly (readonly [path: string, text: string, fault: string])[] = [
+  ['src/lib/a.ts', 'export default 1', 'default export'],
+  ['src/lib/a.ts', 'class Queue extends Map {}', 'class Queue inherits from Map'],
+  ['src/lib/a.ts', 'let count = 0', 'mutable state'],
+  ['src/lib/a.ts', 'export var count = 0', 'mutable state'],
+  ['src/lib/a.ts', '// TODO: later', 'placeholder'],
+  ['src/lib/a.ts', "import { b } from './b'", 'without the extension'],
+  ['src/lib/utils.ts', 'export const a = 1', 'says nothing'],
+  ['src/lib/string-helpers.ts', 'export const a = 1', 'says nothing'],
+  ['src/common/a.ts', 'export const a = 1', 'says nothing'],
+]
+
+test.each(faulty)('%s: %s is found', (path, text, fault) => {
+  expect(styleFaults({ path, text })).toEqual([expect.stringContaining(fault)])
+})
+
+test.each([
+  'class Refused extends Error {}',
+  'const counts = new Map<string, number>()',
+  'function count() { let n = 0; return ++n }',
+])('%s is allowed', (text) => {
+  expect(styleFaults({ path: 'src/kernel/spawner/helper.ts', text })).toEqual([])
+})

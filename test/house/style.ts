@@ -1,0 +1,41 @@
+import { importsOf } from './module-import.ts'
+import { isTest, type SourceFile } from './source-file.ts'
+import { isNode, nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
+
+const vagueName = /(^|[/-])(utils?|helpers|managers?|commons?|misc)([/.-]|$)/
+const placeholder = /\b(TODO|FIXME|XXX)\b/
+
+/** The rules of style that no linter of ours knows, for one file of `src`. */
+export function styleFaults(file: SourceFile): readonly string[] {
+  const program = parse(file)
+  const faults = [...walk(program)].flatMap(([node]) => nodeFault(node) ?? [])
+  if (vagueName.test(file.path)) faults.push('has a name that says nothing')
+  if (placeholder.test(file.text)) faults.push('holds a placeholder')
+  if (!isTest(file.path)) faults.push(...moduleState(program))
+  faults.push(...relativeWithoutExtension(file))
+  return faults.map((fault) => `${file.path}: ${fault}`)
+}
+
+function nodeFault(node: SyntaxNode): string | undefined {
+  if (node.type === 'ExportDefaultDeclaration') return 'has a default export'
+  if (node.type !== 'ClassDeclaration' && node.type !== 'ClassExpression') return undefined
+  const parent = node['superClass']
+  if (!isNode(parent) || nameOf(parent) === 'Error') return undefined
+  return `class ${nameOf(node['id'])} inherits from ${nameOf(parent) ?? 'an expression'}`
+}
+
+/** Variables of a module that can be assigned again. */
+function moduleState(program: SyntaxNode): readonly string[] {
+  const statements = Array.isArray(program['body']) ? program['body'].filter(isNode) : []
+  return statements
+    .map((statement) => statement['declaration'] ?? statement)
+    .filter(isNode)
+    .filter(({ type, kind }) => type === 'VariableDeclaration' && kind !== 'const')
+    .map(() => 'holds module-level mutable state (let or var)')
+}
+
+function relativeWithoutExtension(file: SourceFile): readonly string[] {
+  return importsOf(file)
+    .filter(({ relative, target }) => relative && !target.endsWith('.ts'))
+    .map(({ target }) => `imports ${target} without the extension .ts`)
+}
