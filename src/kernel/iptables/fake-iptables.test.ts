@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FakeIptables } from './fake-iptables.ts'
 
@@ -38,7 +38,7 @@ test('declares, fills, changes and removes chains', async () => {
 })
 
 test.each([
-  ['a jump to a missing chain', ['-A NP-A -j NP-NONE'], 3],
+  ['a jump to a missing chain', ['-A NP-A -j NP-NONE', '-A NP-A -j RETURN'], 5],
   ['a jump to a built-in chain', ['-A NP-A -j OUTPUT'], 3],
   ['a missing set', ['-A NP-A -m set --match-set NP-NONE src -j RETURN'], 3],
   ['removal of a chain that is not empty', ['-A NP-A -j RETURN', '-X NP-A'], 4],
@@ -68,6 +68,13 @@ test.each([
   expect((await fake.listChain(4, 'nat', 'NP-A')) !== undefined).toBe(before === 1)
 })
 
+test('the legacy back end names the very line of a jump to a missing chain', async () => {
+  const fake = new FakeIptables({ backend: 'legacy' })
+  const text = nat(':NP-A - [0:0]', '-A NP-A -j NP-NONE', '-A NP-A -j RETURN')
+  const message = "Chain 'NP-NONE' does not exist"
+  expect(await fake.restore(4, text)).toMatchObject({ ok: false, line: 3, message })
+})
+
 test('a COMMIT before the refused one stays, and a missing one is refused', async () => {
   const fake = new FakeIptables()
   const text = `${nat(':NP-A - [0:0]')}${nat(':NP-B - [0:0]', '-X NP-C')}${nat(':NP-D - [0:0]')}`
@@ -83,7 +90,10 @@ test('failures are injected: as a refusal, silently applied, or by pattern', asy
   expect(await fake.restore(4, nat(':NP-A -'))).toMatchObject({ ok: false, kind: 'locked' })
   expect(fake.dump()).not.toContain('NP-A')
   fake.failNext({ kind: 'timeout', applied: true })
-  expect(await fake.restore(4, nat(':NP-A -'))).toMatchObject({ kind: 'timeout', commits: undefined })
+  expect(await fake.restore(4, nat(':NP-A -'))).toMatchObject({
+    kind: 'timeout',
+    commits: undefined,
+  })
   expect(fake.dump()).toContain('NP-A')
   const heal = fake.refuse(/NP-BAD/)
   expect(await fake.restore(4, nat(':NP-OK -', ':NP-BAD -'))).toMatchObject({ ok: false, line: 3 })

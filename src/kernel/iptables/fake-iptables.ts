@@ -52,7 +52,9 @@ export class FakeIptables implements Iptables {
   }
 
   async listChain(family: Family, table: TableName, chain: string) {
-    return this.#table(family, table).chains.get(chain)?.rules.map((rule) => rule.text)
+    return this.#table(family, table)
+      .chains.get(chain)
+      ?.rules.map((rule) => rule.text)
   }
 
   async restore(family: Family, text: string | Iterable<string>): Promise<RestoreResult> {
@@ -81,6 +83,16 @@ export class FakeIptables implements Iptables {
   refuse(pattern: RegExp): () => void {
     this.#refused.add(pattern)
     return () => this.#refused.delete(pattern)
+  }
+
+  /** Whether any rule names this ipset. */
+  refersTo(set: string): boolean {
+    for (const table of this.#tables.values()) {
+      for (const { rules } of table.chains.values()) {
+        if (rules.some((rule) => rule.sets.includes(set))) return true
+      }
+    }
+    return false
   }
 
   /** Everything that is held, in the form of iptables-save, chains sorted by name. */
@@ -124,11 +136,21 @@ export class FakeIptables implements Iptables {
         open = undefined
       } else {
         const wrong = this.#refusal(line) ?? open.table.execute(line)
-        if (wrong !== undefined) return fail(wrong)
+        if (wrong !== undefined) return this.#fails(lines, { index, wrong, commits })
       }
     }
     if (open !== undefined) return refusal('COMMIT expected', lines.length, commits)
     return { ok: true, commits, pid: 1 }
+  }
+
+  /** The nft back end notices a missing chain only at the COMMIT, and names that line. */
+  #fails(
+    lines: readonly string[],
+    at: { readonly index: number; readonly wrong: string; readonly commits: number },
+  ): RestoreResult {
+    const late = this.backend === 'nft' && at.wrong.startsWith("Chain '")
+    const line = late ? lines.indexOf('COMMIT', at.index) + 1 : at.index + 1
+    return refusal(at.wrong, line, at.commits)
   }
 
   #refusal(line: string): string | undefined {

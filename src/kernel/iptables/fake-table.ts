@@ -14,6 +14,7 @@ export interface FakeRule {
   readonly text: string
   /** The user-defined chain that the rule jumps to. */
   readonly chain: string | undefined
+  readonly sets: readonly string[]
 }
 
 export interface FakeChain {
@@ -151,7 +152,7 @@ export class FakeTable {
     }
     const missing = parsed.sets.find((set) => !this.#rules.hasSet(set))
     if (missing !== undefined) return `Set ${missing} doesn't exist.`
-    return { text, chain: parsed.chain }
+    return { text, ...parsed }
   }
 
   #set(name: string, chain: FakeChain): undefined {

@@ -35,7 +35,10 @@ export type RestoreResult =
       readonly kind: RestoreFailureKind
       /** One line, without control characters, at most 300 characters. */
       readonly message: string
-      /** 1-based line of the text at which it failed, when iptables says so. */
+      /**
+       * 1-based line of the text at which it failed, when iptables says so. The nft back end
+       * names the COMMIT for a jump to a missing chain, with that chain in `message`.
+       */
       readonly line?: number
       /** Unknown without a line; a COMMIT at `line` itself did not take effect. */
       readonly commits: number | undefined

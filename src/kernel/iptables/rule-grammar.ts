@@ -2,17 +2,37 @@ import { type Cidr, type Family, familyOf, parseCidr } from '../../lib/ip.ts'
 
 /** Built-in verdicts and target extensions; every other jump goes to a chain. */
 export const TARGETS: ReadonlySet<string> = new Set([
-  'ACCEPT', 'CONNMARK', 'CT', 'DNAT', 'DROP', 'LOG', 'MARK', 'MASQUERADE', 'NFLOG', 'NOTRACK',
-  'QUEUE', 'REDIRECT', 'REJECT', 'RETURN', 'SET', 'SNAT', 'TRACE',
+  'ACCEPT',
+  'CONNMARK',
+  'CT',
+  'DNAT',
+  'DROP',
+  'LOG',
+  'MARK',
+  'MASQUERADE',
+  'NFLOG',
+  'NOTRACK',
+  'QUEUE',
+  'REDIRECT',
+  'REJECT',
+  'RETURN',
+  'SET',
+  'SNAT',
+  'TRACE',
 ])
 
 /** Options of the rules that a proxy may write, by the number of words after them. */
 const OPTIONS: ReadonlyMap<string, number> = new Map([
-  ...withWords(0, `
+  ...withWords(
+    0,
+    `
     --random --random-fully --persistent --exist --return-nomatch --rcheck --update --set --reap
     --rsource --rdest --remove --rttl --notrack --save-mark --restore-mark --limit-iface-in
-    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark`),
-  ...withWords(1, `
+    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark`,
+  ),
+  ...withWords(
+    1,
+    `
     -p -s -d -i -o -m -j -g --protocol --source --destination --match --jump --goto --comment
     --sport --dport --sports --dports --ports --mark --set-mark --set-xmark --xor-mark --or-mark
     --and-mark --probability --mode --every --packet --to-destination --to-source --to-ports
@@ -20,7 +40,8 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     --ctreplsrc --ctreplsrcport --dst-type --src-type --reject-with --timeout --name --seconds
     --hitcount --mask --bytecode --object-pinned --nfmask --ctmask --physdev-in --physdev-out
     --icmp-type --icmpv6-type --nfacct-name --log-prefix --log-level --limit --limit-burst --cpu
-    --zone --src-range --dst-range --u32`),
+    --zone --src-range --dst-range --u32`,
+  ),
   ...withWords(2, '--match-set --add-set --del-set --map-set --tcp-flags'),
 ])
 
@@ -87,7 +108,9 @@ function checkValue(option: string, value: string, context: RuleContext): string
   }
   if (NEEDS_PROTOCOL.has(option)) {
     if (!PORT_PROTOCOLS.has(context.protocol ?? '')) return `unknown option ${option} without -p`
-    return /^\d{1,5}([:,]\d{1,5})*$/.test(value) ? undefined : `invalid port ${JSON.stringify(value)}`
+    return /^\d{1,5}([:,]\d{1,5})*$/.test(value)
+      ? undefined
+      : `invalid port ${JSON.stringify(value)}`
   }
   if (option === '--to-destination') {
     const host = value.replace(/:\d+(-\d+)?$/, '').replace(/^\[(.*)\]$/, '$1')

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { decodeReport, type JobReport } from './job-line.ts'
 import { HELPER_SCRIPT } from './helper-script.ts'
+import { decodeReport, type JobReport } from './job-line.ts'
 
 /** Where programs are looked up; the daemon's own PATH plays no part. */
 const ENVIRONMENT = {

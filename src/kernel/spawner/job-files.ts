@@ -22,7 +22,8 @@ export async function writeInput(path: string, text: string | Iterable<string>):
   }
   const file = await open(path, 'wx', 0o600)
   try {
-    for (const piece of pieces(typeof text === 'string' ? [text] : text)) await file.appendFile(piece)
+    for (const piece of pieces(typeof text === 'string' ? [text] : text))
+      await file.appendFile(piece)
   } finally {
     await file.close()
   }

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -102,12 +110,15 @@ test('files are private and removed after each job', async () => {
 
 test('a dead helper fails the job in flight, stops its program and is replaced', async () => {
   const file = `${parent}/parent-of-sleep`
-  writeFileSync(`${parent}/script`, `ps -o ppid= -p $PPID >${file}; echo $$ >${file}.me; exec sleep 60\n`)
+  writeFileSync(
+    `${parent}/script`,
+    `ps -o ppid= -p $PPID >${file}; echo $$ >${file}.me; exec sleep 60\n`,
+  )
   const job = spawner.run({ program: 'sh', args: [`${parent}/script`], timeoutMs: 30_000 })
-  const failed = expect(job).rejects.toMatchObject({ code: 'NP_KERNEL_SPAWNER' })
+  const failed = job.catch((error: unknown) => error)
   await untilFile(`${file}.me`)
   process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL')
-  await failed
+  expect(await failed).toMatchObject({ code: 'NP_KERNEL_SPAWNER' })
   const program = Number(readFileSync(`${file}.me`, 'utf8'))
   await expect.poll(() => isAlive(program)).toBe(false)
   const again = await spawner.run({ program: 'echo', args: ['back'], timeoutMs: 5000 })
@@ -128,7 +139,10 @@ test('a killed daemon leaves a running program to finish, then the helper cleans
     console.log(spawner.directory)
     await spawner.run({ program: 'sh', args: [${JSON.stringify(`${parent}/slow`)}], stdin: 'all of it', timeoutMs: 30000 })
   `
-  writeFileSync(`${parent}/slow`, `echo started >${parent}/started; sleep 0.5; cat >${parent}/result\n`)
+  writeFileSync(
+    `${parent}/slow`,
+    `echo started >${parent}/started; sleep 0.5; cat >${parent}/result\n`,
+  )
   const daemon = spawn(process.execPath, ['--input-type=module', '-e', text], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -142,7 +156,9 @@ test('a killed daemon leaves a running program to finish, then the helper cleans
 })
 
 async function untilFile(path: string): Promise<void> {
-  await expect.poll(() => existsSync(path) && statSync(path).size > 0, { timeout: 10_000 }).toBe(true)
+  await expect
+    .poll(() => existsSync(path) && statSync(path).size > 0, { timeout: 10_000 })
+    .toBe(true)
 }
 
 function isAlive(pid: number): boolean {

@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Helper, startHelper } from './helper.ts'
-import { type JobFiles, jobFiles, readLines, readText, removeFiles, writeInput } from './job-files.ts'
+import {
+  type JobFiles,
+  jobFiles,
+  readLines,
+  readText,
+  removeFiles,
+  writeInput,
+} from './job-files.ts'
 import { encodeJobLine, type JobReport } from './job-line.ts'
 import type { Exit, Job, ProgramResult, ProgramRunner } from './program-runner.ts'
 
@@ -119,9 +126,10 @@ export class Spawner implements ProgramRunner {
   #terminate(running: Running, signal: 'SIGTERM' | 'SIGKILL'): void {
     running.timedOut = true
     signalProcess(running.pid, signal)
-    const next = signal === 'SIGTERM'
-      ? () => this.#terminate(running, 'SIGKILL')
-      : () => this.#lose(this.#helper, 'a program cannot be stopped')
+    const next =
+      signal === 'SIGTERM'
+        ? () => this.#terminate(running, 'SIGKILL')
+        : () => this.#lose(this.#helper, 'a program cannot be stopped')
     running.timer = setTimeout(next, GRACE_MS)
   }
 

@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url'
+import { addNamespace } from '../../support/lab/namespace.ts'
+
+/**
+ * Runs a script of this folder in a network namespace of its own and returns
+ * what it printed, parsed as JSON. A netlink socket belongs to the namespace of
+ * the process that opens it, so the code under test has to run inside.
+ */
+export async function runInside(
+  script: string,
+  options: {
+    readonly setup?: readonly (readonly string[])[]
+    readonly args?: readonly string[]
+  } = {},
+): Promise<unknown> {
+  const namespace = await addNamespace(`np-room-${process.pid}-${script.replace(/\W/g, '-')}`)
+  try {
+    for (const command of options.setup ?? []) await namespace.exec(command)
+    const path = fileURLToPath(new URL(script, import.meta.url))
+    const command = [process.execPath, '--no-warnings', path, ...(options.args ?? [])]
+    return JSON.parse(await namespace.exec(command, { timeoutMs: 60_000 }))
+  } finally {
+    await namespace.remove()
+  }
+}
