@@ -1,0 +1,62 @@
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { scratchCheckout } from './scratch-checkout.ts'
+
+const echo = `
+const { argv, version, cwd } = process
+console.log(JSON.stringify({ args: argv.slice(2), version, cwd: cwd() }))
+`
+
+test('runs on the Node that npm installed, from any directory, with all arguments', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.install()
+  await checkout.write('src/nodeproxy/main.ts', echo)
+  const args = ['--config=a file', '', '$HOME', '--', '-v', '2']
+  const { stdout } = await checkout.run('bin/node-proxy', args, '/')
+  expect(JSON.parse(stdout)).toEqual({ args, version: process.version, cwd: '/' })
+})
+
+test('runs through a chain of symlinks', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.install()
+  await checkout.write('src/nodeproxy/main.ts', echo)
+  await symlink('../bin/node-proxy', join(checkout.path, 'scripts/one'))
+  await symlink(join(checkout.path, 'scripts/one'), join(checkout.path, 'two'))
+  const { stdout } = await checkout.run('two', ['x'], '/')
+  expect(JSON.parse(stdout)).toMatchObject({ args: ['x'] })
+})
+
+test('signals reach the daemon, and its exit status comes back', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.install()
+  await checkout.write(
+    'src/nodeproxy/main.ts',
+    `const alive = setInterval(() => {}, 1000)
+process.on('SIGTERM', () => { clearInterval(alive); process.exitCode = 7 })
+console.log('up')`,
+  )
+  const daemon = checkout.run('bin/node-proxy')
+  daemon.stdout.once('data', () => daemon.kill('SIGTERM'))
+  expect((await daemon).exitCode).toBe(7)
+})
+
+test('without npm packages it says what to run', async () => {
+  await using checkout = await scratchCheckout()
+  const { exitCode, stderr } = await checkout.run('bin/node-proxy', [], '/')
+  expect(exitCode).toBe(69)
+  expect(stderr).toContain('npm packages are not installed')
+  expect(stderr).toContain(`cd ${checkout.path} && npm ci`)
+})
+
+test('a machine whose processor has no packaged Node falls back to a new enough one', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.write('node_modules/.package-lock.json', '{}')
+  await checkout.write('src/nodeproxy/main.ts', echo)
+  const refused = await checkout.run('bin/node-proxy')
+  expect(refused.stderr).toContain('no Node 26 or newer')
+  expect(refused.exitCode).toBe(69)
+  await checkout.fake('node', 'exec "$NODE" "$@"')
+  const { stdout } = await checkout.run('bin/node-proxy', ['x'])
+  expect(JSON.parse(stdout)).toMatchObject({ args: ['x'], version: process.version })
+})
