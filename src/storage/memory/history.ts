@@ -1,0 +1,116 @@
+import { SortedKeys } from '../../lib/sorted-keys.ts'
+import type { StoredEntry, StoreEvent } from '../store.ts'
+
+/**
+ * Every version of every key since the last compaction, and the order in which
+ * they were committed. The version that was current at `oldest` is kept, so
+ * that lists from `oldest` on and watches after it are exact.
+ */
+export class History {
+  readonly #keys = new SortedKeys()
+  readonly #versions = new Map<string, StoreEvent[]>()
+  #log: StoreEvent[] = []
+  /** Index in `#log` of the first event that was not compacted away. */
+  #head = 0
+  #bytes = 0
+  #oldest = 0
+  #newest = 0
+
+  get oldest(): number {
+    return this.#oldest
+  }
+
+  get newest(): number {
+    return this.#newest
+  }
+
+  /** Bytes of the values that the log holds. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Appends the changes of the next revision. */
+  append(events: readonly StoreEvent[]): void {
+    for (const event of events) {
+      const versions = this.#versions.get(event.key)
+      if (versions === undefined) {
+        this.#versions.set(event.key, [event])
+        this.#keys.add(event.key)
+      } else versions.push(event)
+      this.#log.push(event)
+      this.#bytes += event.entry?.value.length ?? 0
+      this.#newest = event.revision
+    }
+  }
+
+  /** What `key` held at `revision`, which must not be older than `oldest`. */
+  at(key: string, revision: number): StoredEntry | undefined {
+    const versions = this.#versions.get(key)
+    if (versions === undefined) return undefined
+    for (let index = versions.length - 1; index >= 0; index--) {
+      const version = versions[index]!
+      if (version.revision <= revision) return version.entry
+    }
+    return undefined
+  }
+
+  /** The entries under `prefix` beyond the key `after`, as they were at `revision`. */
+  *entries(prefix: string, after: string | undefined, revision: number): Generator<StoredEntry> {
+    for (const key of this.#keys.under(prefix, after)) {
+      const entry = this.at(key, revision)
+      if (entry !== undefined) yield entry
+    }
+  }
+
+  /** Changes after `revision` in commit order: whole revisions, at least `atLeast` events if there are. */
+  eventsAfter(revision: number, atLeast: number): readonly StoreEvent[] {
+    const start = this.#indexAfter(revision)
+    let end = Math.min(start + atLeast, this.#log.length)
+    while (end > start && this.#log[end]?.revision === this.#log[end - 1]?.revision) end++
+    return this.#log.slice(start, end)
+  }
+
+  /** Forgets every version that was superseded at or before `revision`. */
+  compact(revision: number): void {
+    if (revision <= this.#oldest) return
+    this.#oldest = Math.min(revision, this.#newest)
+    while (this.#head < this.#log.length && this.#log[this.#head]!.revision <= this.#oldest) {
+      const event = this.#log[this.#head++]!
+      this.#bytes -= event.entry?.value.length ?? 0
+      this.#trim(event.key)
+    }
+    if (this.#head > 1024 && this.#head > this.#log.length / 2) {
+      this.#log = this.#log.slice(this.#head)
+      this.#head = 0
+    }
+  }
+
+  /** The revision of the oldest change that the log still holds. */
+  oldestChange(): number | undefined {
+    return this.#log[this.#head]?.revision
+  }
+
+  #indexAfter(revision: number): number {
+    let low = this.#head
+    let high = this.#log.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#log[middle]!.revision <= revision) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #trim(key: string): void {
+    const versions = this.#versions.get(key)
+    if (versions === undefined) return
+    let keep = 0
+    while (keep + 1 < versions.length && versions[keep + 1]!.revision <= this.#oldest) keep++
+    const first = versions[keep]!
+    if (first.entry === undefined && first.revision <= this.#oldest) keep++
+    if (keep > 0) versions.splice(0, keep)
+    if (versions.length > 0) return
+    this.#versions.delete(key)
+    this.#keys.delete(key)
+  }
+}
