@@ -4,6 +4,8 @@ import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../modes/m
 export interface Drift {
   readonly key: ObjectKey
   readonly kind: 'missing' | 'altered' | 'stray'
+  /** Undefined when the object is missing. */
+  readonly seen: Digest | undefined
 }
 
 interface Failure {
@@ -24,6 +26,8 @@ export class DeltaTracker {
   readonly #actual = new Map<ObjectKey, Digest>()
   readonly #different = new Set<ObjectKey>()
   readonly #failures = new Map<ObjectKey, Failure>()
+  /** Digests under which the kernel shows what we wrote, where it prints it differently. */
+  readonly #spellings = new Map<ObjectKey, Digest>()
 
   /** New digests of wanted objects; undefined: no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
@@ -31,6 +35,7 @@ export class DeltaTracker {
       if (digest === undefined) this.#wanted.delete(key)
       else this.#wanted.set(key, digest)
       this.#failures.delete(key)
+      this.#spellings.delete(key)
       this.#compare(key)
     }
   }
@@ -41,10 +46,30 @@ export class DeltaTracker {
     for (const key of new Set([...(scope ?? this.#actual.keys()), ...seen.keys()])) {
       const digest = seen.get(key)
       if (digest === this.#actual.get(key)) continue
-      drift.push({ key, kind: driftKind(this.#actual.get(key), digest) })
+      drift.push({ key, kind: driftKind(this.#actual.get(key), digest), seen: digest })
       this.#setActual(key, digest)
     }
     return drift
+  }
+
+  /**
+   * Looks again at objects that were found altered and have been rewritten. One
+   * that shows exactly as before is not altered: the kernel prints it in its own
+   * way. Returns those.
+   */
+  sawAfterRepair(
+    drift: readonly Drift[],
+    seen: ReadonlyMap<ObjectKey, Digest>,
+  ): readonly ObjectKey[] {
+    const respelled = drift.filter((before) => {
+      const digest = seen.get(before.key)
+      return digest !== undefined && digest === before.seen && digest !== this.#actual.get(before.key)
+    })
+    for (const { key, seen: digest } of respelled) {
+      if (digest !== undefined) this.#spellings.set(key, digest)
+      this.#setActual(key, digest)
+    }
+    return respelled.map(({ key }) => key)
   }
 
   /** What to do now, without objects whose last refusal is too recent. */
@@ -64,7 +89,7 @@ export class DeltaTracker {
       this.#failures.delete(key)
       this.#setActual(key, digest)
     }
-    for (const key of change.set) settle(key, this.#wanted.get(key))
+    for (const key of change.set) settle(key, this.#spellings.get(key) ?? this.#wanted.get(key))
     for (const key of change.unset) settle(key, undefined)
   }
 
@@ -76,6 +101,10 @@ export class DeltaTracker {
 
   failures(): ReadonlyMap<ObjectKey, { readonly refusal: Refusal; readonly attempts: number }> {
     return this.#failures
+  }
+
+  isWanted(key: ObjectKey): boolean {
+    return this.#wanted.has(key)
   }
 
   /** Objects that should stand in the kernel. */
@@ -95,7 +124,10 @@ export class DeltaTracker {
   }
 
   #compare(key: ObjectKey): void {
-    if (this.#wanted.get(key) === this.#actual.get(key)) this.#different.delete(key)
+    const actual = this.#actual.get(key)
+    const wanted = this.#wanted.get(key)
+    const same = wanted === actual || (wanted !== undefined && this.#spellings.get(key) === actual)
+    if (same) this.#different.delete(key)
     else this.#different.add(key)
   }
 

@@ -17,6 +17,8 @@ export interface SyncObserver {
   applied(run: AppliedRun): void
   /** Somebody else changed our objects, and we are about to put that right. */
   drifted(drift: readonly Drift[], by: string): void
+  /** The kernel prints these otherwise than we wrote them; taken as equal from now on. */
+  respelled(keys: readonly ObjectKey[]): void
   /** The kernel could not be read or written at all; it is tried again. */
   failed(error: unknown): void
   flowsCut(count: number): void

@@ -2,7 +2,7 @@ import type { ClusterEvent } from '../cluster/event.ts'
 import type { StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
-import type { DeltaTracker } from './delta-tracker.ts'
+import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
 import { Throttle } from './throttle.ts'
@@ -130,8 +130,9 @@ export class SyncLoop {
   async #run(): Promise<void> {
     this.#throttle.started()
     try {
-      await this.#inspect()
+      const repaired = await this.#inspect()
       await this.#apply()
+      if (repaired.length > 0) await this.#learnSpelling(repaired)
       await this.#cut()
     } catch (error) {
       this.#parts.observer.failed(error)
@@ -142,13 +143,13 @@ export class SyncLoop {
   }
 
   /** Reads the kernel where somebody else may have been, or when it is time to verify. */
-  async #inspect(): Promise<void> {
+  async #inspect(): Promise<readonly Drift[]> {
     const { clock, mode, tracker, observer } = this.#parts
     if (this.#suspects === undefined && clock.now() >= this.#verifyAt) {
       this.#suspects = { keys: 'all', by: 'verification' }
     }
     const suspects = this.#suspects
-    if (suspects === undefined) return
+    if (suspects === undefined) return []
     const startedAt = clock.now()
     const keys = suspects.keys === 'all' ? undefined : [...suspects.keys]
     this.#suspects = undefined
@@ -163,6 +164,15 @@ export class SyncLoop {
       const rest = (clock.now() - startedAt) / VERIFY_SHARE
       this.#verifyAt = clock.now() + Math.max(this.#parts.verifyPeriodMs, rest)
     }
+    return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
+  }
+
+  /** Looks at what was just rewritten, lest a different spelling be repaired for ever. */
+  async #learnSpelling(drift: readonly Drift[]): Promise<void> {
+    const { mode, tracker, observer } = this.#parts
+    const seen = await mode.observe(drift.map(({ key }) => key))
+    const respelled = tracker.sawAfterRepair(drift, seen)
+    if (respelled.length > 0) observer.respelled(respelled)
   }
 
   async #apply(): Promise<void> {
