@@ -137,7 +137,7 @@ function matched(
 }
 
 function masqueradeOf(
-  { masquerade, kind }: Frontend,
+  { masquerade }: Frontend,
   origin: 'pod' | 'node' | 'outside',
   { masqueradeAll }: Surroundings,
 ): 'yes' | 'no' {
@@ -147,7 +147,7 @@ function masqueradeOf(
     case 'onNode':
       return origin === 'node' ? 'yes' : 'no'
     case 'offCluster':
-      return origin !== 'pod' || (masqueradeAll && kind === 'clusterIP') ? 'yes' : 'no'
+      return origin !== 'pod' || masqueradeAll ? 'yes' : 'no'
   }
 }
 
