@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 
 const PREFIX = 'nplab'
 const NAME = /^nplab-(\d+)-/
 
 /** A prefix for the namespaces of one lab: carries the process id of its owner. */
-export function labPrefix(serial: number): string {
-  return `${PREFIX}-${process.pid}-${serial}`
+export function labPrefix(): string {
+  return `${PREFIX}-${process.pid}-${randomBytes(3).toString('hex')}`
 }
 
 /** Removes namespaces whose owner is dead, and ends what still runs in them. */
@@ -16,8 +17,12 @@ export function removeLeftovers(): void {
   }
 }
 
-/** Ends every process of the namespace and deletes it; synchronous, for exit handlers. */
-export function removeNow(name: string): void {
+/** Removes all namespaces of one lab at once; synchronous, for exit handlers. */
+export function removeLab(prefix: string): void {
+  for (const name of listNamespaces()) if (name.startsWith(`${prefix}-`)) removeNow(name)
+}
+
+function removeNow(name: string): void {
   for (const pid of pidsIn(name)) endNow(pid)
   spawnSync('ip', ['netns', 'del', name])
 }

@@ -1,0 +1,44 @@
+import type { Serves } from '../stub-api/route.ts'
+import { API_PORT, WORLD } from './plan.ts'
+import { type LabProcess, startProcess } from './process.ts'
+import type { Site } from './site.ts'
+
+const STUB = new URL('../stub-api/main.ts', import.meta.url).pathname
+const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
+
+/**
+ * `real`: the project's own API server. Otherwise a permissive stand-in that
+ * offers Endpoints only, or EndpointSlices of one version.
+ */
+export type ApiKind = 'real' | Serves
+
+/** An API server in the world's namespace, on a fixed address. */
+export interface ApiServer {
+  readonly url: string
+  start(): Promise<void>
+  /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
+  signal(name: NodeJS.Signals): void
+  stop(): Promise<void>
+  output(): string
+}
+
+export function createApiServer(world: Site, kind: ApiKind): ApiServer {
+  const url = `http://${WORLD.v4}:${API_PORT}`
+  let running: LabProcess | undefined
+  return {
+    url,
+    async start() {
+      const program = kind === 'real' ? [REAL] : [STUB, `--serves=${kind}`]
+      const place = [`--host=${WORLD.v4}`, `--port=${API_PORT}`]
+      running = startProcess(world.namespace, [process.execPath, ...program, ...place])
+      await running.said('http://')
+    },
+    signal: (name) => running?.signal(name),
+    async stop() {
+      running?.signal('SIGKILL')
+      await running?.ended
+      running = undefined
+    },
+    output: () => running?.output() ?? '',
+  }
+}

@@ -1,0 +1,111 @@
+import type { Agent } from './agent.ts'
+import type { HttpReply } from '../agent/protocol.ts'
+import type { ApiObject } from './objects.ts'
+
+/** Resources whose revisions the daemon reports back. */
+const PLURALS: Readonly<Record<string, string>> = {
+  Service: 'services',
+  Endpoints: 'endpoints',
+  EndpointSlice: 'endpointslices',
+  Node: 'nodes',
+}
+
+/** The lab's own client of the API server, and the revisions of what it wrote. */
+export interface Api {
+  readonly url: string
+  /** Creates or replaces, status included. */
+  apply(...objects: readonly ApiObject[]): Promise<void>
+  /** Merge patch (RFC 7396) of `Service ns/name` or another kind. */
+  patch(kind: string, key: string, patch: object): Promise<void>
+  remove(kind: string, key: string): Promise<void>
+  /** Deletes everything that the lab wrote, Nodes excepted. */
+  clear(): Promise<void>
+  /** What the server holds now. */
+  get(kind: string, key: string): Promise<unknown>
+  /** Highest revision written so far, per resource in lower-case plural. */
+  readonly written: ReadonlyMap<string, number>
+  /** For whatever the above does not offer. */
+  request(method: string, path: string, body?: unknown): Promise<HttpReply>
+}
+
+export function createApi(agent: Agent, url: string): Api {
+  const written = new Map<string, number>()
+  const held = new Map<string, { kind: string; key: string; apiVersion: string }>()
+
+  async function request(method: string, path: string, body?: unknown): Promise<HttpReply> {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+    return agent.call('http', {
+      url: `${url}${path}`,
+      method,
+      headers: { 'content-type': type, accept: 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  async function write(method: string, path: string, body?: unknown): Promise<void> {
+    const reply = await request(method, path, body)
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`)
+    const resource = /\/(services|endpoints|endpointslices|nodes)\//.exec(`${path}/`)?.[1] ?? ''
+    written.set(resource, Math.max(written.get(resource) ?? 0, revisionOf(reply.body)))
+  }
+
+  async function applyOne(object: ApiObject): Promise<void> {
+    const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
+    held.set(`${object.kind} ${key}`, { kind: object.kind, key, apiVersion: object.apiVersion })
+    const path = pathOf(object.kind, key, object.apiVersion)
+    const found = await request('GET', path)
+    if (found.status === 404) {
+      await write('POST', path.slice(0, path.lastIndexOf('/')), object)
+    } else {
+      const resourceVersion = String(revisionOf(found.body))
+      await write('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+    }
+    if (object['status'] !== undefined) await applyStatus(path, object)
+  }
+
+  /** Servers that keep status apart drop it from ordinary writes. */
+  async function applyStatus(path: string, object: ApiObject): Promise<void> {
+    const now = JSON.parse((await request('GET', path)).body) as ApiObject
+    if (JSON.stringify(now['status']) === JSON.stringify(object['status'])) return
+    await write('PUT', `${path}/status`, { ...now, status: object['status'] })
+  }
+
+  return {
+    url,
+    written,
+    request,
+    async apply(...objects) {
+      for (const object of objects) await applyOne(object)
+    },
+    patch: (kind, key, patch) => write('PATCH', pathOf(kind, key), patch),
+    async remove(kind, key) {
+      const known = held.get(`${kind} ${key}`)
+      held.delete(`${kind} ${key}`)
+      await write('DELETE', pathOf(kind, key, known?.apiVersion))
+    },
+    async clear() {
+      for (const [name, { kind, key, apiVersion }] of held) {
+        if (kind === 'Node') continue
+        held.delete(name)
+        const path = pathOf(kind, key, apiVersion)
+        if ((await request('GET', path)).status !== 404) await write('DELETE', path)
+      }
+    },
+    async get(kind, key) {
+      return JSON.parse((await request('GET', pathOf(kind, key))).body) as unknown
+    },
+  }
+}
+
+function pathOf(kind: string, key: string, apiVersion?: string): string {
+  const [namespace = '', name = ''] = key.split('/')
+  const version = apiVersion ?? (kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1')
+  const root = version === 'v1' ? '/api/v1' : `/apis/${version}`
+  const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  return `${root}${place}/${PLURALS[kind] ?? kind}/${encodeURIComponent(name)}`
+}
+
+function revisionOf(body: string): number {
+  const object = JSON.parse(body) as { metadata?: { resourceVersion?: string } }
+  return Number(object.metadata?.resourceVersion ?? 0)
+}

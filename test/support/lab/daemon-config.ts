@@ -1,0 +1,59 @@
+import { stringify } from 'yaml'
+import { NODE_NAME } from './plan.ts'
+
+/** Fields of NodeProxyConfiguration that tests vary; the rest keeps its default. */
+export interface ProxyConfig {
+  readonly mode?: 'iptables' | 'ipvs' | 'userspace'
+  readonly clusterCIDR?: string
+  readonly detectLocalMode?: string
+  readonly detectLocal?: Readonly<Record<string, string>>
+  readonly nodePortAddresses?: readonly string[]
+  readonly iptables?: Readonly<Record<string, string | number | boolean>>
+  readonly [field: string]: unknown
+}
+
+/**
+ * The daemon's configuration file. Changes are applied almost at once, so that
+ * a test waits for the daemon and not for its throttle.
+ */
+export function daemonConfigText(config: ProxyConfig, kubeconfig: string): string {
+  return stringify({
+    apiVersion: 'proxy.config.orch.io/v1alpha1',
+    kind: 'NodeProxyConfiguration',
+    hostnameOverride: NODE_NAME,
+    mode: proxyMode(),
+    clusterCIDR: '10.0.0.0/8,fd00:10::/64',
+    detectLocalMode: 'ClusterCIDR',
+    ...config,
+    clientConnection: { kubeconfig },
+    iptables: { minSyncPeriod: '20ms', syncPeriod: '30s', ...config.iptables },
+  })
+}
+
+export function kubeconfigText(url: string): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'lab', cluster: { server: url } }],
+    users: [{ name: 'lab', user: {} }],
+    contexts: [{ name: 'lab', context: { cluster: 'lab', user: 'lab' } }],
+    'current-context': 'lab',
+  })
+}
+
+/** Mode under test: `NP_PROXY_MODE`, iptables unless set. */
+export function proxyMode(): string {
+  return process.env['NP_PROXY_MODE'] ?? 'iptables'
+}
+
+/** Flags for the back end under test: `NP_IPTABLES_BACKEND` (nft or legacy), the machine's unless set. */
+export function backendFlags(): string[] {
+  const backend = process.env['NP_IPTABLES_BACKEND'] ?? ''
+  return backend === '' ? [] : [`--iptables-backend=${backend}`]
+}
+
+/** The program `iptables`, `ip6tables-save`, … of the back end under test. */
+export function backendProgram(program: string): string {
+  const backend = process.env['NP_IPTABLES_BACKEND'] ?? ''
+  return backend === '' ? program : program.replace('tables', `tables-${backend}`)
+}

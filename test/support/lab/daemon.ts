@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { HttpReply } from '../agent/protocol.ts'
+import type { Api } from './api.ts'
+import { backendFlags, daemonConfigText, kubeconfigText, type ProxyConfig } from './daemon-config.ts'
+import { parseMetrics, type Samples, sumOf } from './metrics.ts'
+import { type LabProcess, startProcess } from './process.ts'
+import type { Site } from './site.ts'
+
+const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
+
+export interface DaemonStart {
+  readonly config?: ProxyConfig
+  /** Extra flags; they beat the file. */
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The program under test, as a child process in the node's namespace. */
+export interface Daemon {
+  /** Starts it and waits until it serves metrics. */
+  start(options?: DaemonStart): Promise<void>
+  /** Waits until everything written at the API so far is in the kernel. */
+  synced(): Promise<void>
+  /** Waits until `condition` holds for what it exports. */
+  until(what: string, condition: (samples: Samples) => boolean): Promise<void>
+  metrics(): Promise<Samples>
+  /** GET of one of its own ports, from the node. */
+  http(port: number, path: string): Promise<HttpReply>
+  /** SIGTERM, and waits for the end; its exit status. */
+  stop(): Promise<number | NodeJS.Signals | undefined>
+  /** SIGKILL to it and its children, and waits for the end. */
+  kill(): Promise<void>
+  signal(name: NodeJS.Signals): void
+  logs(): string
+  readonly configFile: string
+  /** Rewrites the configuration file of the running daemon. */
+  writeConfig(config: ProxyConfig): void
+  /** Runs the launcher once to its end, for example with `--cleanup`. */
+  once(flags: readonly string[]): Promise<string>
+}
+
+const METRICS_PORT = 10249
+const POLL_MS = 15
+const PATIENCE_MS = 30_000
+
+export function createDaemon(node: Site, api: Api, folder: string): Daemon {
+  const kubeconfig = join(folder, 'kubeconfig')
+  const configFile = join(folder, 'config.yaml')
+  let running: LabProcess | undefined
+  let pastLogs = ''
+
+  const logs = (): string => pastLogs + (running?.output() ?? '')
+  const http = (port: number, path: string): Promise<HttpReply> =>
+    node.agent.call('http', { url: `http://127.0.0.1:${port}${path}` })
+  const metrics = async (): Promise<Samples> => parseMetrics((await http(METRICS_PORT, '/metrics')).body)
+  const writeConfig = (config: ProxyConfig): void => {
+    writeFileSync(configFile, daemonConfigText(config, kubeconfig))
+  }
+
+  async function until(what: string, condition: (samples: Samples) => boolean): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    let last: Samples = new Map()
+    while (performance.now() < deadline) {
+      last = await metrics().catch((): Samples => new Map())
+      if (condition(last)) return
+      await Promise.race([delay(POLL_MS), failIfEnded(running)])
+    }
+    throw new Error(`daemon: not ${what} within ${PATIENCE_MS} ms\n${tail(logs())}`)
+  }
+
+  async function end(name: NodeJS.Signals): Promise<number | NodeJS.Signals | undefined> {
+    if (running === undefined) return undefined
+    running.signal(name)
+    const how = await running.ended
+    pastLogs = logs()
+    running = undefined
+    return how
+  }
+
+  return {
+    configFile,
+    logs,
+    metrics,
+    http,
+    until,
+    writeConfig,
+    async start({ config = {}, flags = [], env = {} } = {}) {
+      writeFileSync(kubeconfig, kubeconfigText(api.url))
+      writeConfig(config)
+      const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
+      running = startProcess(node.namespace, command, { env })
+      await until('serving metrics', (samples) => samples.size > 0)
+    },
+    synced: () => until('synced', (samples) => isApplied(api, samples)),
+    stop: () => end('SIGTERM'),
+    async kill() {
+      await end('SIGKILL')
+    },
+    signal: (name) => running?.signal(name),
+    once: (flags) => node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags]),
+  }
+}
+
+/** Nodes are left out: a node change has no effect of its own that could be waited for. */
+function isApplied(api: Api, samples: Samples): boolean {
+  if (samples.size === 0) return false
+  return [...api.written]
+    .filter(([resource]) => resource !== 'nodes')
+    .every(
+      ([resource, revision]) =>
+        sumOf(samples, 'nodeproxy_applied_resource_version', { resource }) >= revision,
+    )
+}
+
+async function failIfEnded(running: LabProcess | undefined): Promise<never> {
+  const how = await running?.ended
+  throw new Error(`daemon: ended (${String(how)}) while it was waited for\n${running?.output() ?? ''}`)
+}
+
+function tail(text: string): string {
+  return text.split('\n').slice(-40).join('\n')
+}

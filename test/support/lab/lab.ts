@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ConnectRequest, Outcome, Transport } from '../agent/protocol.ts'
+import { type Api, createApi } from './api.ts'
+import { type ApiKind, type ApiServer, createApiServer } from './api-process.ts'
+import { type Beyond, createBeyond, SINK } from './beyond.ts'
+import { createDaemon, type Daemon } from './daemon.ts'
+import { labPrefix, removeLeftovers, removeLab } from './leftovers.ts'
+import { hostNet, isV6, NODE_ADDRESSES, NODE_NAME, OUTSIDE } from './plan.ts'
+import { createPods, type Pods } from './pods.ts'
+import { closeSite, type Site } from './site.ts'
+import { buildTopology } from './topology.ts'
+
+export interface LabOptions {
+  /** Which API server; the permissive stand-in with EndpointSlices v1 unless given. */
+  readonly api?: ApiKind
+  /** Whether bridged packets meet iptables on the node; true unless given. */
+  readonly bridgeNetfilter?: boolean
+  /** Labels of the Node object. */
+  readonly nodeLabels?: Readonly<Record<string, string>>
+}
+
+/** Who sends: a pod of the node, a client beyond the cluster, or the node itself. */
+export type Place = 'pod' | 'outside' | 'node' | 'world'
+
+export type Attempt = Omit<ConnectRequest, 'protocol'> & { readonly protocol?: Transport }
+
+/** One node with everything around it. Every method waits until its effect is there. */
+export interface Lab {
+  readonly node: Site
+  readonly world: Site
+  readonly outside: Site
+  readonly pods: Pods
+  readonly beyond: Beyond
+  readonly apiServer: ApiServer
+  readonly api: Api
+  readonly daemon: Daemon
+  /** Scratch folder, removed with the lab. */
+  readonly folder: string
+  /** Real listeners for an endpoint: in a pod of its own, or beyond the node. */
+  serve(endpoint: Endpoint): Promise<void>
+  /**
+   * Connects from `place`, after seeing to it that whatever the proxy leaves
+   * alone is answered by a sink.
+   */
+  connect(place: Place, attempt: Attempt): Promise<Outcome[]>
+  /** The namespace that owns a source address; created or given the address on demand. */
+  site(place: Place, source: string): Promise<Site>
+  /** Addresses that a masqueraded connection may come from. */
+  nodeAddresses(): Promise<ReadonlySet<string>>
+  /** Removes all objects, pods, endpoints and sinks; keeps daemon and namespaces. */
+  reset(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Endpoint {
+  readonly ip: string
+  readonly local: boolean
+  readonly ports: readonly { readonly protocol: Transport; readonly port: number }[]
+}
+
+/** Builds a lab; `close` it in the end. What a crash leaves behind goes at the next start. */
+export async function createLab(options: LabOptions = {}): Promise<Lab> {
+  removeLeftovers()
+  const prefix = labPrefix()
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}-`))
+  const unguard = guard(prefix, folder)
+  const { node, world, outside } = await buildTopology(prefix, {
+    bridgeNetfilter: options.bridgeNetfilter ?? true,
+  })
+  const apiServer = createApiServer(world, options.api ?? 'slices-v1')
+  await apiServer.start()
+  const api = createApi(world.agent, apiServer.url)
+  await api.apply(nodeObject(options.nodeLabels ?? {}))
+  const pods = createPods(prefix, node)
+  const beyond = createBeyond(world)
+  const daemon = createDaemon(node, api, folder)
+  const outsideAddresses = new Set<string>([OUTSIDE.v4, OUTSIDE.v6])
+
+  async function site(place: Place, source: string): Promise<Site> {
+    if (place === 'pod') return pods.at(source)
+    if (place === 'node') return node
+    if (place === 'world') return world
+    if (!outsideAddresses.has(source)) {
+      outsideAddresses.add(source)
+      const nodad = isV6(source) ? ' nodad' : ''
+      await outside.namespace.ip([`addr replace ${hostNet(source)} dev eth0${nodad}`])
+      await node.namespace.ip([`route replace ${hostNet(source)} dev eth0`])
+    }
+    return outside
+  }
+
+  return {
+    node,
+    world,
+    outside,
+    pods,
+    beyond,
+    apiServer,
+    api,
+    daemon,
+    folder,
+    site,
+    nodeAddresses: async () => new Set(await addressesOf(node)),
+    async serve({ ip, local, ports }) {
+      for (const { protocol, port } of ports) {
+        if (!local) await beyond.serve(protocol, ip, port)
+        else if (protocol !== 'SCTP') await serveInPod(await pods.at(ip), ip, protocol, port)
+      }
+    },
+    async connect(place, attempt) {
+      const protocol = attempt.protocol ?? 'TCP'
+      const { agent } = await site(place, attempt.source)
+      const undo = await sink({ node, beyond, pods }, protocol, attempt)
+      try {
+        return await agent.call('connect', { ...attempt, protocol })
+      } finally {
+        await undo()
+      }
+    },
+    async reset() {
+      await api.clear()
+      await pods.clear()
+      await beyond.clear()
+      await node.agent.call('unlistenAll', null)
+    },
+    async close() {
+      await daemon.kill()
+      await apiServer.stop()
+      await pods.close()
+      await Promise.all([node, world, outside].map(closeSite))
+      rmSync(folder, { recursive: true, force: true })
+      unguard()
+    },
+  }
+}
+
+async function serveInPod(pod: Site, ip: string, protocol: Transport, port: number): Promise<void> {
+  const name = ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+  await pod.agent.call('listen', { protocol, ip, port, name })
+}
+
+/** A listener at the very place that the packet is addressed to; the node's goes away afterwards. */
+async function sink(
+  { node, beyond, pods }: { node: Site; beyond: Beyond; pods: Pods },
+  protocol: Transport,
+  { destination: ip, port }: Attempt,
+): Promise<() => Promise<void>> {
+  if (pods.has(ip)) return async () => {}
+  const isNodes = (await addressesOf(node)).includes(ip) || ip.startsWith('127.')
+  if (!isNodes) {
+    await beyond.absorb(protocol, ip, port)
+    return async () => {}
+  }
+  if (protocol === 'SCTP') return async () => {}
+  const listener = { protocol, ip, port, name: SINK.node }
+  const taken = await node.agent.call('listen', listener).then(
+    () => false,
+    () => true,
+  )
+  if (taken) return async () => {}
+  return async () => {
+    await node.agent.call('unlisten', listener)
+  }
+}
+
+async function addressesOf(node: Site): Promise<string[]> {
+  const listed = await node.namespace.exec(['ip', '-o', 'addr'])
+  return [...listed.matchAll(/ inet6? ([^/ ]+)/g)].map((found) => found[1] ?? '')
+}
+
+function nodeObject(labels: Readonly<Record<string, string>>) {
+  const addresses = [NODE_ADDRESSES[0], '2001:db8::1/64'].map((address) => ({
+    type: 'InternalIP',
+    address: address.slice(0, address.indexOf('/')),
+  }))
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: NODE_NAME, labels },
+    spec: { podCIDR: '10.180.0.0/24', podCIDRs: ['10.180.0.0/24', 'fd00:10:180::/64'] },
+    status: { addresses },
+  }
+}
+
+/** Removes the lab's namespaces when this process ends before `close`. */
+function guard(prefix: string, folder: string): () => void {
+  const clean = (): void => {
+    removeLab(prefix)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const onSignal = (): void => process.exit(130)
+  process.once('exit', clean)
+  process.once('SIGINT', onSignal)
+  process.once('SIGTERM', onSignal)
+  return () => {
+    process.off('exit', clean)
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+}

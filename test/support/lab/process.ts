@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { pidsIn } from './leftovers.ts'
+import type { Namespace } from './namespace.ts'
+
+/** A long-running program inside a namespace. */
+export interface LabProcess {
+  readonly pid: number
+  /** Everything that it wrote so far, both streams. */
+  output(): string
+  /** Resolves once the output contains `text`; throws when the program ends before. */
+  said(text: string): Promise<void>
+  /** Sends a signal to it and to every process that it started. */
+  signal(name: NodeJS.Signals): void
+  /** Exit status or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+}
+
+export interface ProcessOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Milliseconds that `said` waits; 20,000 unless told otherwise. */
+  readonly patienceMs?: number
+}
+
+export function startProcess(
+  namespace: Namespace,
+  command: readonly string[],
+  options: ProcessOptions = {},
+): LabProcess {
+  const before = new Set(pidsIn(namespace.name))
+  const child = spawn('ip', ['netns', 'exec', namespace.name, ...command], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  })
+  let text = ''
+  const waiters = new Set<() => void>()
+  const hear = (chunk: Buffer): void => {
+    text += chunk.toString()
+    for (const waiter of waiters) waiter()
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  const ended = once(child, 'exit').then(([status, signal]) => {
+    for (const waiter of waiters) waiter()
+    return (status ?? signal) as number | NodeJS.Signals
+  })
+  return {
+    pid: child.pid ?? 0,
+    output: () => text,
+    ended,
+    said: (wanted) => waitFor({ wanted, text: () => text, waiters, ended, options }),
+    signal(name) {
+      for (const pid of pidsIn(namespace.name)) if (!before.has(pid)) send(pid, name)
+    },
+  }
+}
+
+interface Wait {
+  readonly wanted: string
+  readonly text: () => string
+  readonly waiters: Set<() => void>
+  readonly ended: Promise<unknown>
+  readonly options: ProcessOptions
+}
+
+function waitFor({ wanted, text, waiters, ended, options }: Wait): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error): void => {
+      clearTimeout(timer)
+      waiters.delete(check)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const check = (): void => {
+      if (text().includes(wanted)) settle()
+    }
+    const timer = setTimeout(
+      () => settle(new Error(`never said ${JSON.stringify(wanted)}:\n${text()}`)),
+      options.patienceMs ?? 20_000,
+    )
+    waiters.add(check)
+    void ended.then((how) => settle(new Error(`ended (${String(how)}):\n${text()}`)))
+    check()
+  })
+}
+
+function send(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    return
+  }
+}

@@ -1,0 +1,136 @@
+import {
+  BRIDGE,
+  GATEWAY,
+  hostNet,
+  NODE_ADDRESSES,
+  OUTSIDE,
+  WORLD,
+} from './plan.ts'
+import { openSite, type Site } from './site.ts'
+import { writeSysctls } from './sysctl.ts'
+
+/**
+ * The fixed part of a lab.
+ *
+ *     pods ── cbr0 [ node ] eth0 ──┬── lan [ world ]   remote pods, sinks, API server
+ *     (each its own namespace)     └── eth0 [ outside ] clients
+ *
+ * All routes between the three go through the node, in both directions, so that
+ * its connection tracking sees every packet of a flow.
+ */
+export interface Topology {
+  readonly node: Site
+  readonly world: Site
+  readonly outside: Site
+}
+
+export interface TopologyOptions {
+  /** Whether bridged packets meet the node's iptables, as on most clusters. */
+  readonly bridgeNetfilter: boolean
+}
+
+export async function buildTopology(prefix: string, options: TopologyOptions): Promise<Topology> {
+  const [node, world, outside] = await Promise.all([
+    openSite(`${prefix}-node`),
+    openSite(`${prefix}-world`),
+    openSite(`${prefix}-outside`),
+  ])
+  await Promise.all([tuneNode(node, options), tuneHost(world), tuneHost(outside)])
+  await linkUp(node, world, outside)
+  await tuneUplinks(node, world)
+  await nodeAddresses(node)
+  await worldAddresses(world)
+  await outsideAddresses(outside)
+  return { node, world, outside }
+}
+
+const QUIET = {
+  'net/ipv6/conf/all/accept_dad': 0,
+  'net/ipv6/conf/default/accept_dad': 0,
+  'net/ipv4/conf/all/rp_filter': 0,
+  'net/ipv4/conf/default/rp_filter': 0,
+  'net/ipv4/conf/all/accept_redirects': 0,
+  'net/ipv4/conf/default/accept_redirects': 0,
+  'net/ipv6/conf/all/accept_redirects': 0,
+  'net/ipv6/conf/default/accept_redirects': 0,
+  'net/ipv4/ip_local_port_range': '10000 65000',
+  'net/ipv4/icmp_ratelimit': 0,
+  'net/ipv6/icmp/ratelimit': 0,
+} as const
+
+async function tuneNode({ agent }: Site, options: TopologyOptions): Promise<void> {
+  const bridged = options.bridgeNetfilter ? 1 : 0
+  await writeSysctls(agent, {
+    ...QUIET,
+    'net/ipv4/ip_forward': 1,
+    'net/ipv6/conf/all/forwarding': 1,
+    'net/ipv4/conf/all/send_redirects': 0,
+    'net/ipv4/conf/default/send_redirects': 0,
+    'net/bridge/bridge-nf-call-iptables': bridged,
+    'net/bridge/bridge-nf-call-ip6tables': bridged,
+  })
+}
+
+async function tuneHost({ agent }: Site): Promise<void> {
+  await writeSysctls(agent, {
+    ...QUIET,
+    'net/bridge/bridge-nf-call-iptables': 0,
+    'net/bridge/bridge-nf-call-ip6tables': 0,
+    'net/ipv4/conf/all/arp_ignore': 1,
+    'net/ipv6/ip_nonlocal_bind': 1,
+  })
+}
+
+async function linkUp(node: Site, world: Site, outside: Site): Promise<void> {
+  await world.namespace.ip([
+    'link add lan type bridge',
+    `link add to-node type veth peer name eth0 netns ${node.namespace.name}`,
+    `link add to-outside type veth peer name eth0 netns ${outside.namespace.name}`,
+    'link set to-node master lan up',
+    'link set to-outside master lan up',
+    'link set lan up',
+  ])
+  await node.namespace.ip([
+    'link set eth0 up',
+    `link add ${BRIDGE} type bridge`,
+    `link set ${BRIDGE} up`,
+  ])
+  await outside.namespace.ip(['link set eth0 up'])
+}
+
+async function tuneUplinks(node: Site, world: Site): Promise<void> {
+  await writeSysctls(world.agent, { 'net/ipv4/conf/lan/rp_filter': 0 })
+  await writeSysctls(node.agent, { 'net/ipv4/conf/eth0/send_redirects': 0 })
+}
+
+async function nodeAddresses({ namespace }: Site): Promise<void> {
+  await namespace.ip([
+    ...NODE_ADDRESSES.map((address) => `addr add ${address} dev eth0 nodad`),
+    `addr add ${hostNet(GATEWAY.v4)} dev ${BRIDGE}`,
+    `addr add ${hostNet(GATEWAY.v6)} dev ${BRIDGE} nodad`,
+    `route add default via ${WORLD.v4}`,
+    `route add default via ${WORLD.v6}`,
+    `route add ${hostNet(OUTSIDE.v4)} dev eth0`,
+    `route add ${hostNet(OUTSIDE.v6)} dev eth0`,
+  ])
+}
+
+/** The world answers the node for everything and sends everything else back through it. */
+async function worldAddresses({ namespace }: Site): Promise<void> {
+  await namespace.ip([
+    `addr add ${WORLD.v4}/24 dev lan`,
+    `addr add ${WORLD.v6}/64 dev lan nodad`,
+    'route add default via 192.168.0.2',
+    'route add default via 2001:db8::1',
+  ])
+}
+
+async function outsideAddresses({ namespace }: Site): Promise<void> {
+  await namespace.ip([
+    `addr add ${hostNet(OUTSIDE.v4)} dev eth0`,
+    `addr add ${hostNet(OUTSIDE.v6)} dev eth0 nodad`,
+    'route add default via 192.168.0.2 dev eth0 onlink',
+    'route add 2001:db8::1/128 dev eth0',
+    'route add default via 2001:db8::1 dev eth0',
+  ])
+}
