@@ -31,6 +31,22 @@ function registerWatchTests(open: StoreFactory): void {
     await watch.return?.()
   })
 
+  test('no batch ever splits a revision, however long the backlog', async () => {
+    const store = await open()
+    const after = await store.revision()
+    const keys = ['/a', '/b', '/c', '/d', '/e', '/f', '/g']
+    let last = after
+    for (let round = 0; round < 400; round++) {
+      last = await write(store, ...keys.map((key) => put(key, String(round))))
+    }
+    const watch = store.watch({ prefix: '/', after })
+    for (let at = after; at < last; ) {
+      const { events, revision } = await nextBatch(watch)
+      expect(events.length).toBe((revision - at) * keys.length)
+      at = revision
+    }
+  })
+
   test('a watch from an uncommitted revision is refused, never served old events', async () => {
     const store = await open()
     const revision = await write(store, put('/a', '1'))
