@@ -79,6 +79,18 @@ test('many ports of one address are split by port range', () => {
   expect(first).toBe('-p tcp -m tcp --dport 4096:8191 -g T-91')
 })
 
+test('a split is undone when the one that differed goes', () => {
+  const tree = fresh()
+  const direct = fresh()
+  for (let i = 0; i < 60; i++) {
+    add(tree, service(16 * i))
+    add(direct, service(16 * i))
+  }
+  add(tree, service(1))
+  remove(tree, service(1))
+  expect(chainsOf(tree, 'ROOT')).toEqual(chainsOf(direct, 'ROOT'))
+})
+
 const destinations = fc.uniqueArray(
   fc
     .tuple(
