@@ -1,0 +1,40 @@
+import { align } from './message.ts'
+
+/** The two upper bits of a type say "nested" and "network byte order". */
+const TYPE_MASK = 0x3fff
+const NESTED = 0x8000
+const HEADER = 4
+
+/** `struct nlattr` with its value, padded to 4 bytes. */
+export function encodeAttribute(type: number, value: Buffer): Buffer {
+  const length = HEADER + value.length
+  const bytes = Buffer.alloc(align(length))
+  bytes.writeUInt16LE(length, 0)
+  bytes.writeUInt16LE(type, 2)
+  value.copy(bytes, HEADER)
+  return bytes
+}
+
+export function nest(type: number, ...attributes: readonly Buffer[]): Buffer {
+  return encodeAttribute(type | NESTED, Buffer.concat(attributes))
+}
+
+/** The value of the first attribute of a type, or undefined; a view, nothing is copied. */
+export function findAttribute(bytes: Buffer, wanted: number, start = 0): Buffer | undefined {
+  let at = start
+  while (at + HEADER <= bytes.length) {
+    const length = bytes.readUInt16LE(at)
+    if (length < HEADER || at + length > bytes.length) return undefined
+    if ((bytes.readUInt16LE(at + 2) & TYPE_MASK) === wanted) {
+      return bytes.subarray(at + HEADER, at + length)
+    }
+    at += align(length)
+  }
+  return undefined
+}
+
+/** Text without the NUL that ends it. */
+export function attributeText(value: Buffer): string {
+  const end = value.indexOf(0)
+  return value.toString('latin1', 0, end < 0 ? value.length : end)
+}

@@ -1,0 +1,69 @@
+/** Flags of a message header (linux/netlink.h). */
+export const NLM_F_REQUEST = 0x1
+export const NLM_F_ACK = 0x4
+export const NLM_F_DUMP_INTR = 0x10
+export const NLM_F_DUMP = 0x300
+
+/** Message types that every family has. */
+export const NLMSG_ERROR = 2
+export const NLMSG_DONE = 3
+
+const HEADER = 16
+
+export interface NetlinkMessage {
+  readonly type: number
+  readonly flags: number
+  readonly seq: number
+  /** Port of the socket whose request caused the message; 0: the kernel itself. */
+  readonly port: number
+  /** What follows the header; a view, valid as long as the datagram. */
+  readonly payload: Buffer
+}
+
+export interface OutgoingMessage {
+  readonly type: number
+  readonly flags: number
+  readonly payload: Buffer
+}
+
+/**
+ * `struct nlmsghdr` and the payload, padded to 4 bytes. All numbers are in the
+ * host's byte order, which is little-endian on every platform Node supports
+ * with a prebuilt netlink socket.
+ */
+export function encodeMessage(message: OutgoingMessage, seq: number): Buffer {
+  const length = HEADER + message.payload.length
+  const bytes = Buffer.alloc(align(length))
+  bytes.writeUInt32LE(length, 0)
+  bytes.writeUInt16LE(message.type, 4)
+  bytes.writeUInt16LE(message.flags, 6)
+  bytes.writeUInt32LE(seq, 8)
+  message.payload.copy(bytes, HEADER)
+  return bytes
+}
+
+/** The messages of a datagram; ends at the first one whose length makes no sense. */
+export function* decodeMessages(datagram: Buffer): Generator<NetlinkMessage> {
+  let at = 0
+  while (at + HEADER <= datagram.length) {
+    const length = datagram.readUInt32LE(at)
+    if (length < HEADER || at + length > datagram.length) return
+    yield {
+      type: datagram.readUInt16LE(at + 4),
+      flags: datagram.readUInt16LE(at + 6),
+      seq: datagram.readUInt32LE(at + 8),
+      port: datagram.readUInt32LE(at + 12),
+      payload: datagram.subarray(at + HEADER, at + length),
+    }
+    at += align(length)
+  }
+}
+
+/** The errno of an NLMSG_ERROR (0 is an acknowledgement) or NLMSG_DONE. */
+export function errnoOf(message: NetlinkMessage): number {
+  return message.payload.length < 4 ? 0 : -message.payload.readInt32LE(0)
+}
+
+export function align(length: number): number {
+  return (length + 3) & ~3
+}

@@ -1,0 +1,69 @@
+import { constants } from 'node:os'
+import type { ErrnoException, RawNetlinkSocket } from 'netlink/dist/raw.js'
+import raw from 'netlink/dist/raw.js'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
+
+/** Asked for; the kernel gives up to net.core.rmem_max and wmem_max. */
+const BUFFER_BYTES = 4 * 1024 * 1024
+
+/** Opens sockets of one netlink family. */
+export function rawTransport(protocol: number): OpenTransport {
+  return (handlers) => {
+    try {
+      const options = { recvBufferSize: BUFFER_BYTES, sendBufferSize: BUFFER_BYTES }
+      return connect(new raw.RawNetlinkSocket(protocol, options), handlers)
+    } catch (error) {
+      throw new NodeProxyError('NP_KERNEL_NETLINK', `netlink family ${protocol} cannot be opened`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+function connect(socket: RawNetlinkSocket, handlers: TransportHandlers): Transport {
+  let open = true
+  socket.on('message', (bytes, from) => {
+    // Only port 0 is the kernel; any process may write to our port.
+    if (from.port === 0) guard(() => handlers.onDatagram(bytes))
+  })
+  socket.on('error', (error: ErrnoException) => {
+    const overrun = error.errno === constants.errno.ENOBUFS
+    guard(() => (overrun ? handlers.onOverrun() : rethrow(error)))
+  })
+  socket.unref()
+  return {
+    port: socket.address().port,
+    send: (bytes) =>
+      new Promise((resolve, reject) => {
+        socket.send(bytes, {}, (error) => {
+          if (error === undefined) return resolve()
+          const message = `netlink message of ${bytes.length} bytes not sent: ${error.code}`
+          reject(new NodeProxyError('NP_KERNEL_NETLINK', message, { cause: error }))
+        })
+      }),
+    join: (group) => socket.addMembership(group),
+    leave: (group) => socket.dropMembership(group),
+    hold: (busy) => (busy ? socket.ref() : socket.unref()),
+    close() {
+      if (open) socket.close()
+      open = false
+    },
+  }
+}
+
+/**
+ * An exception must not pass through the native callback: that ends the process
+ * without a trace. It is thrown again from the event loop instead.
+ */
+function guard(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    setImmediate(rethrow, error)
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error
+}

@@ -1,0 +1,25 @@
+/** Netlink families (linux/netlink.h). */
+export const NETLINK_ROUTE = 0
+export const NETLINK_NETFILTER = 12
+
+export interface TransportHandlers {
+  /** One datagram from the kernel: one or more messages. Valid during the call only. */
+  onDatagram(bytes: Buffer): void
+  /** The kernel dropped messages to us because our receive buffer was full. */
+  onOverrun(): void
+}
+
+/** A netlink socket of the network namespace in which it was opened. */
+export interface Transport {
+  /** The port that the kernel writes into answers to us. */
+  readonly port: number
+  /** Sends one datagram; rejects with NP_KERNEL_NETLINK when the kernel does not take it. */
+  send(bytes: Buffer): Promise<void>
+  join(group: number): void
+  leave(group: number): void
+  /** Whether the socket keeps the process alive. */
+  hold(busy: boolean): void
+  close(): void
+}
+
+export type OpenTransport = (handlers: TransportHandlers) => Transport
