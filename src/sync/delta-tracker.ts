@@ -126,8 +126,8 @@ export class DeltaTracker {
   #compare(key: ObjectKey): void {
     const actual = this.#actual.get(key)
     const wanted = this.#wanted.get(key)
-    const same = wanted === actual || (wanted !== undefined && this.#spellings.get(key) === actual)
-    if (same) this.#different.delete(key)
+    const spelling = wanted === undefined ? undefined : this.#spellings.get(key)
+    if (actual === (spelling ?? wanted)) this.#different.delete(key)
     else this.#different.add(key)
   }
 
