@@ -80,11 +80,11 @@ export class Load {
   #start(request: ConnectRequest): void {
     this.#attempts++
     const afterMs = Math.round(performance.now() - this.#startedAt)
-    const done = attempt(request).then((outcome) => {
-      this.#running.delete(done)
+    const ongoing = attempt(request).then((outcome) => {
+      this.#running.delete(ongoing)
       this.#count(outcome, afterMs)
     })
-    this.#running.add(done)
+    this.#running.add(ongoing)
   }
 
   #count(outcome: Outcome, afterMs: number): void {

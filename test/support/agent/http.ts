@@ -17,10 +17,11 @@ export function exchange(asked: HttpRequest): Promise<HttpReply> {
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)
       response.on('end', () => {
-        const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
+        const headers: Record<string, string> = {}
+        for (const [name, value] of Object.entries(response.headers)) headers[name] = String(value)
         resolve({
           status: response.statusCode ?? 0,
-          headers: Object.fromEntries(headers),
+          headers,
           body: Buffer.concat(chunks).toString(),
         })
       })

@@ -14,7 +14,8 @@ export class Listeners {
   /** Idempotent: a listener that is already there only changes its name. */
   async add(listener: Listener): Promise<null> {
     await this.remove(listener)
-    const opened = listener.protocol === 'UDP' ? await listenUdp(listener) : await listenTcp(listener)
+    const opened =
+      listener.protocol === 'UDP' ? await listenUdp(listener) : await listenTcp(listener)
     this.#open.set(keyOf(listener), opened)
     return null
   }

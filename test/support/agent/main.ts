@@ -33,6 +33,7 @@ async function serve(request: AgentRequest): Promise<unknown> {
     case 'read':
       return readFileSync(request.params.path, 'utf8')
     case 'write':
+    default:
       writeFileSync(request.params.path, request.params.text)
       return null
   }

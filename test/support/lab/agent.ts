@@ -36,7 +36,7 @@ export function startAgent(namespace: Namespace): Agent {
     call: (op, params) =>
       new Promise((resolve, reject) => {
         const id = ++serial
-        waiting.set(id, { resolve: resolve as Waiter['resolve'], reject })
+        waiting.set(id, { resolve, reject })
         child.stdin.write(`${JSON.stringify({ id, op, params })}\n`)
       }),
     async stop() {

@@ -1,5 +1,5 @@
-import type { Agent } from './agent.ts'
 import type { HttpReply } from '../agent/protocol.ts'
+import type { Agent } from './agent.ts'
 import type { ApiObject } from './objects.ts'
 
 /** Resources whose revisions the daemon reports back. */

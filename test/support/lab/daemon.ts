@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpReply } from '../agent/protocol.ts'
 import type { Api } from './api.ts'
-import { backendFlags, daemonConfigText, kubeconfigText, type ProxyConfig } from './daemon-config.ts'
+import {
+  backendFlags,
+  daemonConfigText,
+  kubeconfigText,
+  type ProxyConfig,
+} from './daemon-config.ts'
 import { parseMetrics, type Samples, sumOf } from './metrics.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
@@ -54,7 +59,8 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   const logs = (): string => pastLogs + (running?.output() ?? '')
   const http = (port: number, path: string): Promise<HttpReply> =>
     node.agent.call('http', { url: `http://127.0.0.1:${port}${path}` })
-  const metrics = async (): Promise<Samples> => parseMetrics((await http(METRICS_PORT, '/metrics')).body)
+  const metrics = async (): Promise<Samples> =>
+    parseMetrics((await http(METRICS_PORT, '/metrics')).body)
   const writeConfig = (config: ProxyConfig): void => {
     writeFileSync(configFile, daemonConfigText(config, kubeconfig))
   }
@@ -116,7 +122,9 @@ function isApplied(api: Api, samples: Samples): boolean {
 
 async function failIfEnded(running: LabProcess | undefined): Promise<never> {
   const how = await running?.ended
-  throw new Error(`daemon: ended (${String(how)}) while it was waited for\n${running?.output() ?? ''}`)
+  throw new Error(
+    `daemon: ended (${String(how)}) while it was waited for\n${running?.output() ?? ''}`,
+  )
 }
 
 function tail(text: string): string {

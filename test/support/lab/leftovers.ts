@@ -30,7 +30,10 @@ function removeNow(name: string): void {
 /** Processes whose network namespace this is. */
 export function pidsIn(name: string): number[] {
   const said = spawnSync('ip', ['netns', 'pids', name], { encoding: 'utf8' })
-  return said.stdout.split('\n').filter((line) => line !== '').map(Number)
+  return said.stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(Number)
 }
 
 function listNamespaces(): string[] {

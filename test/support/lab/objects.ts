@@ -70,7 +70,10 @@ export function slice(
     },
     addressType: v6 ? 'IPv6' : 'IPv4',
     endpoints: endpoints.map(endpoint),
-    ports: (options.ports ?? [{ name: '', port: 80 }]).map((port) => ({ protocol: 'TCP', ...port })),
+    ports: (options.ports ?? [{ name: '', port: 80 }]).map((port) => ({
+      protocol: 'TCP',
+      ...port,
+    })),
   }
 }
 

@@ -20,7 +20,7 @@ export function createPods(prefix: string, node: Site): Pods {
 
   async function take(ip: string): Promise<Site> {
     const reused = idle.pop()
-    const site = reused ?? (await (all[all.push(openPod(prefix, node, all.length)) - 1]))
+    const site = reused ?? (await all[all.push(openPod(prefix, node, all.length)) - 1])
     if (site === undefined) throw new Error('no pod')
     await address(site, node, ip)
     return site

@@ -1,11 +1,4 @@
-import {
-  BRIDGE,
-  GATEWAY,
-  hostNet,
-  NODE_ADDRESSES,
-  OUTSIDE,
-  WORLD,
-} from './plan.ts'
+import { BRIDGE, GATEWAY, hostNet, NODE_ADDRESSES, OUTSIDE, WORLD } from './plan.ts'
 import { openSite, type Site } from './site.ts'
 import { writeSysctls } from './sysctl.ts'
 

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
+import type { Serves } from './route.ts'
 import { createStubServer } from './server.ts'
 import { StubStore } from './store.ts'
-import type { Serves } from './route.ts'
 
 /** Serves until killed; prints its URL once it listens. State is lost with the process. */
 const { values } = parseArgs({

@@ -33,7 +33,7 @@ async function answer(store: StubStore, exchange: Exchange, path: string): Promi
   if (route.kind === 'object') return answerObject(store, exchange, route)
   if (request.method === 'POST') {
     const sent = await body(request)
-    const key = `${route.namespace}/${String(sent.metadata?.['name'] ?? '')}`
+    const key = `${route.namespace}/${sent.metadata?.name ?? ''}`
     if (store.get(route.resource, key) !== undefined) {
       return status(response, 409, 'AlreadyExists', key)
     }
@@ -93,7 +93,9 @@ function watch(
   response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
   const unfollow = store.follow(revision, onEvent)
   if (unfollow === undefined) {
-    response.end(`${JSON.stringify({ type: 'ERROR', object: failure(410, 'Expired', 'too old') })}\n`)
+    response.end(
+      `${JSON.stringify({ type: 'ERROR', object: failure(410, 'Expired', 'too old') })}\n`,
+    )
     return
   }
   const seconds = Number(query.get('timeoutSeconds') ?? 300)

@@ -19,7 +19,9 @@ export interface StoredEvent {
 }
 
 /** What a client may send: like a stored object, before the server filled it in. */
-export type SentObject = Record<string, unknown> & { metadata?: Record<string, unknown> }
+export type SentObject = Record<string, unknown> & {
+  metadata?: Record<string, unknown> & { name?: string }
+}
 
 /**
  * The least that a watch cache must be: one revision for everything, a log of

@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Outcome, Transport } from '../agent/protocol.ts'
+import type { ProxyConfig } from '../lab/daemon-config.ts'
+import type { Attempt, Lab, Place } from '../lab/lab.ts'
+import type { ApiObject } from '../lab/objects.ts'
+import { NODE_NAME } from '../lab/plan.ts'
+import { applyChange } from './change.ts'
+import { type Expectation, judge } from './judge.ts'
+import type { LabConfig, LabFlow, LabStep, Sender } from './lab-flow.ts'
+
+/** What a replay remembers between two flows of a configuration. */
+export interface Memory {
+  /** Endpoint that answered a sticky client last, by client and destination. */
+  readonly affine: Map<string, string>
+  readonly removed: Set<string>
+}
+
+export function newMemory(): Memory {
+  return { affine: new Map(), removed: new Set() }
+}
+
+/** The daemon's configuration that a flow configuration asks for. */
+export function proxyConfigOf(config: LabConfig): ProxyConfig {
+  const { nodePortAddresses, localhostNodePorts = true, masqueradeAll = false } = config.proxy ?? {}
+  return {
+    clusterCIDR: '10.0.0.0/8,fd00:10::/64',
+    detectLocalMode: 'ClusterCIDR',
+    ...(nodePortAddresses === undefined || nodePortAddresses === null ? {} : { nodePortAddresses }),
+    iptables: { masqueradeAll, localhostNodePorts },
+  }
+}
+
+/** Writes the configuration's objects, brings up its endpoints, and waits for the daemon. */
+export async function setUp(lab: Lab, config: LabConfig): Promise<void> {
+  await lab.reset()
+  const locals = new Set(config.steps.flatMap(({ flows }) => flows.flatMap(localSender)))
+  for (const slice of config.endpointSlices) {
+    for (const endpoint of slice.endpoints) {
+      const ip = endpoint.addresses[0] ?? ''
+      const local = endpoint.nodeName === NODE_NAME || locals.has(ip)
+      await lab.serve({ ip, local, ports: slice.ports })
+    }
+  }
+  await serveReplacements(lab, config)
+  await lab.api.apply(...config.services.map((object) => typed('Service', object)))
+  await lab.api.apply(...config.endpointSlices.map((object) => typed('EndpointSlice', object)))
+  await lab.daemon.synced()
+}
+
+/** Addresses that send as pods live on this node, whatever their `nodeName`. */
+function localSender({ from, src }: LabFlow): string[] {
+  return from === 'pod' || from === 'endpoint' ? [src] : []
+}
+
+async function serveReplacements(lab: Lab, config: LabConfig): Promise<void> {
+  for (const { change } of config.steps) {
+    for (const ip of Object.values(change?.replaceEndpoints ?? {}).flat()) {
+      const ports = config.endpointSlices[0]?.ports ?? []
+      await lab.serve({ ip, local: false, ports })
+    }
+  }
+}
+
+export async function takeStep(lab: Lab, step: LabStep, memory: Memory): Promise<void> {
+  if (step.change === undefined) return
+  const flow = step.flows[0]
+  const affine = flow && memory.affine.get(clientOf(flow))
+  await applyChange(step.change, { api: lab.api, affine })
+  if (step.change.deleteEndpointOf !== undefined && affine !== undefined) memory.removed.add(affine)
+  await lab.daemon.synced()
+}
+
+/** Sends the flow's packets and says what is wrong with what happened. */
+export async function runFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
+  const deadline = performance.now() + (flow.retrySeconds ?? 0) * 1000
+  for (;;) {
+    const faults = await tryFlow(lab, flow, memory)
+    if (faults.length === 0 || performance.now() >= deadline) return faults
+    await delay(100)
+  }
+}
+
+async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
+  if (flow.expect.outcome === 'accept') return checkHttp(lab, flow)
+  const endpoints = endpointsOf(flow, memory)
+  const expected: Expectation = {
+    ...flow.expect,
+    endpoints,
+    source: flow.src,
+    nodeAddresses: await lab.nodeAddresses(),
+    ...(flow.sticky === undefined ? {} : { distinct: flow.sticky.distinct }),
+  }
+  const outcomes = await send(lab, flow, endpoints)
+  return [...judge(expected, outcomes), ...remember(flow, outcomes, memory)]
+}
+
+async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Promise<Outcome[]> {
+  const bound = flow.from === 'node-lb-ip' ? [`addr add ${flow.src}/32 dev lo`] : []
+  await lab.node.namespace.ip(bound)
+  try {
+    return await lab.connect(placeOf(flow.from), attemptOf(flow, endpoints.length))
+  } finally {
+    await lab.node.namespace.ip(bound.map((line) => line.replace('add', 'del')))
+  }
+}
+
+/**
+ * Ten connections at least, because a spreading fault passes by luck with one;
+ * up to forty per endpoint until all were seen (the odds of missing one of
+ * four are then 1 in 10^20).
+ */
+function attemptOf(flow: LabFlow, endpoints: number): Attempt & { protocol: Transport } {
+  const deliver = flow.expect.outcome === 'deliver'
+  return {
+    protocol: flow.proto,
+    source: flow.src,
+    destination: flow.dst,
+    port: flow.dport,
+    timeoutMs: deliver ? 3000 : 800,
+    ...countOf(flow, endpoints),
+  }
+}
+
+function countOf(flow: LabFlow, endpoints: number): Partial<Attempt> {
+  if (flow.sticky !== undefined) return { attempts: flow.sticky.connections }
+  if (flow.fixedSourcePort !== undefined) return { attempts: 1, sourcePort: flow.fixedSourcePort }
+  if (flow.expect.outcome !== 'deliver') return { attempts: 3 }
+  return endpoints > 1 ? { attempts: 40 * endpoints, parallel: 16 } : { attempts: 10 }
+}
+
+function endpointsOf(flow: LabFlow, { removed }: Memory): readonly string[] {
+  const listed = flow.expect.endpoints ?? []
+  const all = listed === 'remaining' ? ['10.180.0.1:80', '10.180.0.2:80', '10.180.0.3:80'] : listed
+  return all.filter((name) => flow.sticky?.notPrevious === true || !removed.has(name))
+}
+
+function remember(flow: LabFlow, outcomes: readonly Outcome[], { affine }: Memory): string[] {
+  const answer = outcomes.find((outcome) => outcome.kind === 'answered')
+  if (flow.sticky === undefined || answer?.kind !== 'answered') return []
+  const previous = affine.get(clientOf(flow))
+  affine.set(clientOf(flow), answer.name)
+  const again = flow.sticky.notPrevious === true && previous === answer.name
+  return again ? [`still sent to ${answer.name}`] : []
+}
+
+function clientOf({ src, dst, dport }: LabFlow): string {
+  return `${src} > ${dst} ${dport}`
+}
+
+/** The node itself answers: the daemon's health check of a Service. */
+async function checkHttp(lab: Lab, flow: LabFlow): Promise<string[]> {
+  const { agent } = await lab.site(placeOf(flow.from), flow.src)
+  const reply = await agent.call('http', { url: `http://${flow.dst}:${flow.dport}/` })
+  const wanted = flow.http
+  if (wanted === undefined) return []
+  const faults = reply.status === wanted.status ? [] : [`status ${reply.status}`]
+  const said: unknown = JSON.parse(reply.body)
+  return contains(said, wanted.body) ? faults : [...faults, `body ${reply.body}`]
+}
+
+function contains(value: unknown, part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return value === part
+  if (typeof value !== 'object' || value === null) return false
+  const fields = new Map(Object.entries(value))
+  return Object.entries(part).every(([name, wanted]) => contains(fields.get(name), wanted))
+}
+
+function placeOf(from: Sender): Place {
+  if (from === 'pod' || from === 'endpoint') return 'pod'
+  return from === 'external' || from === 'externalBlocked' ? 'outside' : 'node'
+}
+
+function typed(kind: 'Service' | 'EndpointSlice', object: object): ApiObject {
+  const apiVersion = kind === 'Service' ? 'v1' : 'discovery.k8s.io/v1'
+  return { apiVersion, kind, ...object } as ApiObject
+}
