@@ -8,6 +8,8 @@ import type {
   ServicePort,
 } from '../resources/types.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { compileService } from './compile.ts'
+import type { ForwardingEntry } from './entry.ts'
 import type { NodeContext } from './node-context.ts'
 
 /** Objects for the tests of this room: everything has a default, a test names what it is about. */
@@ -114,4 +116,18 @@ export function nodeContext(overrides: Partial<NodeContext> = {}): NodeContext {
     drainSeconds: { TCP: 0, UDP: 0, SCTP: 0 },
     ...overrides,
   }
+}
+
+/** Compiles one Service as though it were alone in the cluster. */
+export function compileAlone(
+  overrides: Partial<Service>,
+  addresses: readonly string[] = ['10.0.0.1'],
+): readonly ForwardingEntry[] {
+  const asked = service(overrides)
+  const ports = asked.ports.map(({ name, protocol }) => endpointPort({ name, protocol }))
+  const source = slice(
+    addresses.map((address) => endpoint(address)),
+    { service: asked.key, ports },
+  )
+  return compileService(asked.key, clusterOf([asked], [source]), nodeContext())
 }

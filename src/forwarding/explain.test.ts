@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import type { Service } from '../resources/types.ts'
+import { compileService } from './compile.ts'
+import { explain, type Packet, type Surroundings } from './explain.ts'
+import {
+  cidr,
+  clusterOf,
+  compileAlone,
+  endpoint,
+  ip,
+  nodeContext,
+  service,
+  serviceKey,
+  servicePort,
+  slice,
+} from './fixtures.ts'
+import { ForwardingTable } from './table.ts'
+
+const SURROUNDINGS: Surroundings = {
+  originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),
+  servesNodePorts: (dst) => dst === '192.168.0.2',
+  masqueradeAll: false,
+}
+
+const HERE = endpoint('10.0.0.1', { nodeName: 'here' })
+const THERE = endpoint('10.0.0.2', { nodeName: 'there' })
+
+function tableOf(overrides: Partial<Service> = {}, endpoints = [HERE, THERE]): ForwardingTable {
+  const asked = service({
+    type: 'LoadBalancer',
+    loadBalancerIPs: [ip('1.2.3.4')],
+    ports: [servicePort({ nodePort: 30080 })],
+    ...overrides,
+  })
+  const table = new ForwardingTable(nodeContext())
+  const entries = compileService(asked.key, clusterOf([asked], [slice(endpoints)]), nodeContext())
+  table.replace(asked.key, entries, 0)
+  return table
+}
+
+function packet(src: string, dst: string, port = 80): Packet {
+  return { src: ip(src), dst: ip(dst), port, protocol: 'TCP' }
+}
+
+describe('delivered', () => {
+  test.each([
+    ['a pod keeps its address', '10.0.0.9', '172.30.0.41', 80, 'no', 'cluster'],
+    ['towards itself it does not', '10.0.0.1', '172.30.0.41', 80, 'toItself', 'cluster'],
+    ['the node is masqueraded', '192.168.0.2', '172.30.0.41', 80, 'yes', 'cluster'],
+    ['external policy Cluster', '203.0.113.2', '192.168.0.2', 30080, 'yes', 'cluster'],
+  ] as const)('%s', (_, src, dst, port, masquerade, pool) => {
+    const explanation = explain(tableOf(), packet(src, dst, port), SURROUNDINGS)
+    expect(explanation).toMatchObject({ outcome: 'deliver', masquerade, pool, hint: undefined })
+    expect(explanation.backends.length).toBe(2)
+  })
+
+  test.each([
+    ['outside stays local and visible', '203.0.113.2', 'no', 'local'],
+    ['a pod short-circuits', '10.0.0.9', 'no', 'cluster'],
+    ['the node short-circuits', '192.168.0.2', 'yes', 'cluster'],
+  ] as const)('external policy Local: %s', (_, src, masquerade, pool) => {
+    const table = tableOf({ externalTrafficPolicy: 'Local' })
+    const explanation = explain(table, packet(src, '1.2.3.4'), SURROUNDINGS)
+    expect(explanation).toMatchObject({ outcome: 'deliver', masquerade, pool })
+  })
+
+  test('masqueradeAll', () => {
+    const surroundings = { ...SURROUNDINGS, masqueradeAll: true }
+    const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41'), surroundings)
+    expect(explanation.masquerade).toBe('yes')
+  })
+
+  test('one line says it all', () => {
+    const table = tableOf({ affinitySeconds: 60 })
+    expect(explain(table, packet('10.0.0.9', '172.30.0.41'), SURROUNDINGS).text).toBe(
+      'TCP 10.0.0.9 to 172.30.0.41:80: deliver to 10.0.0.1:8080 10.0.0.2:8080: ' +
+        'clusterIP of shop/cart:http/TCP/4; source: pod; masquerade no (offCluster); affinity 60 s',
+    )
+  })
+})
+
+describe('refused', () => {
+  test('no endpoint: reject, and where to look', () => {
+    const explanation = explain(tableOf({}, []), packet('10.0.0.9', '172.30.0.41'), SURROUNDINGS)
+    expect(explanation).toMatchObject({ outcome: 'reject', pool: 'cluster', backends: [] })
+    expect(explanation.hint).toContain('selector')
+  })
+
+  test('no local endpoint: drop', () => {
+    const table = tableOf({ externalTrafficPolicy: 'Local' }, [THERE])
+    const explanation = explain(table, packet('203.0.113.2', '1.2.3.4'), SURROUNDINGS)
+    expect(explanation).toMatchObject({ outcome: 'drop', pool: 'local' })
+    expect(explanation.hint).toContain('other nodes')
+  })
+
+  test('not in the source ranges: drop, before anything else', () => {
+    const table = tableOf({ loadBalancerSourceRanges: [cidr('9.0.0.0/8')] }, [])
+    const dropped = explain(table, packet('203.0.113.2', '1.2.3.4'), SURROUNDINGS)
+    expect(dropped).toMatchObject({ outcome: 'drop', hint: 'check loadBalancerSourceRanges' })
+    expect(dropped.text).toContain('[9.0.0.0/8]')
+    const admitted = explain(table, packet('9.1.1.1', '1.2.3.4'), SURROUNDINGS)
+    expect(admitted.outcome).toBe('reject')
+  })
+})
+
+describe('unhandled', () => {
+  test('nobody listens', () => {
+    const explanation = explain(tableOf(), packet('10.0.0.9', '8.8.8.8'), SURROUNDINGS)
+    expect(explanation).toMatchObject({ outcome: 'unhandled', entry: undefined, frontend: undefined })
+    expect(explanation.text).toContain('no Service listens on 8.8.8.8:80/TCP')
+  })
+
+  test('another port of a ClusterIP', () => {
+    const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41', 81), SURROUNDINGS)
+    expect(explanation.reasons).toContain('the address is the ClusterIP of shop/cart')
+  })
+
+  test('a node port on an address that serves none', () => {
+    const explanation = explain(tableOf(), packet('10.0.0.9', '192.168.9.9', 30080), SURROUNDINGS)
+    expect(explanation.outcome).toBe('unhandled')
+  })
+
+  test('an address that was refused says why', () => {
+    const table = tableOf({ externalIPs: [ip('169.254.1.1')] })
+    const explanation = explain(table, packet('10.0.0.9', '169.254.1.1'), SURROUNDINGS)
+    expect(explanation.entry).toBe('shop/cart:http/TCP/4')
+    expect(explanation.text).toContain('link-local')
+  })
+})
+
+test('an externalIP that is a node address comes before an equal node port', () => {
+  const key = serviceKey('shop/zebra')
+  const clusterIPs = [ip('172.30.0.9')]
+  const ports = [servicePort({ port: 30080 })]
+  const table = tableOf()
+  table.replace(key, compileAlone({ key, clusterIPs, ports, externalIPs: [ip('192.168.0.2')] }), 0)
+  const explanation = explain(table, packet('203.0.113.2', '192.168.0.2', 30080), SURROUNDINGS)
+  expect(explanation).toMatchObject({ entry: 'shop/zebra:http/TCP/4' })
+  expect(explanation.frontend?.kind).toBe('externalIP')
+})
