@@ -1,0 +1,163 @@
+import type { Clock } from '../../lib/clock.ts'
+import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
+import type { OpenTransport, Transport } from '../netlink/transport.ts'
+import { type Generation, GenerationCollector } from './generation-collector.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from './rule-monitor.ts'
+
+const NFNLGRP_NFTABLES = 7
+/** Subsystem nf_tables, NFT_MSG_GETGEN. */
+const GETGEN = 0x0a10
+const ANSWER_MS = 500
+/** Changes that may wait during a hold; beyond it they are forgotten and `unknown`. */
+const QUEUE = 1000
+
+export interface NftablesMonitorOptions {
+  readonly clock: Clock
+  /** Distinct chains of one transaction beyond which it is reported as `unknown`. */
+  readonly limit?: number
+  /** Chains worth reporting; by default all. A change of others only is not reported. */
+  readonly concerns?: (touched: TouchedChain) => boolean
+  /** How the kernel's words name our programs: see `authorship`. */
+  readonly authorship?: 'pid' | 'port'
+}
+
+type Queued = RuleChange & { readonly own: number }
+
+/**
+ * Learns from nf_tables notifications who changed which chains. What happened
+ * while it could not listen, or was not heard because the receive buffer was
+ * full, is told by the generation counter: it counts every transaction.
+ */
+export class NftablesMonitor implements RuleMonitor {
+  readonly #open: OpenTransport
+  readonly #options: NftablesMonitorOptions
+  readonly #collector: GenerationCollector
+  readonly #asked = new Map<number, (generation: number) => void>()
+  #transport: Transport | undefined
+  #onChange: (change: RuleChange) => void = () => undefined
+  #seq = 0
+  #holds = 0
+  #deaf = 0
+  #hold = newHold()
+
+  constructor(open: OpenTransport, options: NftablesMonitorOptions) {
+    this.#open = open
+    this.#options = options
+    this.#collector = new GenerationCollector(options.limit ?? 1000)
+  }
+
+  start(onChange: (change: RuleChange) => void): () => void {
+    if (this.#transport !== undefined) throw new TypeError('the monitor is already started')
+    this.#onChange = onChange
+    this.#transport = this.#open({
+      onDatagram: (bytes) =>
+        this.#collector.read(bytes, (generation) => this.#generation(generation)),
+      onOverrun: () => this.#overrun(),
+    })
+    if (this.#deaf === 0) this.#transport.join(NFNLGRP_NFTABLES)
+    return () => this.#stop()
+  }
+
+  hold(options: HoldOptions = {}): (own: OwnWork) => void {
+    const deaf = options.deaf === true
+    if (this.#holds++ === 0) this.#begin()
+    if (deaf && this.#deaf++ === 0) this.#transport?.leave(NFNLGRP_NFTABLES)
+    if (deaf) this.#hold.missed = true
+    let released = false
+    return (own) => {
+      if (released) return
+      released = true
+      if (deaf && --this.#deaf === 0) this.#transport?.join(NFNLGRP_NFTABLES)
+      for (const pid of own.pids) this.#hold.pids.add(pid)
+      this.#hold.commits += own.commits ?? Number.NaN
+      if (--this.#holds === 0) this.#ask((generation) => this.#settle(generation))
+    }
+  }
+
+  #begin(): void {
+    // A hold that follows before the last one was settled continues it.
+    const hold = this.#hold
+    if (hold.base !== undefined) return
+    this.#ask((generation) => {
+      hold.base ??= generation
+    })
+  }
+
+  /** Changes are held until the kernel has answered: everything before came before. */
+  #settle(generation: number): void {
+    if (this.#holds > 0) return
+    const { base, commits, missed, pids, queue } = this.#hold
+    this.#hold = newHold()
+    const explained = base !== undefined && (generation - base) >>> 0 <= commits
+    if (missed && !explained) this.#onChange({ touched: 'unknown', by: undefined, generation })
+    for (const { own, ...change } of queue) if (!pids.has(own)) this.#onChange(change)
+  }
+
+  #generation(generation: Generation): void {
+    if (generation.port === this.#transport?.port) {
+      const answer = this.#asked.get(generation.seq)
+      this.#asked.delete(generation.seq)
+      return answer?.(generation.id)
+    }
+    const { id, pid, process, port } = generation
+    const touched = this.#concerning(generation.touched)
+    if (touched.length === 0) return
+    const own = this.#options.authorship === 'port' ? port : pid
+    this.#report({ touched, by: { pid, process }, generation: id, own })
+  }
+
+  #concerning(touched: Generation['touched']): Generation['touched'] {
+    const { concerns } = this.#options
+    return touched === 'unknown' || concerns === undefined ? touched : touched.filter(concerns)
+  }
+
+  #report({ own, ...change }: Queued): void {
+    if (!this.#isHolding()) this.#onChange(change)
+    else if (this.#hold.queue.length < QUEUE) this.#hold.queue.push({ ...change, own })
+    else this.#hold.missed = true
+  }
+
+  #overrun(): void {
+    this.#collector.reset()
+    if (this.#isHolding()) this.#hold.missed = true
+    else this.#onChange({ touched: 'unknown', by: undefined, generation: undefined })
+  }
+
+  #isHolding(): boolean {
+    return this.#holds > 0 || this.#asked.size > 0
+  }
+
+  /** Asks for the number of the rule set, again if the answer gets lost. */
+  #ask(onAnswer: (generation: number) => void): void {
+    if (this.#transport === undefined) return
+    const seq = ++this.#seq
+    this.#asked.set(seq, onAnswer)
+    const message = { type: GETGEN, flags: NLM_F_REQUEST, payload: Buffer.alloc(4) }
+    const again = () => {
+      if (this.#asked.delete(seq)) this.#ask(onAnswer)
+    }
+    this.#options.clock.after(ANSWER_MS, again)
+    this.#transport.send(encodeMessage(message, seq)).catch(() => undefined)
+  }
+
+  #stop(): void {
+    this.#transport?.close()
+    this.#transport = undefined
+    this.#asked.clear()
+    this.#hold = newHold()
+    this.#onChange = () => undefined
+  }
+}
+
+function newHold() {
+  return {
+    /** Generation when it began. */
+    base: undefined as number | undefined,
+    /** COMMITs of ours; NaN when unknown. */
+    commits: 0,
+    pids: new Set<number>(),
+    queue: [] as Queued[],
+    /** Whether changes were not heard. */
+    missed: false,
+  }
+}

@@ -1,0 +1,42 @@
+import type { Family } from '../../lib/ip.ts'
+
+export interface TouchedChain {
+  readonly family: Family
+  readonly table: string
+  /** Undefined: the table itself was created or removed. */
+  readonly chain: string | undefined
+}
+
+export interface RuleChange {
+  /** `unknown`: anything may have changed. */
+  readonly touched: readonly TouchedChain[] | 'unknown'
+  /** Who did it, where the kernel tells. */
+  readonly by: { readonly pid: number; readonly process: string } | undefined
+  /** Number of the rule set after the change, where the kernel counts. */
+  readonly generation: number | undefined
+}
+
+/** What we did ourselves during a hold. */
+export interface OwnWork {
+  /** Process ids of our programs. */
+  readonly pids: readonly number[]
+  /** COMMITs that took effect at most; undefined when nobody knows. */
+  readonly commits: number | undefined
+}
+
+export interface HoldOptions {
+  /** Do not even listen meanwhile: for transactions of very many rules. */
+  readonly deaf?: boolean
+}
+
+/** Tells when somebody else changes packet filter rules. */
+export interface RuleMonitor {
+  /** Calls back for every change that is not ours; the result stops it. */
+  start(onChange: (change: RuleChange) => void): () => void
+  /**
+   * Before writing rules: changes wait until the returned function says what of
+   * it was ours; the rest is then reported. If changes were missed and more
+   * happened than we did, that is reported as `unknown`. Holds may overlap.
+   */
+  hold(options?: HoldOptions): (own: OwnWork) => void
+}

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
+import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
+import { authorship } from '../../../src/kernel/nftables-monitor/authorship.ts'
+import { NftablesMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
+import type { RuleChange } from '../../../src/kernel/nftables-monitor/rule-monitor.ts'
+import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+
+const nat = (...lines: string[]) => `*nat\n${lines.join('\n')}\nCOMMIT\n`
+const foreign = (command: string) => execFileSync('/bin/sh', ['-c', command])
+
+const changes: RuleChange[] = []
+let heard = () => undefined as void
+const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
+  clock: systemClock,
+  authorship: authorship(),
+})
+monitor.start((change) => {
+  changes.push(change)
+  heard()
+})
+const runner = new Spawner()
+const iptables = await openIptables({ runner, backend: 'nft' })
+const steps: Record<string, unknown> = {}
+
+/** Does something and records the next change that is reported. */
+async function reportOf(name: string, work: () => unknown): Promise<void> {
+  const report = new Promise<void>((resolve) => {
+    heard = resolve
+  })
+  changes.length = 0
+  await work()
+  await report
+  steps[name] = changes.map(({ touched, by }) => {
+    return touched === 'unknown' ? touched : { touched, process: by?.process }
+  })
+}
+
+async function own(text: string, options: { deaf: boolean; meanwhile?: string }): Promise<void> {
+  const release = monitor.hold(options)
+  const result = await iptables.restore(4, text)
+  if (options.meanwhile !== undefined) foreign(options.meanwhile)
+  release({ pids: [result.pid], commits: result.commits })
+}
+
+const keepAlive = setInterval(() => undefined, 1000)
+const many = Array.from({ length: 1500 }, (_, i) => `:NP-${i} - [0:0]`)
+const rules = many.flatMap((_, i) => [`-A NP-${i} -p tcp -j RETURN`, `-A NP-${i} -j RETURN`])
+await own(nat(':NP-A - [0:0]', '-A NP-A -j RETURN'), { deaf: false })
+await reportOf('rule deleted', () => foreign('iptables-nft -t nat -D NP-A 1'))
+await own(nat('-A NP-A -j RETURN'), { deaf: false })
+await own(nat(...many, ...rules), { deaf: true })
+await reportOf('after our own', () => foreign('iptables-nft -t nat -N NP-FOREIGN'))
+await reportOf('during our own', () =>
+  own(nat('-A NP-A -j ACCEPT'), { deaf: false, meanwhile: 'iptables-nft -t nat -F NP-1' }),
+)
+await reportOf('while deaf', () =>
+  own(nat('-A NP-A -j DROP'), { deaf: true, meanwhile: 'iptables-nft -t nat -F NP-2' }),
+)
+await reportOf('everything flushed', () => foreign('nft flush ruleset'))
+await own(nat(...many, ...rules), { deaf: false })
+await own(nat(...many), { deaf: false })
+await reportOf('after our own overrun', () => foreign('ip6tables-nft -t filter -N NP-SIX'))
+// Too much for any receive buffer: only that something happened is known.
+const flood = Array.from({ length: 10 }, () => rules).flat()
+await reportOf('an overrun by others', () =>
+  execFileSync('iptables-nft-restore', ['--noflush'], { input: nat(...flood) }),
+)
+clearInterval(keepAlive)
+await runner.close()
+process.stdout.write(JSON.stringify(steps))
+process.exit(0)
