@@ -1,0 +1,132 @@
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
+
+/** The modes that a configuration may name; which of them exist is the build's business. */
+export const MODE_NAMES = ['', 'iptables', 'ipvs', 'userspace', 'nftables', 'auto'] as const
+
+export const DETECT_LOCAL_MODES = [
+  '',
+  'ClusterCIDR',
+  'NodeCIDR',
+  'BridgeInterface',
+  'InterfaceNamePrefix',
+] as const
+
+export const SCHEDULERS = [
+  '',
+  'rr',
+  'wrr',
+  'lc',
+  'wlc',
+  'lblc',
+  'lblcr',
+  'sh',
+  'dh',
+  'sed',
+  'nq',
+] as const
+
+export const IPTABLES_BACKENDS = ['', 'nft', 'legacy'] as const
+
+export type ModeName = (typeof MODE_NAMES)[number]
+export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
+export type Scheduler = (typeof SCHEDULERS)[number]
+export type IptablesBackend = (typeof IPTABLES_BACKENDS)[number]
+
+export interface SocketAddress {
+  readonly ip: IpAddress
+  readonly port: number
+}
+
+/** First and last port, both included. */
+export interface PortRange {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The daemon's settings, checked and complete. Every leaf is described once, in
+ * `fields/`, under the same path. Times are milliseconds.
+ */
+export interface NodeProxyConfiguration {
+  readonly clientConnection: {
+    readonly kubeconfig: string
+    readonly qps: number
+    readonly burst: number
+  }
+  readonly hostnameOverride: string
+  readonly proxyName: string
+  readonly bindAddress: IpAddress
+  /** Undefined: not served. */
+  readonly healthzBindAddress: SocketAddress | undefined
+  /** Undefined: not served. */
+  readonly metricsBindAddress: SocketAddress | undefined
+  readonly bindAddressHardFail: boolean
+  /** Empty: iptables. */
+  readonly mode: ModeName
+  readonly iptables: {
+    readonly masqueradeBit: number
+    readonly masqueradeAll: boolean
+    readonly localhostNodePorts: boolean
+    readonly syncPeriod: number
+    readonly minSyncPeriod: number
+    /** Empty: what the machine's `iptables` is. */
+    readonly backend: IptablesBackend
+  }
+  readonly ipvs: {
+    readonly syncPeriod: number
+    readonly minSyncPeriod: number
+    /** Empty: rr. */
+    readonly scheduler: Scheduler
+    readonly excludeCIDRs: readonly Cidr[]
+    readonly strictARP: boolean
+    readonly tcpTimeout: number
+    readonly tcpFinTimeout: number
+    readonly udpTimeout: number
+  }
+  /** Empty: ClusterCIDR. */
+  readonly detectLocalMode: DetectLocalMode
+  readonly detectLocal: {
+    readonly bridgeInterface: string
+    readonly interfaceNamePrefix: string
+  }
+  /** None, one, or one of each family. */
+  readonly clusterCIDR: readonly Cidr[]
+  /** Empty: every address of the node; `primary`: the node object's own addresses. */
+  readonly nodePortAddresses: readonly Cidr[] | 'primary'
+  /** Empty: every externalIP is allowed. */
+  readonly allowedExternalIPs: readonly Cidr[]
+  readonly oomScoreAdj: number
+  readonly conntrack: {
+    readonly maxPerCore: number
+    readonly min: number
+    readonly tcpEstablishedTimeout: number
+    readonly tcpCloseWaitTimeout: number
+    readonly tcpBeLiberal: boolean
+    readonly udpTimeout: number
+    readonly udpStreamTimeout: number
+  }
+  /** Undefined: any free port. */
+  readonly portRange: PortRange | undefined
+  readonly udpIdleTimeout: number
+  readonly logging: { readonly verbosity: number }
+}
+
+type Leaf = string | number | boolean | undefined | readonly unknown[] | SocketAddress | PortRange
+
+/** `iptables.syncPeriod` and so on: every leaf of the configuration. */
+export type FieldPath = {
+  [K in keyof NodeProxyConfiguration]: NodeProxyConfiguration[K] extends Leaf
+    ? K
+    : `${K}.${Extract<keyof NodeProxyConfiguration[K], string>}`
+}[keyof NodeProxyConfiguration]
+
+/** The type of the value at a path. */
+export type ValueAt<P extends FieldPath> = P extends `${infer Section}.${infer Name}`
+  ? Section extends keyof NodeProxyConfiguration
+    ? Name extends keyof NodeProxyConfiguration[Section]
+      ? NodeProxyConfiguration[Section][Name]
+      : never
+    : never
+  : P extends keyof NodeProxyConfiguration
+    ? NodeProxyConfiguration[P]
+    : never

@@ -1,0 +1,59 @@
+import { IPTABLES_BACKENDS, MODE_NAMES } from '../configuration.ts'
+import type { FieldsOf, PathsUnder } from '../field.ts'
+import { boolean, duration, integer, oneOf } from '../scalar-types.ts'
+
+/** The mode, and the settings of the iptables mode. */
+export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
+  mode: {
+    flag: 'proxy-mode',
+    type: oneOf(MODE_NAMES),
+    fallback: '',
+    doc: 'How the kernel forwards. Empty: iptables. auto: the best mode that this kernel can do.',
+    reload: 'restart',
+    zeroIsUnset: true,
+  },
+  'iptables.masqueradeBit': {
+    flag: 'iptables-masquerade-bit',
+    type: integer(0, 31),
+    fallback: 14,
+    doc: 'The bit of the packet mark that asks for masquerade. Other software on the node must leave it alone.',
+    reload: 'restart',
+  },
+  'iptables.masqueradeAll': {
+    flag: 'masquerade-all',
+    type: boolean,
+    fallback: false,
+    doc: 'Masquerade everything sent to a cluster IP, also from pods.',
+    reload: 'live',
+  },
+  'iptables.localhostNodePorts': {
+    flag: 'iptables-localhost-nodeports',
+    type: boolean,
+    fallback: false,
+    doc: 'Serve node ports on 127.0.0.1 too. It needs route_localnet=1, which lets neighbours reach services that listen on loopback (CVE-2020-8558), so it is off here where kube-proxy has it on; when on, foreign packets for 127.0.0.0/8 are dropped.',
+    reload: 'restart',
+  },
+  'iptables.syncPeriod': {
+    flag: 'iptables-sync-period',
+    type: duration(1),
+    fallback: 30_000,
+    doc: 'How long a failed change waits at most for its next try. The daemon is unhealthy when a change is older than twice this.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+  'iptables.minSyncPeriod': {
+    flag: 'iptables-min-sync-period',
+    type: duration(),
+    fallback: 1_000,
+    doc: 'The shortest time between two changes of the kernel. The first change after a quiet time is made at once.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+  'iptables.backend': {
+    flag: 'iptables-backend',
+    type: oneOf(IPTABLES_BACKENDS),
+    fallback: '',
+    doc: 'Which iptables to use: nft or legacy. Empty: what the machine’s iptables command is.',
+    reload: 'restart',
+  },
+}

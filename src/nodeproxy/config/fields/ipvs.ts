@@ -1,0 +1,72 @@
+import { SCHEDULERS } from '../configuration.ts'
+import type { FieldsOf, PathsUnder } from '../field.ts'
+import { cidrList, portRange } from '../network-types.ts'
+import { boolean, duration, oneOf } from '../scalar-types.ts'
+
+/** The settings of the ipvs and userspace modes. */
+export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTimeout'> = {
+  'ipvs.syncPeriod': {
+    flag: 'ipvs-sync-period',
+    type: duration(1),
+    fallback: 30_000,
+    doc: 'As iptables.syncPeriod, in ipvs mode.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+  'ipvs.minSyncPeriod': {
+    flag: 'ipvs-min-sync-period',
+    type: duration(),
+    fallback: 0,
+    doc: 'As iptables.minSyncPeriod, in ipvs mode.',
+    reload: 'live',
+  },
+  'ipvs.scheduler': {
+    flag: 'ipvs-scheduler',
+    type: oneOf(SCHEDULERS),
+    fallback: '',
+    doc: 'How a backend is chosen. Empty: rr. The annotation service.orch.io/ipvs-scheduler of a Service wins.',
+    reload: 'live',
+  },
+  'ipvs.excludeCIDRs': {
+    flag: 'ipvs-exclude-cidrs',
+    type: cidrList,
+    fallback: [],
+    doc: 'Virtual servers with an address in these networks belong to somebody else and are never removed.',
+    reload: 'restart',
+  },
+  'ipvs.strictARP': {
+    flag: 'ipvs-strict-arp',
+    type: boolean,
+    fallback: false,
+    doc: 'Answer ARP only for addresses of the interface that was asked (arp_ignore=1, arp_announce=2).',
+    reload: 'restart',
+  },
+  'ipvs.tcpTimeout': timeout('ipvs-tcp-timeout', 'established TCP connections'),
+  'ipvs.tcpFinTimeout': timeout('ipvs-tcpfin-timeout', 'TCP connections after a FIN'),
+  'ipvs.udpTimeout': timeout('ipvs-udp-timeout', 'UDP flows'),
+  portRange: {
+    flag: 'proxy-port-range',
+    type: portRange,
+    fallback: undefined,
+    doc: 'Ports that the userspace mode may listen on. Empty: any free port.',
+    reload: 'restart',
+  },
+  udpIdleTimeout: {
+    flag: 'udp-timeout',
+    type: duration(1),
+    fallback: 250,
+    doc: 'How long the userspace mode keeps an idle UDP flow.',
+    reload: 'live',
+    zeroIsUnset: true,
+  },
+}
+
+function timeout(flag: string, what: string) {
+  return {
+    flag,
+    type: duration(),
+    fallback: 0,
+    doc: `Idle time of ${what} in IPVS. 0: as the kernel has it.`,
+    reload: 'live',
+  } as const
+}

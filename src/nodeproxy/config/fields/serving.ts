@@ -1,0 +1,68 @@
+import type { IpAddress } from '../../../lib/ip.ts'
+import type { FieldsOf, PathsUnder } from '../field.ts'
+import { ipAddress, socketAddress } from '../network-types.ts'
+import { boolean, integer } from '../scalar-types.ts'
+
+const ANY = '0.0.0.0' as IpAddress
+const LOOPBACK = '127.0.0.1' as IpAddress
+
+export const HEALTHZ_PORT = 10_256
+export const METRICS_PORT = 10_249
+
+/** What the daemon itself listens on, and how it behaves as a process. */
+export const servingFields: FieldsOf<
+  | 'bindAddress'
+  | 'healthzBindAddress'
+  | 'metricsBindAddress'
+  | 'bindAddressHardFail'
+  | 'oomScoreAdj'
+  | PathsUnder<'logging'>
+> = {
+  bindAddress: {
+    flag: 'bind-address',
+    type: ipAddress,
+    fallback: ANY,
+    doc: 'Address of this node where the Node object names none. Nothing is bound to it; 0.0.0.0 and :: leave the choice to the Node object, and its family is that of the default addresses below.',
+    reload: 'restart',
+    zeroIsUnset: true,
+  },
+  healthzBindAddress: {
+    flag: 'healthz-bind-address',
+    type: socketAddress(HEALTHZ_PORT),
+    fallback: { ip: ANY, port: HEALTHZ_PORT },
+    fallbackNote: '"[::]:10256" when bindAddress is IPv6',
+    doc: 'Where /healthz, /livez and /readyz are served. "" serves them nowhere.',
+    reload: 'restart',
+    zeroIsUnset: true,
+  },
+  metricsBindAddress: {
+    flag: 'metrics-bind-address',
+    type: socketAddress(METRICS_PORT),
+    fallback: { ip: LOOPBACK, port: METRICS_PORT },
+    fallbackNote: '"[::1]:10249" when bindAddress is IPv6',
+    doc: 'Where /metrics, /configz, /proxyMode and /readyz are served. "" serves them nowhere.',
+    reload: 'restart',
+    zeroIsUnset: true,
+  },
+  bindAddressHardFail: {
+    flag: 'bind-address-hard-fail',
+    type: boolean,
+    fallback: false,
+    doc: 'Exit when one of the two addresses above cannot be bound, instead of trying again.',
+    reload: 'restart',
+  },
+  oomScoreAdj: {
+    flag: 'oom-score-adj',
+    type: integer(-1000, 1000),
+    fallback: -999,
+    doc: 'Written to /proc/self/oom_score_adj; the lower, the later the kernel kills the daemon for memory. A failure is a warning.',
+    reload: 'live',
+  },
+  'logging.verbosity': {
+    flag: 'v',
+    type: integer(0, 10),
+    fallback: 0,
+    doc: 'How much is logged: 0–2 what an operator needs, 3–5 every change, 6–10 every transaction.',
+    reload: 'live',
+  },
+}

@@ -1,0 +1,65 @@
+import { DETECT_LOCAL_MODES } from '../configuration.ts'
+import type { FieldsOf, PathsUnder } from '../field.ts'
+import { cidrList, cidrPair, nodePortAddresses } from '../network-types.ts'
+import { oneOf, text } from '../scalar-types.ts'
+
+/** Whose traffic is local, and which addresses are served. */
+export const trafficFields: FieldsOf<
+  | 'detectLocalMode'
+  | PathsUnder<'detectLocal'>
+  | 'clusterCIDR'
+  | 'nodePortAddresses'
+  | 'allowedExternalIPs'
+> = {
+  detectLocalMode: {
+    flag: 'detect-local-mode',
+    type: oneOf(DETECT_LOCAL_MODES),
+    fallback: '',
+    doc: 'How packets of this node’s pods are told from those of others. Empty: ClusterCIDR.',
+    reload: 'restart',
+    zeroIsUnset: true,
+  },
+  'detectLocal.bridgeInterface': {
+    flag: 'pod-bridge-interface',
+    type: text(checkInterface(15)),
+    fallback: '',
+    doc: 'The bridge that all pods of this node are attached to, for detectLocalMode BridgeInterface.',
+    reload: 'restart',
+  },
+  'detectLocal.interfaceNamePrefix': {
+    flag: 'pod-interface-name-prefix',
+    type: text(checkInterface(14)),
+    fallback: '',
+    doc: 'How the names of pod interfaces start, for detectLocalMode InterfaceNamePrefix.',
+    reload: 'restart',
+  },
+  clusterCIDR: {
+    flag: 'cluster-cidr',
+    type: cidrPair,
+    fallback: [],
+    doc: 'The network of all pods, for detectLocalMode ClusterCIDR: packets from elsewhere to a cluster IP are masqueraded. Empty: every source counts as a pod.',
+    reload: 'restart',
+  },
+  nodePortAddresses: {
+    flag: 'nodeport-addresses',
+    type: nodePortAddresses,
+    fallback: [],
+    doc: 'Node ports and health check node ports are served on the node’s addresses in these networks. Empty: on all of them. ["primary"]: on those of the Node object.',
+    reload: 'restart',
+  },
+  allowedExternalIPs: {
+    flag: 'allowed-external-ips',
+    type: cidrList,
+    fallback: [],
+    doc: 'External IPs outside these networks are refused, with an event. Empty: all are allowed (CVE-2020-8554: then whoever may write a Service can draw traffic).',
+    reload: 'restart',
+  },
+}
+
+/** The kernel's rule for interface names (dev_valid_name), at most IFNAMSIZ − 1 bytes. */
+function checkInterface(longest: number): (name: string) => string | undefined {
+  return (name) =>
+    name.length <= longest && /^[A-Za-z0-9._@-]*$/.test(name) && name !== '.' && name !== '..'
+      ? undefined
+      : `write an interface name: up to ${longest} letters, digits, ".", "_", "-" and "@"`
+}

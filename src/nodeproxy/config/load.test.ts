@@ -1,0 +1,203 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compareConfigurations } from './compare.ts'
+import { FIELD_ENTRIES } from './fields/index.ts'
+import { parseFlags } from './flags.ts'
+import { loadConfiguration } from './load.ts'
+import { describeProblem } from './problem.ts'
+import { configurationYaml, configzBody } from './render.ts'
+
+const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
+
+async function load(text: string | undefined, ...args: string[]) {
+  const flags = parseFlags(args)
+  if (!flags.ok) throw new Error(describeProblem(flags.problem))
+  const file = text === undefined ? undefined : { name: 'c.yaml', text }
+  return loadConfiguration(file, flags.line)
+}
+
+async function loaded(text: string | undefined, ...args: string[]) {
+  const result = await load(text, ...args)
+  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('\n'))
+  return result
+}
+
+describe('loadConfiguration', () => {
+  it('gives the documented defaults', async () => {
+    const { config, settings } = await loaded(undefined)
+    expect(settings.size).toBe(0)
+    expect(config).toMatchObject({
+      mode: '',
+      healthzBindAddress: { ip: '0.0.0.0', port: 10_256 },
+      metricsBindAddress: { ip: '127.0.0.1', port: 10_249 },
+      iptables: {
+        masqueradeBit: 14,
+        masqueradeAll: false,
+        localhostNodePorts: false,
+        syncPeriod: 30_000,
+        minSyncPeriod: 1_000,
+        backend: '',
+      },
+      clientConnection: { kubeconfig: '', qps: 5, burst: 10 },
+      oomScoreAdj: -999,
+      conntrack: { maxPerCore: 32_768, min: 131_072, tcpEstablishedTimeout: 86_400_000 },
+    })
+  })
+
+  it('lets flags beat the file and the file beat defaults, and says so', async () => {
+    const text = `${HEAD}mode: iptables\niptables:\n  syncPeriod: 10s\n`
+    const { config, settings } = await loaded(text, '--iptables-sync-period=20s')
+    expect(config.iptables.syncPeriod).toBe(20_000)
+    const { config: shown, origins } = JSON.parse(configzBody(config, settings))
+    expect(shown.iptables.syncPeriod).toBe('20s')
+    expect(origins).toMatchObject({
+      'iptables.syncPeriod': 'flag --iptables-sync-period',
+      mode: 'file c.yaml:3:7',
+      oomScoreAdj: 'default',
+    })
+  })
+
+  it('serves on IPv6 where bindAddress is IPv6, unless told otherwise', async () => {
+    const { config } = await loaded(
+      undefined,
+      '--bind-address=::',
+      '--metrics-bind-address=127.0.0.1:9',
+    )
+    expect(config.healthzBindAddress).toEqual({ ip: '::', port: 10_256 })
+    expect(config.metricsBindAddress).toEqual({ ip: '127.0.0.1', port: 9 })
+  })
+
+  it.each([
+    [['--healthz-port=7'], { ip: '0.0.0.0', port: 7 }],
+    [['--healthz-port=0'], undefined],
+    [['--healthz-port=7', '--healthz-bind-address=10.0.0.1:8'], { ip: '10.0.0.1', port: 8 }],
+    [['--healthz-bind-address=10.0.0.1:8', '--healthz-port=7'], { ip: '10.0.0.1', port: 8 }],
+    [['--bind-address=::', '--healthz-port=7'], { ip: '::', port: 7 }],
+  ])('%j serves healthz at %j', async (args, address) => {
+    expect((await loaded(undefined, ...args)).config.healthzBindAddress).toEqual(address)
+  })
+
+  it('trims and lowers the node name, and refuses blanks', async () => {
+    const { config } = await loaded(undefined, '--hostname-override= Node-A ')
+    expect(config.hostnameOverride).toBe('node-a')
+    expect((await load(undefined, '--hostname-override=  ')).ok).toBe(false)
+  })
+
+  it('adds up list flags', async () => {
+    const args = ['--nodeport-addresses=10.0.0.0/8', '--nodeport-addresses=fd00::/8']
+    expect((await loaded(undefined, ...args)).config.nodePortAddresses).toEqual([
+      '10.0.0.0/8',
+      'fd00::/8',
+    ])
+  })
+
+  it.each([
+    [
+      'iptables:\n  minSyncPeriod: 5s\n  syncPeriod: 4s',
+      /4:18: iptables\.minSyncPeriod: "5s": minSyncPeriod 5s is longer than syncPeriod 4s/,
+    ],
+    ['iptables:\n  syncPeriod: 500ms', /4:15: iptables\.syncPeriod: "500ms"/],
+    [
+      'detectLocalMode: BridgeInterface',
+      /3:18: detectLocalMode.*needs detectLocal\.bridgeInterface/,
+    ],
+    ['detectLocalMode: InterfaceNamePrefix', /needs detectLocal\.interfaceNamePrefix/],
+    ['metricsBindAddress: "127.0.0.1:10256"', /want the same port/],
+    ['metricsBindAddress: "[::]:10256"', /want the same port/],
+  ])('refuses %j', async (text, message) => {
+    const result = await load(`${HEAD}${text}\n`)
+    expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
+      expect.stringMatching(message),
+    ])
+  })
+
+  it('names a flag that conflicts', async () => {
+    const result = await load(undefined, '--iptables-min-sync-period=1m')
+    expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
+      expect.stringMatching(/^--iptables-min-sync-period: "1m"/),
+    ])
+  })
+
+  it('collects problems of file and flags', async () => {
+    const result = await load(`${HEAD}mode: x\n`, '--oom-score-adj=5000')
+    expect(result.ok ? 0 : result.problems.length).toBe(2)
+  })
+
+  it('warns of ignored and deprecated flags', async () => {
+    const { warnings } = await loaded(undefined, '--logtostderr', '--metrics-port=9')
+    expect(warnings.map(describeProblem)).toEqual([
+      '--metrics-port: deprecated; use --metrics-bind-address',
+      expect.stringMatching(/^--logtostderr: ignored/),
+    ])
+  })
+})
+
+describe('a written configuration', () => {
+  it('reads back as itself, whatever was set', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          bit: fc.nat({ max: 31 }),
+          sync: fc.integer({ min: 1_000, max: 1e7 }),
+          all: fc.boolean(),
+          name: fc.constantFrom('', 'true', '123', 'null', '0x10', 'node-a', 'a: b', '#c'),
+          addresses: fc.constantFrom('', 'primary', '10.0.0.0/8,fd00::/8'),
+          healthz: fc.constantFrom('', '[::]:80', '10.0.0.1'),
+          range: fc.constantFrom('', '80-90'),
+        }),
+        async (want) => {
+          const { config } = await loaded(
+            undefined,
+            `--iptables-masquerade-bit=${want.bit}`,
+            `--iptables-sync-period=${want.sync}ms`,
+            `--masquerade-all=${want.all}`,
+            `--hostname-override=${want.name}`,
+            `--nodeport-addresses=${want.addresses}`,
+            `--healthz-bind-address=${want.healthz}`,
+            `--proxy-port-range=${want.range}`,
+          )
+          const again = await loaded(await configurationYaml(config))
+          expect(again.config).toEqual(config)
+          expect(again.warnings).toEqual([])
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+})
+
+describe('compareConfigurations', () => {
+  it('tells live changes from those that need a new start', async () => {
+    const { config: running } = await loaded(undefined)
+    const { config: next } = await loaded(
+      undefined,
+      '--v=3',
+      '--proxy-mode=ipvs',
+      '--oom-score-adj=0',
+    )
+    expect(compareConfigurations(running, running)).toEqual({ live: [], restart: [] })
+    expect(compareConfigurations(running, next)).toEqual({
+      live: ['oomScoreAdj', 'logging.verbosity'],
+      restart: ['mode'],
+    })
+  })
+})
+
+describe('the table of fields', () => {
+  it('has defaults that each field itself accepts and writes back', () => {
+    for (const [path, field] of FIELD_ENTRIES) {
+      const encoded = field.type.encode(field.fallback)
+      expect([path, field.type.decode(encoded)]).toEqual([
+        path,
+        { ok: true, value: field.fallback },
+      ])
+    }
+  })
+
+  it('has one flag for each field and one line of documentation', () => {
+    const flags = FIELD_ENTRIES.map(([, field]) => field.flag)
+    expect(new Set(flags).size).toBe(flags.length)
+    for (const [path, { doc }] of FIELD_ENTRIES)
+      expect([path, doc]).toEqual([path, expect.stringMatching(/^[A-Z].*\.$/)])
+  })
+})

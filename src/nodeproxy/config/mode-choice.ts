@@ -1,0 +1,20 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import type { ModeName } from './configuration.ts'
+
+/**
+ * The modes to try, best first: the configured one, or for `auto` all there are
+ * in `available`'s order. Throws NP_NODEPROXY_MODE_UNAVAILABLE.
+ */
+export function chooseModes(mode: ModeName, available: readonly string[]): readonly string[] {
+  if (mode === 'auto') return available
+  const wanted = mode === '' ? 'iptables' : mode
+  if (available.includes(wanted)) return [wanted]
+  throw new NodeProxyError(
+    'NP_NODEPROXY_MODE_UNAVAILABLE',
+    `mode ${JSON.stringify(wanted)} is not part of this build`,
+    {
+      object: 'mode',
+      hint: `set mode (--proxy-mode) to one of: ${[...available, 'auto'].join(', ')}`,
+    },
+  )
+}

@@ -1,0 +1,113 @@
+import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
+import type { PortRange, SocketAddress } from './configuration.ts'
+import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
+
+const CIDR_REMEDY = 'write networks with a prefix length, such as 10.0.0.0/8 or fd00::/64'
+
+export const ipAddress: ValueType<IpAddress> = {
+  name: 'IP address',
+  decode(raw) {
+    const ip = typeof raw === 'string' ? parseIp(raw) : undefined
+    return ip === undefined ? refuse('write an IP address without leading zeros') : accept(ip)
+  },
+  fromFlag: (text) => ipAddress.decode(text),
+  encode: (value) => value,
+}
+
+/** `IP:port`, `[IPv6]:port`, a bare IP (then `port`), or empty for none. */
+export function socketAddress(port: number): ValueType<SocketAddress | undefined> {
+  const remedy = `write IP:port with a port from 1 to 65535, such as 0.0.0.0:${port} or [::]:${port}`
+  const decode = (raw: Raw): Decoded<SocketAddress | undefined> => {
+    if (raw === '') return accept(undefined)
+    const address = typeof raw === 'string' ? parseSocketAddress(raw, port) : undefined
+    return address === undefined ? refuse(`${remedy}, or "" for none`) : accept(address)
+  }
+  return {
+    name: 'IP:port',
+    decode,
+    fromFlag: decode,
+    encode: (value) => (value === undefined ? '' : hostPort(value.ip, value.port)),
+  }
+}
+
+/** Several networks: a list in the file; commas, or the flag again and again, in flags. */
+export const cidrList: ValueType<readonly Cidr[]> = {
+  name: 'list of CIDRs',
+  isList: true,
+  decode: (raw) => (Array.isArray(raw) ? decodeCidrs(raw) : refuse(`write a list: ${CIDR_REMEDY}`)),
+  fromFlag: (text) => decodeCidrs(splitCommas(text)),
+  encode: (value) => value,
+}
+
+/** No network, one, or one of each family, as one text with a comma. */
+export const cidrPair: ValueType<readonly Cidr[]> = {
+  name: 'CIDR, or an IPv4 and an IPv6 CIDR with a comma between',
+  decode(raw) {
+    if (typeof raw !== 'string') return refuse('write one text: networks with a comma between')
+    const cidrs = decodeCidrs(splitCommas(raw))
+    if (!cidrs.ok) return cidrs
+    const families = new Set(cidrs.value.map(familyOf))
+    return cidrs.value.length === families.size
+      ? cidrs
+      : refuse('write one network, or exactly one of each family')
+  },
+  fromFlag: (text) => cidrPair.decode(text),
+  encode: (value) => value.join(','),
+}
+
+export const nodePortAddresses: ValueType<readonly Cidr[] | 'primary'> = {
+  name: 'list of CIDRs, or exactly ["primary"]',
+  isList: true,
+  decode(raw) {
+    if (!Array.isArray(raw)) return refuse('write a list of networks, or ["primary"]')
+    if (raw.length === 1 && raw[0] === 'primary') return accept('primary')
+    return raw.includes('primary')
+      ? refuse('"primary" stands alone: write ["primary"], or networks without it')
+      : decodeCidrs(raw)
+  },
+  fromFlag: (text) => nodePortAddresses.decode(splitCommas(text)),
+  encode: (value) => (value === 'primary' ? ['primary'] : value),
+}
+
+/** `from-to`, `from+count`, or one port; empty or 0-0: any. */
+export const portRange: ValueType<PortRange | undefined> = {
+  name: 'port range',
+  decode(raw) {
+    if (raw === '' || raw === '0-0') return accept(undefined)
+    const match = typeof raw === 'string' ? /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(raw) : null
+    const from = Number(match?.[1])
+    const second = Number(match?.[3] ?? from)
+    const to = match?.[2] === '+' ? from + second : second
+    return from >= 1 && from <= to && to <= 65_535
+      ? accept({ from, to })
+      : refuse('write a range of ports such as 30000-32767, or "" for any')
+  },
+  fromFlag: (text) => portRange.decode(text),
+  encode: (value) => (value === undefined ? '' : `${value.from}-${value.to}`),
+}
+
+function splitCommas(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.length === 1 && parts[0] === '' ? [] : parts
+}
+
+function decodeCidrs(list: readonly Raw[]): Decoded<readonly Cidr[]> {
+  const cidrs: Cidr[] = []
+  for (const item of list) {
+    const cidr = typeof item === 'string' && item.includes('/') ? parseCidr(item) : undefined
+    if (cidr === undefined) return refuse(`${JSON.stringify(item)} is none: ${CIDR_REMEDY}`)
+    if (!cidrs.includes(cidr)) cidrs.push(cidr)
+  }
+  return accept(cidrs)
+}
+
+function parseSocketAddress(text: string, fallbackPort: number): SocketAddress | undefined {
+  const bare = parseIp(text)
+  if (bare !== undefined) return { ip: bare, port: fallbackPort }
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):([1-9][0-9]{0,4})$/.exec(text)
+  const ip = parseIp(match?.[1] ?? match?.[2] ?? '')
+  const port = Number(match?.[3])
+  const bracketed = match?.[1] !== undefined
+  if (ip === undefined || bracketed !== (familyOf(ip) === 6) || port > 65_535) return undefined
+  return { ip, port }
+}

@@ -1,0 +1,83 @@
+import { formatDuration, parseDuration } from '../../lib/duration.ts'
+import { nearest } from '../../lib/nearest.ts'
+import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['t', true],
+  ['1', true],
+  ['false', false],
+  ['f', false],
+  ['0', false],
+])
+
+export const boolean: ValueType<boolean> = {
+  name: 'boolean',
+  decode: (raw) => (typeof raw === 'boolean' ? accept(raw) : refuse('write true or false')),
+  fromFlag(text) {
+    const value = BOOLEANS.get(text.toLowerCase())
+    return value === undefined ? refuse('write true or false') : accept(value)
+  },
+  encode: (value) => value,
+}
+
+/** Text with a rule of its own; `check` gives the remedy when the text breaks it. */
+export function text(
+  check: (text: string) => string | undefined = () => undefined,
+): ValueType<string> {
+  const decode = (raw: Raw): Decoded<string> => {
+    if (typeof raw !== 'string') return refuse('write text; put it in quotes')
+    const remedy = check(raw)
+    return remedy === undefined ? accept(raw) : refuse(remedy)
+  }
+  return { name: 'string', decode, fromFlag: decode, encode: (value) => value }
+}
+
+export function integer(min: number, max: number): ValueType<number> {
+  const remedy = `write a whole number from ${min} to ${max}`
+  const decode = (raw: Raw): Decoded<number> =>
+    typeof raw === 'number' && Number.isInteger(raw) && raw >= min && raw <= max
+      ? accept(raw)
+      : refuse(remedy)
+  return {
+    name: `integer ${min}…${max}`,
+    decode,
+    fromFlag: (flag) => decode(/^-?(0|[1-9][0-9]{0,15})$/.test(flag) ? Number(flag) : null),
+    encode: (value) => value,
+  }
+}
+
+export function positiveNumber(max: number): ValueType<number> {
+  const remedy = `write a number above 0, at most ${max}`
+  const decode = (raw: Raw): Decoded<number> =>
+    typeof raw === 'number' && raw > 0 && raw <= max ? accept(raw) : refuse(remedy)
+  return {
+    name: 'number',
+    decode,
+    fromFlag: (flag) => decode(/^[0-9]+(\.[0-9]+)?$/.test(flag) ? Number(flag) : null),
+    encode: (value) => value,
+  }
+}
+
+/** Milliseconds, at least `min`, written with units. A bare 0 needs none. */
+export function duration(min = 0): ValueType<number> {
+  const example = 'write a duration with a unit, such as 250ms, 30s or 1h2m'
+  const decode = (raw: Raw): Decoded<number> => {
+    const ms = raw === 0 ? 0 : typeof raw === 'string' ? parseDuration(raw) : undefined
+    if (ms === undefined) return refuse(example)
+    return ms < min ? refuse(`write at least ${formatDuration(min)}`) : accept(ms)
+  }
+  return { name: 'duration', decode, fromFlag: decode, encode: formatDuration }
+}
+
+export function oneOf<const T extends string>(values: readonly T[]): ValueType<T> {
+  const choices = values.map((value) => (value === '' ? '""' : value)).join(', ')
+  const decode = (raw: Raw): Decoded<T> => {
+    const found = values.find((value) => value === raw)
+    if (found !== undefined) return accept(found)
+    const meant = typeof raw === 'string' ? nearest(raw, values) : undefined
+    const hint = meant === undefined ? '' : `did you mean ${JSON.stringify(meant)}? `
+    return refuse(`${hint}write one of ${choices}`)
+  }
+  return { name: `one of ${choices}`, decode, fromFlag: decode, encode: (value) => value }
+}
