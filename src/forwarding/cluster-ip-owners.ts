@@ -6,9 +6,10 @@ import { compareText } from './entry-id.ts'
 export class ClusterIPOwners {
   readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
 
+  /** For a Service that does not own `ip` yet. */
   add(ip: IpAddress, service: ServiceKey): void {
     const owners = this.#owners.get(ip) ?? []
-    if (!owners.includes(service)) this.#owners.set(ip, [...owners, service].sort(compareText))
+    this.#owners.set(ip, [...owners, service].sort(compareText))
   }
 
   remove(ip: IpAddress, service: ServiceKey): void {
