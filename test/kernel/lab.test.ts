@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { judge } from '../support/flows/judge.ts'
+import { expectMartiansRefused } from '../support/flows/martian.ts'
 import type { Attempt, Lab, Place } from '../support/lab/lab.ts'
 import { createLab } from '../support/lab/lab.ts'
+import { writeSysctls } from '../support/lab/sysctl.ts'
 
 /**
  * The lab itself, without the daemon: rules written by hand stand for a right
@@ -120,4 +122,13 @@ test('a kept connection notices its death, a load counts every failure', async (
   expect(report.failed).toBe(
     report.attempts - Object.values(report.answers).reduce((a, b) => a + b, 0),
   )
+})
+
+test('the attack on loopback addresses is real: only route_localnet stands in its way', async () => {
+  await expectMartiansRefused(lab)
+  await writeSysctls(lab.node.agent, {
+    'net/ipv4/conf/all/route_localnet': 1,
+    'net/ipv4/conf/eth0/route_localnet': 1,
+  })
+  await expect(expectMartiansRefused(lab)).rejects.toThrow('datagrams heard: expected 4')
 })

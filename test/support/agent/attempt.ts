@@ -6,9 +6,15 @@ import type { ConnectRequest, Outcome } from './protocol.ts'
 export function attempt(request: ConnectRequest): Promise<Outcome> {
   if (request.protocol === 'UDP') return attemptUdp(request)
   return attemptTcp(request).then(({ socket, outcome }) => {
-    socket.resetAndDestroy()
+    abandon(socket)
     return outcome
   })
+}
+
+/** A reset frees the port at once; before the handshake there is nothing to reset. */
+function abandon(socket: Socket): void {
+  if (socket.connecting) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** A TCP connection up to the listener's first line; the socket stays open. */

@@ -5,6 +5,8 @@ import { type Listener, socketName } from './protocol.ts'
 
 interface Open {
   close(): Promise<void>
+  /** Datagrams received; connections are not counted. */
+  heard(): number
 }
 
 /** The listeners of one agent; each answers who it is and whom it saw. */
@@ -25,6 +27,10 @@ export class Listeners {
     this.#open.delete(keyOf(listener))
     await opened?.close()
     return null
+  }
+
+  heard(listener: Omit<Listener, 'name'>): number {
+    return this.#open.get(keyOf(listener))?.heard() ?? 0
   }
 
   async removeAll(): Promise<null> {
@@ -56,6 +62,7 @@ async function listenTcp({ ip, port, name }: Listener): Promise<Open> {
   server.listen({ host: ip, port, ipv6Only: true, backlog: 4096 })
   await once(server, 'listening')
   return {
+    heard: () => 0,
     async close() {
       const closed = once(server, 'close')
       server.close()
@@ -67,12 +74,15 @@ async function listenTcp({ ip, port, name }: Listener): Promise<Open> {
 
 async function listenUdp({ ip, port, name }: Listener): Promise<Open> {
   const socket: UdpSocket = createSocket({ type: ip.includes(':') ? 'udp6' : 'udp4' })
+  let heard = 0
   socket.on('message', (_text, peer) => {
+    heard++
     socket.send(answer(name, peer.address, peer.port), peer.port, peer.address, () => {})
   })
   socket.bind(port, ip)
   await once(socket, 'listening')
   return {
+    heard: () => heard,
     async close() {
       const closed = once(socket, 'close')
       socket.close()

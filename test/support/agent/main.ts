@@ -16,6 +16,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return listeners.add(request.params)
     case 'unlisten':
       return listeners.remove(request.params)
+    case 'heard':
+      return listeners.heard(request.params)
     case 'unlistenAll':
       return listeners.removeAll()
     case 'connect':

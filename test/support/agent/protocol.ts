@@ -72,6 +72,8 @@ export interface LoadReport {
 export interface AgentCalls {
   listen: { params: Listener; result: null }
   unlisten: { params: Omit<Listener, 'name'>; result: null }
+  /** Datagrams that a UDP listener has received. */
+  heard: { params: Omit<Listener, 'name'>; result: number }
   unlistenAll: { params: null; result: null }
   connect: { params: ConnectRequest; result: Outcome[] }
   /** Opens one TCP connection and keeps it. */

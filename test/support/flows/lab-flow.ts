@@ -37,6 +37,7 @@ export interface LabStep extends Omit<FlowStep, 'flows'> {
 }
 
 export interface LabConfig extends Omit<FlowConfig, 'steps'> {
+  readonly family: 'IPv4' | 'IPv6'
   readonly expectAntiMartianRule?: boolean
   readonly steps: readonly LabStep[]
 }

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { type LabConfig, type LabFlow, readLabConfigs } from '../support/flows/lab-flow.ts'
+import { expectMartiansRefused } from '../support/flows/martian.ts'
+import { proxyConfigOf, runFlow } from '../support/flows/replay.ts'
+import { createSituation } from '../support/flows/situation.ts'
+import { proxyMode } from '../support/lab/daemon-config.ts'
+import { readSysctl } from '../support/lab/sysctl.ts'
+import { useLab } from '../support/lab/use-lab.ts'
+
+/**
+ * Every flow of packetflow.yaml with real packets. Configurations that want the
+ * same daemon share one lab, so that each also starts from what the one before
+ * left in the kernel.
+ */
+describe.each(groupByDaemon(readLabConfigs()))('daemon %#', (...group) => {
+  const lab = useLab({
+    config: proxyConfigOf(group[0]!),
+    nodeLabels: group[0]?.node?.labels ?? {},
+  })
+
+  describe.each(group)('$id', (config) => {
+    const situation = createSituation(lab, config)
+    test.each(flowsOf(config))('%s', async (_name, { flow, step }) => {
+      await situation.reach(step)
+      const faults = await runFlow(lab(), flow, situation.memory)
+      expect(faults.length === 0 ? [] : [...faults, lab().daemon.logs()]).toEqual([])
+    })
+  })
+
+  describe.each(group.filter(isMartianTest))('$id', (config) => {
+    test('packets from the wire to a loopback address stay unheard', async () => {
+      await createSituation(lab, config).reach(0)
+      const allowed = await readSysctl(lab().node.agent, 'net/ipv4/conf/all/route_localnet')
+      expect(allowed).toBe(config.expectAntiMartianRule === true ? '1' : '0')
+      await expectMartiansRefused(lab())
+    })
+  })
+})
+
+/** Whether the configuration says for IPv4 who refuses: a rule of ours, or the kernel. */
+function isMartianTest({ expectAntiMartianRule, family }: LabConfig): boolean {
+  return expectAntiMartianRule !== undefined && family === 'IPv4'
+}
+
+function groupByDaemon(configs: readonly LabConfig[]): LabConfig[][] {
+  const groups = new Map<string, LabConfig[]>()
+  for (const config of configs) {
+    const key = JSON.stringify([proxyConfigOf(config), config.node?.labels ?? {}])
+    groups.set(key, [...(groups.get(key) ?? []), config])
+  }
+  return [...groups.values()]
+}
+
+function flowsOf(config: LabConfig): (readonly [string, { flow: LabFlow; step: number }])[] {
+  return config.steps.flatMap(({ flows }, step) =>
+    flows.map((flow) => [flow.name, { flow: forMode(flow), step }] as const),
+  )
+}
+
+function forMode(flow: LabFlow): LabFlow {
+  const deviation = flow.modes?.[proxyMode()]
+  return deviation === undefined ? flow : { ...flow, expect: { ...flow.expect, ...deviation } }
+}

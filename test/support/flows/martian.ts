@@ -1,0 +1,38 @@
+import { expect } from 'vitest'
+import type { Lab } from '../lab/lab.ts'
+import { OUTSIDE } from '../lab/plan.ts'
+import { writeSysctls } from '../lab/sysctl.ts'
+
+const PORT = 8099
+const ATTACKERS_TABLE = [
+  'route del local 127.0.0.0/8 dev lo table local',
+  'route del local 127.0.0.1 dev lo table local',
+  'route add 127.0.0.1/32 via 192.168.0.2 dev eth0 onlink',
+]
+
+/**
+ * CVE-2020-8558: a neighbour sends packets for 127.0.0.1 over the wire. A
+ * server that the node offers to itself alone must not hear them.
+ */
+export async function expectMartiansRefused(lab: Lab): Promise<void> {
+  const server = { protocol: 'UDP', ip: '127.0.0.1', port: PORT } as const
+  await lab.node.agent.call('listen', { ...server, name: 'private' })
+  await arm(lab)
+  const to = { protocol: 'UDP', destination: '127.0.0.1', port: PORT, timeoutMs: 300 } as const
+  await lab.outside.agent.call('connect', { ...to, source: OUTSIDE.v4, attempts: 3 })
+  const own = await lab.node.agent.call('connect', { ...to, source: '127.0.0.1' })
+  expect(own.map(({ kind }) => kind)).toEqual(['answered'])
+  expect(await lab.node.agent.call('heard', server), 'datagrams heard').toBe(1)
+  await lab.node.agent.call('unlisten', server)
+}
+
+/** Idempotent: makes the outside client able to send to a loopback address. */
+async function arm(lab: Lab): Promise<void> {
+  const routes = await lab.outside.namespace.exec(['ip', 'route', 'show', '127.0.0.1'])
+  if (routes.includes('eth0')) return
+  await writeSysctls(lab.outside.agent, {
+    'net/ipv4/conf/all/route_localnet': 1,
+    'net/ipv4/conf/eth0/route_localnet': 1,
+  })
+  await lab.outside.namespace.ip(ATTACKERS_TABLE)
+}
