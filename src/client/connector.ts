@@ -1,0 +1,62 @@
+import { buildConnector } from 'undici'
+import type { Connection } from './connection.ts'
+import type { Credential } from './credential.ts'
+
+type Certificate = Credential['certificate']
+
+const CONNECT_TIMEOUT_MS = 10_000
+/** A peer that vanished without a word is noticed after 15 s + 3 × 5 s. */
+const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
+
+/**
+ * Opens sockets for one server: HTTP/1.1 only, TLS material read afresh each
+ * time, TCP keep-alive tight enough that a dead watch does not stay for minutes.
+ */
+export function createConnector(
+  connection: Connection,
+  certificate: Certificate,
+): buildConnector.connector {
+  const servername = connection.tls?.serverName
+  return (asked, callback) => {
+    const options = servername === undefined ? asked : { ...asked, servername }
+    connectorOptions(connection, certificate).then(
+      (built) => openSocket(built, options, callback),
+      (error: unknown) => callback(asError(error), null),
+    )
+  }
+}
+
+function openSocket(
+  built: buildConnector.BuildOptions,
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+): void {
+  try {
+    buildConnector(built)(options, (...result) => {
+      result[1]?.setKeepAlive(KEEP_ALIVE)
+      callback(...result)
+    })
+  } catch (error) {
+    callback(asError(error), null)
+  }
+}
+
+async function connectorOptions(
+  { tls }: Connection,
+  certificate: Certificate,
+): Promise<buildConnector.BuildOptions> {
+  const base = { allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false }
+  if (tls === undefined) return base
+  const { ca, cert, key } = { ...(await tls.material()), ...certificate }
+  return {
+    ...base,
+    maxCachedSessions: 0,
+    rejectUnauthorized: !tls.insecureSkipVerify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

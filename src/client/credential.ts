@@ -1,0 +1,28 @@
+/** Who we are, for one request. */
+export interface Credential {
+  /** Value of the `Authorization` header. */
+  readonly authorization?: string
+  /** A client certificate that came with the credential (exec plugins), PEM. */
+  readonly certificate?: { readonly cert: string; readonly key: string }
+}
+
+export interface CredentialSource {
+  /** The credential of now; rejects with a NodeProxyError without secrets in it. */
+  current(): Promise<Credential>
+  /**
+   * The server answered 401: whatever is cached is not good any more. Returns
+   * whether `current` may bring something else now.
+   */
+  reject(): boolean
+}
+
+/** The same credential for ever. */
+export function fixedCredential(credential: Credential): CredentialSource {
+  return { current: () => Promise.resolve(credential), reject: () => false }
+}
+
+export const anonymous: CredentialSource = fixedCredential({})
+
+export function bearer(token: string): Credential {
+  return { authorization: `Bearer ${token}` }
+}

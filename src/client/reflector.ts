@@ -1,0 +1,203 @@
+import type { Clock } from '../lib/clock.ts'
+import type { ApiClient } from './api-client.ts'
+import { createBackoff } from './backoff.ts'
+import type { Backoff } from './backoff.ts'
+import type { ApiFailure, ApiResult } from './failure.ts'
+import { drain } from './list-stream.ts'
+import { ObjectTracker } from './object-tracker.ts'
+import type { Change, Projection } from './object-tracker.ts'
+import { readPagedList } from './paged-list.ts'
+import { DEFAULT_TIMING } from './reflector-context.ts'
+import type {
+  LossReason,
+  ReflectorContext,
+  ReflectorResource,
+  ReflectorTiming,
+} from './reflector-context.ts'
+import { createProgress } from './reflector-state.ts'
+import type { ReflectorState } from './reflector-state.ts'
+import { isRewound } from './resource-version.ts'
+import { sleep } from './sleep.ts'
+import { rewound, WatchSession } from './watch-session.ts'
+
+export interface ReflectorOptions<T, Problem> {
+  readonly client: ApiClient
+  readonly clock: Clock
+  /** A number in [0, 1). */
+  readonly random: () => number
+  readonly resource: ReflectorResource
+  readonly timing?: Partial<ReflectorTiming>
+  decode(raw: unknown): Projection<T, Problem>
+  /** What changed, in order; what arrived together comes together. Never empty. */
+  onChanges(changes: readonly Change<T>[]): void
+  /** A list is complete; all of it has gone through `onChanges`. */
+  onListed(): void
+  onInvalid(key: string, problems: readonly Problem[]): void
+  onLost(reason: LossReason): void
+}
+
+export interface Reflector {
+  /**
+   * Follows the resource until `signal` is aborted, or until the server has no
+   * such resource (`gone`). Rejects only for a bug in a callback.
+   */
+  run(signal: AbortSignal): Promise<'aborted' | 'gone'>
+  state(): ReflectorState
+}
+
+type Phase = 'list' | 'verify' | 'watch'
+
+/** The next step: at once, after a delay, or never. */
+type Step =
+  | { readonly phase: Phase; readonly failure?: ApiFailure; readonly delayMs?: number }
+  | { readonly phase: 'gone' }
+
+/**
+ * Keeps an idea of a collection on an API server: list, watch, resume, and list
+ * again when the past cannot be trusted. See this room's README for the rules.
+ */
+export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem>): Reflector {
+  const progress = createProgress(options.resource.path)
+  const timing = { ...DEFAULT_TIMING, ...options.timing }
+  const tracker = new ObjectTracker<T, Problem>(options)
+  const context: ReflectorContext<T, Problem> = {
+    ...options,
+    timing,
+    tracker,
+    progress,
+    deliver() {
+      const changes = tracker.take()
+      progress.objects = tracker.size
+      if (changes.length > 0) options.onChanges(changes)
+    },
+    listed(version) {
+      progress.resourceVersion = version
+      progress.lists++
+      progress.listedAt = options.clock.now()
+      progress.lastEventAt = progress.listedAt
+      options.onListed()
+    },
+    onLost: (reason) => options.onLost(reason),
+  }
+  const backoff = createBackoff({
+    random: options.random,
+    baseMs: timing.backoffBaseMs,
+    maxMs: timing.backoffMaxMs,
+  })
+  const steps = new Steps(context, backoff)
+  return { run: (signal) => steps.run(signal), state: () => structuredClone(progress) }
+}
+
+class Steps<T, Problem> {
+  readonly #context: ReflectorContext<T, Problem>
+  readonly #backoff: Backoff
+  /** Whether the server offers streaming lists, as far as we know. */
+  #offered = true
+  /** A streaming list that broke is followed by pages, in case that it cannot work here. */
+  #brokeStreaming = false
+
+  constructor(context: ReflectorContext<T, Problem>, backoff: Backoff) {
+    this.#context = context
+    this.#backoff = backoff
+  }
+
+  async run(signal: AbortSignal): Promise<'aborted' | 'gone'> {
+    let phase: Phase = 'list'
+    while (!signal.aborted) {
+      const step = await this.#take(phase, signal)
+      if (signal.aborted) break
+      if (step.phase === 'gone') return 'gone'
+      phase = step.phase
+      if (step.failure !== undefined) this.#note(step.failure)
+      if (step.delayMs !== undefined) await sleep(this.#context.clock, step.delayMs, signal)
+    }
+    return 'aborted'
+  }
+
+  #take(phase: Phase, signal: AbortSignal): Promise<Step> {
+    if (phase === 'list') return this.#list(signal)
+    return phase === 'verify' ? this.#verify(signal) : this.#watch(signal)
+  }
+
+  async #list(signal: AbortSignal): Promise<Step> {
+    const { progress } = this.#context
+    if (progress.resourceVersion !== undefined) progress.restarts++
+    progress.resourceVersion = undefined
+    if (this.#offered && !this.#brokeStreaming) return this.#watch(signal)
+    this.#brokeStreaming = false
+    const listed = await readPagedList(this.#context, signal)
+    if (listed.ok) {
+      this.#context.listed(listed.value)
+      return { phase: 'watch' }
+    }
+    return this.#unlisted(listed.failure, signal)
+  }
+
+  async #unlisted(failure: ApiFailure, signal: AbortSignal): Promise<Step> {
+    const { resource } = this.#context
+    const refused = failure.code === 403 || failure.code === 404
+    if (refused && resource.single !== undefined && !signal.aborted) {
+      const single = await this.#fetch(resource.single, signal)
+      if (single.ok) return { phase: 'list', delayMs: this.#context.timing.pollMs }
+      return this.#retry('list', single.failure)
+    }
+    if (failure.code === 404 && resource.endWhenMissing === true) return { phase: 'gone' }
+    return this.#retry('list', failure)
+  }
+
+  /** The one object, fetched instead of listed; that it does not exist is an answer too. */
+  async #fetch(path: string, signal: AbortSignal): Promise<ApiResult<undefined>> {
+    const { client, tracker } = this.#context
+    const fetched = await client.get(path, { signal })
+    if (!fetched.ok && fetched.failure.code !== 404) return fetched
+    tracker.beginListing()
+    if (fetched.ok) tracker.put(fetched.value)
+    tracker.endListing()
+    this.#context.deliver()
+    this.#context.listed(undefined)
+    return { ok: true, value: undefined }
+  }
+
+  /** Asks for the server's present version: lower than ours means that it lost its past. */
+  async #verify(signal: AbortSignal): Promise<Step> {
+    const { client, resource, progress } = this.#context
+    const query = { ...resource.query, limit: '1' }
+    const opened = await client.list(resource.path, { query, signal })
+    if (!opened.ok) return this.#retry('list', opened.failure)
+    const page = await drain(opened.value)
+    if (!page.ok) return this.#retry('list', page.failure)
+    const known = progress.resourceVersion
+    if (known === undefined) return { phase: 'list' }
+    if (!isRewound(known, page.value.version)) return { phase: 'watch' }
+    return { phase: 'list', failure: rewound(known, page.value.version) }
+  }
+
+  async #watch(signal: AbortSignal): Promise<Step> {
+    const { progress } = this.#context
+    const version = progress.resourceVersion
+    const session = new WatchSession(this.#context, { version, signal })
+    const end = await session.run()
+    if (session.fruitful) this.#backoff.reset()
+    if (end.kind === 'planned') return { phase: 'watch' }
+    if (end.kind === 'unsupported') {
+      this.#offered = false
+      return { phase: 'list' }
+    }
+    const unlisted = progress.resourceVersion === undefined
+    if (unlisted && end.failure.code === 404) return this.#unlisted(end.failure, signal)
+    this.#brokeStreaming = unlisted
+    const lost = end.kind === 'lost' || unlisted
+    return this.#retry(lost ? 'list' : 'verify', end.failure)
+  }
+
+  #retry(phase: Phase, failure: ApiFailure): Step {
+    const delayMs = Math.max(this.#backoff.next(), failure.retryAfterMs ?? 0)
+    return { phase, failure, delayMs }
+  }
+
+  #note(failure: ApiFailure): void {
+    const { progress, clock } = this.#context
+    progress.failures++
+    progress.lastFailure = { ...failure, at: clock.now() }
+  }
+}

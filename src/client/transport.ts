@@ -1,0 +1,108 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import type { Connection } from './connection.ts'
+import { createConnector } from './connector.ts'
+import type { Credential } from './credential.ts'
+import type { ApiResult } from './failure.ts'
+import { networkFailure } from './network-failure.ts'
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  /** Path and query below the server's base path. */
+  readonly path: string
+  readonly body?: string
+  readonly contentType?: string
+  readonly signal: AbortSignal
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Dispatcher.ResponseData['body']
+}
+
+export interface Transport {
+  /** Sends one request; never follows a redirect. The caller must consume `body`. */
+  send(request: TransportRequest): Promise<ApiResult<Answer>>
+  /** Drops all connections, those of open watches too. */
+  close(): Promise<void>
+}
+
+/** Each watch holds a connection; the rest serves lists and events. */
+const CONNECTIONS = 16
+const KEEP_ALIVE_MS = 30_000
+const REFUSAL_LIMIT = 64 * 1024
+
+/**
+ * HTTP/1.1 to one server. A 401 makes the credential be read again and the
+ * request be sent once more; a new client certificate opens new connections
+ * while old ones end in peace.
+ */
+export function createTransport(connection: Connection, userAgent: string): Transport {
+  let certificate: Credential['certificate']
+  let pool = openPool()
+
+  function openPool(): Pool {
+    return new Pool(connection.origin, {
+      connect: createConnector(connection, certificate),
+      connections: CONNECTIONS,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // The callers' deadlines and the watch's own clock are the only timers.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  function poolFor(credential: Credential): Pool {
+    if (credential.certificate?.cert !== certificate?.cert) {
+      void pool.close()
+      certificate = credential.certificate
+      pool = openPool()
+    }
+    return pool
+  }
+
+  async function attempt(request: TransportRequest): Promise<Answer> {
+    const secure = connection.tls !== undefined
+    const credential = secure ? await connection.credentials.current() : {}
+    const { statusCode, headers, body } = await poolFor(credential).request({
+      method: request.method,
+      path: connection.basePath + request.path,
+      headers: requestHeaders(request, credential, userAgent),
+      signal: request.signal,
+      ...(request.body === undefined ? {} : { body: request.body }),
+    })
+    return { status: statusCode, headers, body }
+  }
+
+  async function send(request: TransportRequest): Promise<ApiResult<Answer>> {
+    try {
+      const answer = await attempt(request)
+      if (answer.status !== 401 || connection.tls === undefined) return { ok: true, value: answer }
+      if (!connection.credentials.reject()) return { ok: true, value: answer }
+      await answer.body.dump({ limit: REFUSAL_LIMIT })
+      return { ok: true, value: await attempt(request) }
+    } catch (error) {
+      return { ok: false, failure: networkFailure(error, connection.origin) }
+    }
+  }
+
+  return { send, close: () => pool.destroy() }
+}
+
+function requestHeaders(
+  { contentType }: TransportRequest,
+  { authorization }: Credential,
+  userAgent: string,
+): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': userAgent,
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    ...(authorization === undefined ? {} : { authorization }),
+  }
+}

@@ -1,0 +1,68 @@
+import type { ApiFailure, ApiResult } from './failure.ts'
+import { createLineSplitter } from './line-splitter.ts'
+import type { Query } from './query.ts'
+import type { OpenAnswer, Requester } from './requester.ts'
+
+export interface WatchOptions {
+  readonly query?: Query
+  readonly signal?: AbortSignal
+  /** Milliseconds after which the stream is dropped whatever it does. */
+  readonly lifetimeMs: number
+}
+
+/** What arrived together: complete lines, and how many were too long (and are lost). */
+export interface WatchBatch {
+  readonly lines: readonly string[]
+  readonly oversized: number
+}
+
+export interface WatchStream {
+  /** Ends when the connection does; never rejects. */
+  readonly batches: AsyncIterable<WatchBatch>
+  /** Why it ended, if not by the server's will. Known when `batches` has ended. */
+  failure(): ApiFailure | undefined
+}
+
+const LINE_LIMIT = 8 * 1024 * 1024
+
+/** Opens a watch. Aborting `signal` closes its connection. */
+export async function openWatch(
+  requester: Requester,
+  path: string,
+  { query = {}, signal, lifetimeMs }: WatchOptions,
+): Promise<ApiResult<WatchStream>> {
+  const opened = await requester.open({
+    method: 'GET',
+    path,
+    query,
+    ...(signal === undefined ? {} : { signal }),
+  })
+  if (!opened.ok) return opened
+  const answer = opened.value
+  answer.deadline.extend(lifetimeMs)
+  let failure: ApiFailure | undefined
+  const batches = readBatches(answer, (error) => {
+    failure = requester.broken(error, answer)
+  })
+  return { ok: true, value: { batches, failure: () => failure } }
+}
+
+async function* readBatches(
+  { body, deadline }: OpenAnswer,
+  onBroken: (error: unknown) => void,
+): AsyncGenerator<WatchBatch, void> {
+  const splitter = createLineSplitter(LINE_LIMIT)
+  let oversized = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      const lines = splitter.push(chunk)
+      const fresh = splitter.oversized() - oversized
+      oversized += fresh
+      if (lines.length > 0 || fresh > 0) yield { lines, oversized: fresh }
+    }
+  } catch (error) {
+    onBroken(error)
+  } finally {
+    deadline.clear()
+  }
+}
