@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { chiSquareOfEqual } from './chi-square.ts'
+
+test('an even spread is far below the limit, a skewed one above it', () => {
+  expect(chiSquareOfEqual([1000, 1010, 990])).toMatchObject({
+    value: expect.closeTo(0.2, 6) as number,
+  })
+  const skewed = chiSquareOfEqual([1500, 750, 750])
+  expect(skewed.value).toBeGreaterThan(skewed.limit)
+})
+
+/** χ² quantiles at 1 − 10⁻⁶. */
+test.each([
+  [1, 23.93],
+  [2, 27.63],
+  [9, 44.81],
+])(
+  'with %i degrees of freedom the limit is the tabled one, or a little above',
+  (freedom, tabled) => {
+    const { limit } = chiSquareOfEqual(Array<number>(freedom + 1).fill(10))
+    expect(limit / tabled).toBeGreaterThan(0.999)
+    expect(limit / tabled).toBeLessThan(1.16)
+  },
+)
