@@ -1,0 +1,25 @@
+import type { Family, IpAddress } from '../../lib/ip.ts'
+
+/**
+ * Flows to delete: those of a protocol that were sent to `ip:port` and do not
+ * go to a backend in `keep`. For `node` any destination address counts, but
+ * only flows whose destination was rewritten: the others belong to a process
+ * of this node.
+ */
+export interface FlowFilter {
+  readonly family: Family
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  readonly ip: IpAddress | 'node'
+  readonly port: number
+  /** `ip:port` (IPv6 in brackets) of the backends that still serve it. */
+  readonly keep: ReadonlySet<string>
+}
+
+/** The kernel's table of tracked flows. */
+export interface Conntrack {
+  /**
+   * Deletes flows, so that their next packet is forwarded anew; returns how
+   * many. Throws NP_KERNEL_NETLINK when the table could not be read.
+   */
+  cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
+}

@@ -1,0 +1,31 @@
+import type { FlowFilter } from './conntrack.ts'
+import { backendOf, type Flow, isRewritten, isSentTo, PROTOCOLS } from './flow.ts'
+
+/** Decides which flows of one family to delete; flows to other ports cost one look-up. */
+export class FlowMatcher {
+  readonly #filters = new Map<number, FlowFilter[]>()
+
+  constructor(filters: readonly FlowFilter[]) {
+    for (const filter of filters) {
+      const key = keyOf(PROTOCOLS[filter.protocol], filter.port)
+      const same = this.#filters.get(key)
+      if (same === undefined) this.#filters.set(key, [filter])
+      else same.push(filter)
+    }
+  }
+
+  matches(flow: Flow): boolean {
+    const { protocol, destinationPort } = flow.original
+    const filters = this.#filters.get(keyOf(protocol, destinationPort))
+    return filters?.some((filter) => isStale(flow, filter)) ?? false
+  }
+}
+
+function isStale(flow: Flow, filter: FlowFilter): boolean {
+  const meant = filter.ip === 'node' ? isRewritten(flow) : isSentTo(flow, filter.ip)
+  return meant && !filter.keep.has(backendOf(flow))
+}
+
+function keyOf(protocol: number, port: number): number {
+  return protocol * 65_536 + port
+}

@@ -1,0 +1,150 @@
+import { type Family, formatIp, hostPort, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import { encodeAttribute, findAttribute, nest } from '../netlink/attribute.ts'
+import type { OutgoingMessage } from '../netlink/message.ts'
+
+/** linux/netfilter/nfnetlink_conntrack.h: message and attribute types. */
+const CT_NEW = 0x0100
+const CT_GET = 0x0101
+const CT_DELETE = 0x0102
+const CTA_TUPLE_ORIG = 1
+const CTA_TUPLE_REPLY = 2
+const CTA_ID = 12
+const CTA_ZONE = 18
+const CTA_FILTER = 25
+const CTA_FILTER_ORIG_FLAGS = 1
+const CTA_FILTER_REPLY_FLAGS = 2
+const CTA_TUPLE_IP = 1
+const CTA_TUPLE_PROTO = 2
+const CTA_PROTO_NUM = 1
+const CTA_PROTO_SRC_PORT = 2
+const CTA_PROTO_DST_PORT = 3
+/** Bits of CTA_FILTER_ORIG_FLAGS: compare protocol, destination port. */
+const BY_PROTOCOL = 1 << 3
+const BY_DESTINATION_PORT = 1 << 5
+
+const NFGENMSG = 4
+const NFPROTO = { 4: 2, 6: 10 } as const
+export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
+
+/** One direction of a flow. Addresses and ports are views into the message. */
+export interface Tuple {
+  readonly protocol: number
+  readonly source: Buffer
+  readonly destination: Buffer
+  readonly sourcePort: number
+  readonly destinationPort: number
+}
+
+export interface Flow {
+  readonly original: Tuple
+  /** What answers come from and go to: its source is the backend. */
+  readonly reply: Tuple
+  /** Attributes that name this very flow in a deletion. */
+  readonly identity: Buffer
+}
+
+export interface DumpFilter {
+  readonly family: Family
+  readonly protocol: keyof typeof PROTOCOLS
+  /** Undefined: every destination port. */
+  readonly port: number | undefined
+}
+
+/** Asks for the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
+export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
+  const attributes = [encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[filter.protocol]]))]
+  let flags = BY_PROTOCOL
+  if (filter.port !== undefined) {
+    const port = Buffer.alloc(2)
+    port.writeUInt16BE(filter.port)
+    attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, port))
+    flags |= BY_DESTINATION_PORT
+  }
+  const payload = Buffer.concat([
+    header(filter.family),
+    nest(CTA_TUPLE_ORIG, nest(CTA_TUPLE_PROTO, ...attributes)),
+    nest(
+      CTA_FILTER,
+      encodeAttribute(CTA_FILTER_ORIG_FLAGS, host32(flags)),
+      encodeAttribute(CTA_FILTER_REPLY_FLAGS, host32(0)),
+    ),
+  ])
+  return { type: CT_GET, flags: 0, payload }
+}
+
+export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage {
+  return { type: CT_DELETE, flags: 0, payload: Buffer.concat([header(family), flow.identity]) }
+}
+
+/** A flow of a protocol with ports, or undefined. */
+export function decodeFlow(message: { type: number; payload: Buffer }): Flow | undefined {
+  if (message.type !== CT_NEW) return undefined
+  const { payload } = message
+  const forth = findAttribute(payload, CTA_TUPLE_ORIG, NFGENMSG)
+  const back = findAttribute(payload, CTA_TUPLE_REPLY, NFGENMSG)
+  const original = forth && decodeTuple(forth)
+  const reply = back && decodeTuple(back)
+  if (forth === undefined || original === undefined || reply === undefined) return undefined
+  return {
+    original,
+    reply,
+    get identity() {
+      return Buffer.concat([
+        nest(CTA_TUPLE_ORIG, forth),
+        ...[CTA_ZONE, CTA_ID].flatMap((type) => {
+          const value = findAttribute(payload, type, NFGENMSG)
+          return value === undefined ? [] : [encodeAttribute(type, value)]
+        }),
+      ])
+    },
+  }
+}
+
+/** `ip:port` of the backend that a flow goes to. */
+export function backendOf(flow: Flow): string {
+  return hostPort(formatIp(flow.reply.source), flow.reply.sourcePort)
+}
+
+/** Whether the destination that the client chose was replaced by another. */
+export function isRewritten({ original, reply }: Flow): boolean {
+  return original.destinationPort !== reply.sourcePort || !original.destination.equals(reply.source)
+}
+
+export function isSentTo(flow: Flow, ip: IpAddress): boolean {
+  return flow.original.destination.equals(ipBytes(ip))
+}
+
+function decodeTuple(tuple: Buffer): Tuple | undefined {
+  const address = findAttribute(tuple, CTA_TUPLE_IP)
+  const proto = findAttribute(tuple, CTA_TUPLE_PROTO)
+  if (address === undefined || proto === undefined) return undefined
+  // 1 and 2 are the IPv4 source and destination, 3 and 4 the IPv6 ones.
+  const source = findAttribute(address, 1) ?? findAttribute(address, 3)
+  const destination = findAttribute(address, 2) ?? findAttribute(address, 4)
+  const number = findAttribute(proto, CTA_PROTO_NUM)
+  const from = findAttribute(proto, CTA_PROTO_SRC_PORT)
+  const to = findAttribute(proto, CTA_PROTO_DST_PORT)
+  if (!isAddress(source) || !isAddress(destination) || number?.length !== 1) return undefined
+  if (from?.length !== 2 || to?.length !== 2) return undefined
+  return {
+    protocol: number.readUInt8(0),
+    source,
+    destination,
+    sourcePort: from.readUInt16BE(0),
+    destinationPort: to.readUInt16BE(0),
+  }
+}
+
+function isAddress(value: Buffer | undefined): value is Buffer {
+  return value?.length === 4 || value?.length === 16
+}
+
+function header(family: Family): Buffer {
+  return Buffer.from([NFPROTO[family], 0, 0, 0])
+}
+
+function host32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}

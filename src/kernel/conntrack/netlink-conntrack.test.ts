@@ -1,0 +1,164 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
+import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
+import type { FlowFilter } from './conntrack.ts'
+import { backendOf, decodeFlow, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
+import { NetlinkConntrack } from './netlink-conntrack.ts'
+
+/** Captured: UDP 10.0.0.1:5000 → 10.96.0.10:53, answered by 10.1.0.4:5353. */
+const CAPTURED =
+  'c00000000001220001000000ef05000802000000' +
+  '3400018014000180080001000a000001080002000a60000a1c0002800500010011000000060002001388000006000300' +
+  '003500003400028014000180080001000a010004080002000a0000011c00028005000100110000000600020014e90000' +
+  '06000300138800000800030000000008080008000000000008000c002512579508000b00000000010800070000000063' +
+  '1c001880080001000000000008000200000000000800030000000000'
+
+const captured = Buffer.from(CAPTURED, 'hex')
+const ip = (text: string) => parseIp(text) as IpAddress
+const filter = (change: Partial<FlowFilter> = {}): FlowFilter => ({
+  family: 4,
+  protocol: 'UDP',
+  ip: ip('10.96.0.10'),
+  port: 53,
+  keep: new Set(),
+  ...change,
+})
+
+function decodeOne(bytes: Buffer) {
+  const [message] = decodeMessages(bytes)
+  const flow = message && decodeFlow(message)
+  if (flow === undefined) throw new Error('not a flow')
+  return flow
+}
+
+/** A kernel that holds one flow and notes what it was asked to delete. */
+function setUp(flow: Buffer = captured) {
+  const transport = new FakeTransport()
+  const deleted: string[] = []
+  transport.onSend = (bytes) => {
+    const messages = [...decodeMessages(bytes)]
+    const seq = messages.at(-1)?.seq ?? 0
+    if (messages[0]?.type === 0x0101) {
+      const object = Buffer.from(flow)
+      object.writeUInt32LE(seq, 8)
+      transport.receive(object)
+      transport.receive(incoming({ type: NLMSG_DONE, flags: 2, payload: Buffer.alloc(4) }, seq))
+    } else {
+      deleted.push(...messages.map(({ payload }) => payload.toString('hex')))
+      transport.receive(errorMessage(seq, 0))
+    }
+  }
+  return { transport, deleted, conntrack: new NetlinkConntrack(transport.open, systemClock) }
+}
+
+test('asks the kernel for the flows of a protocol and port only', () => {
+  const dump = encodeFlowDump({ family: 4, protocol: 'UDP', port: 53 })
+  expect(encodeMessage({ ...dump, flags: 0x301 }, 1).toString('hex')).toBe(
+    '400000000101010301000000000000000200000018000180140002800500010011000000060003000035000014001980' +
+      '0800010028000000' +
+      '0800020000000000',
+  )
+})
+
+test('reads a captured flow', () => {
+  const flow = decodeOne(captured)
+  expect(flow.original).toMatchObject({ protocol: 17, sourcePort: 5000, destinationPort: 53 })
+  expect(backendOf(flow)).toBe('10.1.0.4:5353')
+})
+
+test('a deletion names the tuple and the id of the flow', async () => {
+  const { conntrack, deleted } = setUp()
+  expect(await conntrack.cut([filter()])).toEqual({ deleted: 1 })
+  expect(deleted).toEqual([`02000000${CAPTURED.slice(40, 40 + 104)}08000c0025125795`])
+})
+
+test.each([
+  ['another port', { port: 54 }],
+  ['another address', { ip: ip('10.96.0.11') }],
+  ['another protocol', { protocol: 'TCP' }],
+  ['a backend that stays', { keep: new Set(['10.1.0.4:5353']) }],
+] as const)('leaves flows to %s alone', async (_, change) => {
+  const { conntrack, deleted } = setUp()
+  expect(await conntrack.cut([filter(change)])).toEqual({ deleted: 0 })
+  expect(deleted).toEqual([])
+})
+
+test('a node port cuts only rewritten flows', async () => {
+  expect(await setUp().conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
+  const direct = Buffer.from(captured)
+  // The answering side is what was asked: 10.96.0.10:53, a process of this node.
+  Buffer.from([10, 96, 0, 10]).copy(direct, direct.indexOf('0a010004', 'hex'))
+  direct.writeUInt16BE(53, direct.indexOf('14e9', 'hex'))
+  const [original, backend] = [decodeOne(direct).original, backendOf(decodeOne(direct))]
+  expect([original.destinationPort, backend]).toEqual([53, '10.96.0.10:53'])
+  expect(await setUp(direct).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 0 })
+  expect(await setUp(direct).conntrack.cut([filter()])).toEqual({ deleted: 1 })
+})
+
+test('several ports of a protocol are one dump, families and protocols are apart', async () => {
+  const { conntrack, transport } = setUp()
+  await conntrack.cut([
+    filter({ port: 1 }),
+    filter({ port: 2 }),
+    filter({ protocol: 'SCTP', port: 3 }),
+    filter({ family: 6, ip: ip('fd00::1'), port: 4 }),
+  ])
+  expect(transport.sent.map((bytes) => bytes[16])).toEqual([2, 2, 10])
+})
+
+test('nothing to cut opens no socket', async () => {
+  const { conntrack, transport } = setUp()
+  expect(await conntrack.cut([])).toEqual({ deleted: 0 })
+  expect(transport.sent).toEqual([])
+})
+
+test('a repeated dump deletes each flow once', async () => {
+  const { conntrack, transport, deleted } = setUp()
+  const answer = transport.onSend
+  transport.onSend = (bytes) => {
+    if (transport.sent.length > 1) return answer(bytes)
+    const seq = bytes.readUInt32LE(8)
+    const object = Buffer.from(captured)
+    object.writeUInt32LE(seq, 8)
+    object.writeUInt16LE(NLM_F_DUMP_INTR, 6)
+    transport.receive(object)
+    transport.receive(incoming({ type: NLMSG_DONE, flags: 2, payload: Buffer.alloc(4) }, seq))
+  }
+  expect(await conntrack.cut([filter()])).toEqual({ deleted: 1 })
+  expect(transport.sent).toHaveLength(3)
+  expect(deleted).toHaveLength(1)
+})
+
+test('a flow that ended meanwhile is not counted, any other refusal is an error', async () => {
+  const refusing = (errno: number, of: number) => {
+    const { conntrack, transport } = setUp()
+    const answer = transport.onSend
+    transport.onSend = (bytes) =>
+      bytes.readUInt16LE(4) === of
+        ? transport.receive(errorMessage(bytes.readUInt32LE(8), errno))
+        : answer(bytes)
+    return conntrack.cut([filter()])
+  }
+  expect(await refusing(2, 0x0102)).toEqual({ deleted: 0 })
+  const error = { code: 'NP_KERNEL_NETLINK', hint: 'run with CAP_NET_ADMIN' }
+  await expect(refusing(1, 0x0102)).rejects.toMatchObject(error)
+  await expect(refusing(1, 0x0101)).rejects.toMatchObject(error)
+})
+
+test('damaged flows are skipped without an exception', () => {
+  fc.assert(
+    fc.property(fc.nat(captured.length - 21), fc.nat(255), (at, value) => {
+      const damaged = Buffer.from(captured)
+      damaged[20 + at] = value
+      for (const message of decodeMessages(damaged)) {
+        const flow = decodeFlow(message)
+        expect(flow === undefined || backendOf(flow).includes(':')).toBe(true)
+        if (flow !== undefined) encodeFlowDeletion(4, flow)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})

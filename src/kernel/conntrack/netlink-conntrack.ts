@@ -1,0 +1,87 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { OutgoingMessage } from '../netlink/message.ts'
+import { NetlinkSession } from '../netlink/session.ts'
+import type { OpenTransport } from '../netlink/transport.ts'
+import type { Conntrack, FlowFilter } from './conntrack.ts'
+import { decodeFlow, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
+import { FlowMatcher } from './flow-matcher.ts'
+
+/** Deletions in one datagram. */
+const BATCH = 500
+
+/** The table by ctnetlink. The socket is opened with the first cut. */
+export class NetlinkConntrack implements Conntrack {
+  readonly #open: OpenTransport
+  readonly #clock: Clock
+  #session: NetlinkSession | undefined
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {
+    let deleted = 0
+    for (const family of [4, 6] as const) {
+      for (const protocol of ['UDP', 'SCTP', 'TCP'] as const) {
+        const mine = filters.filter((each) => each.family === family && each.protocol === protocol)
+        if (mine.length > 0) deleted += await this.#delete(await this.#stale(family, mine))
+      }
+    }
+    return { deleted }
+  }
+
+  close(): void {
+    this.#session?.close()
+    this.#session = undefined
+  }
+
+  /** Deletions of the flows that match, each once however often the dump was repeated. */
+  async #stale(family: Family, filters: readonly FlowFilter[]): Promise<OutgoingMessage[]> {
+    const { protocol, port } = filters[0]!
+    const matcher = new FlowMatcher(filters)
+    const deletions = new Map<string, OutgoingMessage>()
+    const only = filters.every((filter) => filter.port === port) ? port : undefined
+    const dump = encodeFlowDump({ family, protocol, port: only })
+    const errno = await this.#connect().dump(dump, (message) => {
+      const flow = decodeFlow(message)
+      if (flow === undefined || !matcher.matches(flow)) return
+      const deletion = encodeFlowDeletion(family, flow)
+      deletions.set(deletion.payload.toString('latin1'), deletion)
+    })
+    if (errno !== 0) throw refused('list', errno)
+    return [...deletions.values()]
+  }
+
+  async #delete(deletions: readonly OutgoingMessage[]): Promise<number> {
+    let deleted = 0
+    for (let start = 0; start < deletions.length; start += BATCH) {
+      const batch = deletions.slice(start, start + BATCH)
+      const errors = await this.#connect().batch(batch)
+      for (const errno of errors.values()) {
+        if (errno !== constants.errno.ENOENT) throw refused('delete', errno)
+      }
+      deleted += batch.length - errors.size
+    }
+    return deleted
+  }
+
+  #connect(): NetlinkSession {
+    this.#session ??= new NetlinkSession(this.#open, this.#clock)
+    return this.#session
+  }
+}
+
+function refused(what: string, errno: number): NodeProxyError {
+  const reason = getSystemErrorName(-errno)
+  return new NodeProxyError('NP_KERNEL_NETLINK', `conntrack: ${what} refused: ${reason}`, {
+    hint:
+      errno === constants.errno.EPERM
+        ? 'run with CAP_NET_ADMIN'
+        : 'load the kernel module: modprobe nf_conntrack_netlink',
+  })
+}
