@@ -1,8 +1,7 @@
 import type { IpAddress } from '../lib/ip.ts'
 
 const SPECIAL_V4 = /^(?:0|127|22[4-9]|23\d)\.|^169\.254\.|^255\.255\.255\.255$/
-const SPECIAL_V6 =
-  /^(?:::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|::ffff:[0-9a-f]+:[0-9a-f]+$)/
+const SPECIAL_V6 = /^(?:::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|::ffff:[0-9a-f]+:[0-9a-f]+$)/
 
 /**
  * Whether an address names no host of a network: unspecified, loopback,

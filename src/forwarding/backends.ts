@@ -70,9 +70,7 @@ function withoutDuplicates(found: Candidate[]): readonly Candidate[] {
 
 function rank({ backend, endpoint }: Candidate): number {
   const { terminating, ready, serving } = endpoint
-  return (
-    (terminating ? 0 : 8) + (ready ? 4 : 0) + (serving ? 2 : 0) + (backend.local ? 1 : 0)
-  )
+  return (terminating ? 0 : 8) + (ready ? 4 : 0) + (serving ? 2 : 0) + (backend.local ? 1 : 0)
 }
 
 function specialEndpoint({ ip }: Endpoint, port: number): Refusal {

@@ -117,7 +117,11 @@ test('one node port, two Services', () => {
 test('a node address as externalIP and an equal node port are both served', () => {
   const claimants = new Claimants()
   const clusterIPs = [ip('172.30.0.2')]
-  claimants.ask('a', { ...A, externalIPs: [ip('192.168.0.2')], ports: [servicePort({ port: 30080 })] })
+  claimants.ask('a', {
+    ...A,
+    externalIPs: [ip('192.168.0.2')],
+    ports: [servicePort({ port: 30080 })],
+  })
   claimants.ask('b', { type: 'NodePort', clusterIPs, ports: [servicePort({ nodePort: 30080 })] })
   expect(claimants.frontends('a')).toContain('externalIP 192.168.0.2:30080')
   expect(claimants.frontends('b')).toContain('nodePort node:30080')

@@ -3,6 +3,9 @@ import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
 import type { Refusal } from './problem.ts'
 
+/** For the modes, which know entries and not resources. */
+export type { Protocol, ServiceKey } from '../resources/types.ts'
+
 /** `namespace/name:port/protocol/family`, for example `shop/cart:http/TCP/4`. */
 export type EntryId = Brand<string, 'EntryId'>
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DrainingBackend, EntryId, ForwardingEntry, Frontend } from './entry.ts'
 import { isSameEntry, isSameForwarding } from './equality.ts'
-import { cidr, CLUSTER_IP, ip, serviceKey } from './fixtures.ts'
+import { CLUSTER_IP, cidr, ip, serviceKey } from './fixtures.ts'
 
 const frontend: Frontend = {
   kind: 'loadBalancerIP',
@@ -12,7 +12,13 @@ const frontend: Frontend = {
   masquerade: 'always',
   sourceRanges: [cidr('9.0.0.0/8')],
 }
-const draining: DrainingBackend = { ip: ip('10.0.0.1'), port: 8080, weight: 1, local: false, until: 5 }
+const draining: DrainingBackend = {
+  ip: ip('10.0.0.1'),
+  port: 8080,
+  weight: 1,
+  local: false,
+  until: 5,
+}
 
 function entry(overrides: Partial<ForwardingEntry> = {}): ForwardingEntry {
   return {

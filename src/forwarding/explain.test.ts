@@ -106,7 +106,11 @@ describe('refused', () => {
 describe('unhandled', () => {
   test('nobody listens', () => {
     const explanation = explain(tableOf(), packet('10.0.0.9', '8.8.8.8'), SURROUNDINGS)
-    expect(explanation).toMatchObject({ outcome: 'unhandled', entry: undefined, frontend: undefined })
+    expect(explanation).toMatchObject({
+      outcome: 'unhandled',
+      entry: undefined,
+      frontend: undefined,
+    })
     expect(explanation.text).toContain('no Service listens on 8.8.8.8:80/TCP')
   })
 

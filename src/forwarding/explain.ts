@@ -65,10 +65,10 @@ interface Match {
 function findFrontend(
   table: ForwardingTable,
   { dst, port, protocol }: Packet,
-  { servesNodePorts }: Surroundings,
+  surroundings: Surroundings,
 ): Match | undefined {
   const family = familyOf(dst)
-  const ips = servesNodePorts(dst) ? [dst, 'node' as const] : [dst]
+  const ips = surroundings.servesNodePorts(dst) ? [dst, 'node' as const] : [dst]
   for (const ip of ips) {
     const entry = table.holder(claimKey({ protocol, family }, { ip, port }))
     const frontend = entry?.frontends.find((one) => one.ip === ip && one.port === port)
@@ -97,11 +97,7 @@ function unmatched(table: ForwardingTable, { dst, port, protocol }: Packet): Fin
   }
 }
 
-function matched(
-  { entry, frontend }: Match,
-  packet: Packet,
-  surroundings: Surroundings,
-): Findings {
+function matched({ entry, frontend }: Match, packet: Packet, surroundings: Surroundings): Findings {
   const origin = surroundings.originOf(packet.src)
   const found = [`${frontend.kind} of ${entry.id}`, `source: ${origin}`]
   const at = { entry: entry.id, frontend, pool: undefined, backends: [], masquerade: undefined }
@@ -118,7 +114,13 @@ function matched(
   const backends = entry.pools[pool]
   if (backends.length === 0) {
     const outcome = entry.whenEmpty[pool]
-    return { ...at, pool, outcome, reasons: [...found, `no ${pool} endpoint`], hint: emptyHint(outcome) }
+    return {
+      ...at,
+      pool,
+      outcome,
+      reasons: [...found, `no ${pool} endpoint`],
+      hint: emptyHint(outcome),
+    }
   }
   const masquerade = masqueradeOf(frontend, origin, surroundings)
   const how = `masquerade ${masquerade} (${frontend.masquerade})`

@@ -56,7 +56,13 @@ export function frontendsOf(
   }
   if (hasNodePort(service, port)) {
     const path = PATHS.external[service.externalTrafficPolicy]
-    frontends.push({ kind: 'nodePort', ip: 'node', port: port.nodePort, ...path, sourceRanges: undefined })
+    frontends.push({
+      kind: 'nodePort',
+      ip: 'node',
+      port: port.nodePort,
+      ...path,
+      sourceRanges: undefined,
+    })
   }
   if (frontends.length > 1) frontends.sort(compareFrontends)
   return { frontends, refused }
@@ -94,8 +100,7 @@ function addressFrontend(
     kind === 'clusterIP'
       ? PATHS.internal[service.internalTrafficPolicy]
       : PATHS.external[service.externalTrafficPolicy]
-  const sourceRanges =
-    kind === 'loadBalancerIP' ? sourceRangesFor(ip, service, node) : undefined
+  const sourceRanges = kind === 'loadBalancerIP' ? sourceRangesFor(ip, service, node) : undefined
   return { kind, ip, port: port.port, ...path, sourceRanges }
 }
 

@@ -23,7 +23,11 @@ const CHECKED = {
 
 function check(overrides: Partial<Service>) {
   const sources = [slice([endpoint('10.0.0.1', HERE)])]
-  return healthCheckOf(key, clusterOf([service({ ...CHECKED, ...overrides })], sources), nodeContext())
+  return healthCheckOf(
+    key,
+    clusterOf([service({ ...CHECKED, ...overrides })], sources),
+    nodeContext(),
+  )
 }
 
 test('a load balancer with policy Local is checked', () => {

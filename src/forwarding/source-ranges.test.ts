@@ -11,7 +11,12 @@ function ranges(address: string, list: readonly string[] | undefined) {
 
 test.each([
   ['none: everybody', '1.2.3.4', undefined, undefined],
-  ['sorted, each once', '1.2.3.4', ['9.0.0.0/8', '8.0.0.0/8', '9.0.0.0/8'], ['8.0.0.0/8', '9.0.0.0/8']],
+  [
+    'sorted, each once',
+    '1.2.3.4',
+    ['9.0.0.0/8', '8.0.0.0/8', '9.0.0.0/8'],
+    ['8.0.0.0/8', '9.0.0.0/8'],
+  ],
   ['of the right family', '1.2.3.4', ['8.0.0.0/8', 'fd00::/8'], ['8.0.0.0/8']],
   ['only of the other family: nobody', '1.2.3.4', ['fd00::/8'], []],
   ['everybody', '1.2.3.4', ['8.0.0.0/8', '0.0.0.0/0'], undefined],

@@ -173,10 +173,7 @@ export class ForwardingTable {
   }
 }
 
-function holdingOf(
-  entries: readonly ForwardingEntry[],
-  clusterIPs: readonly IpAddress[],
-): Holding {
+function holdingOf(entries: readonly ForwardingEntry[], clusterIPs: readonly IpAddress[]): Holding {
   const owned = new Set(clusterIPs)
   for (const { frontends } of entries) {
     for (const { kind, ip } of frontends) {

@@ -23,9 +23,33 @@ test.each<[string, readonly Hints[], string | undefined, readonly number[]]>([
   ['an empty hint is none: all', [A, [[]]], 'zone-a', [0, 1]],
   ['no endpoint for this zone: all', [A, B], 'zone-c', [0, 1]],
   ['a node without a zone: all', [A, B], undefined, [0, 1]],
-  ['node hints come first', [[['zone-a'], ['here']], [['zone-a'], ['there']]], 'zone-a', [0]],
-  ['node hints need no zone', [[undefined, ['here']], [undefined, ['there']]], undefined, [0]],
-  ['nobody for this node: zone', [[['zone-a'], ['x']], [['zone-b'], ['y']]], 'zone-a', [0]],
+  [
+    'node hints come first',
+    [
+      [['zone-a'], ['here']],
+      [['zone-a'], ['there']],
+    ],
+    'zone-a',
+    [0],
+  ],
+  [
+    'node hints need no zone',
+    [
+      [undefined, ['here']],
+      [undefined, ['there']],
+    ],
+    undefined,
+    [0],
+  ],
+  [
+    'nobody for this node: zone',
+    [
+      [['zone-a'], ['x']],
+      [['zone-b'], ['y']],
+    ],
+    'zone-a',
+    [0],
+  ],
   ['one without a node hint: zone', [[['zone-a'], ['here']], B, A], 'zone-a', [0, 2]],
   ['no endpoints', [], 'zone-a', []],
 ])('%s', (_, hints, zone, expected) => {

@@ -61,7 +61,10 @@ function replay(config: FlowConfig, node: NodeSide): readonly (readonly [string,
     const entries = keys.flatMap((key) => compileService(key, cluster, node.context))
     expect([...table.entries()].sort(byId)).toEqual([...entries].sort(byId))
     for (const flow of flows) {
-      situations.push([`${index}: ${flow.name}`, { flow, entries: [...table.entries()], world, table }])
+      situations.push([
+        `${index}: ${flow.name}`,
+        { flow, entries: [...table.entries()], world, table },
+      ])
     }
   }
   return situations

@@ -32,12 +32,7 @@ export function interpret(
   return { outcome: check ? 'accept' : 'unhandled', endpoints: [], masquerade: [] }
 }
 
-function forward(
-  flow: Flow,
-  entry: ForwardingEntry,
-  frontend: Frontend,
-  node: NodeSide,
-): Outcome {
+function forward(flow: Flow, entry: ForwardingEntry, frontend: Frontend, node: NodeSide): Outcome {
   const src = ip(flow.src)
   const isAdmitted = frontend.sourceRanges?.some((range) => cidrContains(range, src)) ?? true
   if (!isAdmitted) return { outcome: 'drop', endpoints: [], masquerade: [] }

@@ -35,7 +35,8 @@ export function nodeSide({ defaults }: FlowFile, config: FlowConfig): NodeSide {
     },
     servesNodePorts(dst) {
       if (!addresses.includes(dst)) return false
-      if (selected !== undefined && !selected.some((range) => cidrContains(range, dst))) return false
+      if (selected !== undefined && !selected.some((range) => cidrContains(range, dst)))
+        return false
       return !isLoopback(dst) || (proxy.localhostNodePorts && familyOf(dst) === 4)
     },
   }

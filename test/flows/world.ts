@@ -1,5 +1,5 @@
-import { cidr, clusterOf, ip } from '../../src/forwarding/fixtures.ts'
 import type { ClusterView } from '../../src/forwarding/cluster-view.ts'
+import { cidr, clusterOf, ip } from '../../src/forwarding/fixtures.ts'
 import type { EndpointSource, Service, ServiceKey } from '../../src/resources/types.ts'
 import type { Change, FlowConfig, RawEndpoint, RawService, RawSlice } from './flow-file.ts'
 
@@ -49,7 +49,11 @@ function changeService(raw: RawService, change: Change): RawService {
     ...change.patchServiceSpec?.[name],
     ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
   }
-  return { ...raw, spec, metadata: labels === undefined ? raw.metadata : { ...raw.metadata, labels } }
+  return {
+    ...raw,
+    spec,
+    metadata: labels === undefined ? raw.metadata : { ...raw.metadata, labels },
+  }
 }
 
 function changeSlice(raw: RawSlice, change: Change): RawSlice {
@@ -93,7 +97,11 @@ function decodeSlice(raw: RawSlice): EndpointSource {
     name: nameOf(raw),
     service: `${metadata.namespace}/${metadata.labels['kubernetes.io/service-name']}` as ServiceKey,
     groups: [
-      { family: addressType === 'IPv4' ? 4 : 6, ports, endpoints: endpoints.flatMap(decodeEndpoint) },
+      {
+        family: addressType === 'IPv4' ? 4 : 6,
+        ports,
+        endpoints: endpoints.flatMap(decodeEndpoint),
+      },
     ],
     triggeredAt: undefined,
   }
