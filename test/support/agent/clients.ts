@@ -24,6 +24,21 @@ export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
   return outcomes
 }
 
+/** One connection from each source. */
+export async function connectEach(
+  request: Omit<ConnectRequest, 'source'> & { readonly sources: readonly string[] },
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < request.sources.length; index = next++) {
+      outcomes[index] = await attempt({ ...request, source: request.sources[index] ?? '' })
+    }
+  }
+  await Promise.all(Array.from({ length: request.parallel ?? 8 }, worker))
+  return outcomes
+}
+
 /** Connections that stay open between two calls. */
 export class KeptConnections {
   readonly #sockets: Socket[] = []

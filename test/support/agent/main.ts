@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { connectMany, KeptConnections, Load } from './clients.ts'
+import { connectEach, connectMany, KeptConnections, Load } from './clients.ts'
 import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
 import type { AgentReply, AgentRequest } from './protocol.ts'
@@ -22,6 +22,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return listeners.removeAll()
     case 'connect':
       return connectMany(request.params)
+    case 'connectEach':
+      return connectEach(request.params)
     case 'open':
       return kept.open(request.params)
     case 'ping':

@@ -76,6 +76,11 @@ export interface AgentCalls {
   heard: { params: Omit<Listener, 'name'>; result: number }
   unlistenAll: { params: null; result: null }
   connect: { params: ConnectRequest; result: Outcome[] }
+  /** One connection from each of many sources; outcomes in their order. */
+  connectEach: {
+    params: Omit<ConnectRequest, 'source' | 'attempts'> & { sources: readonly string[] }
+    result: Outcome[]
+  }
   /** Opens one TCP connection and keeps it. */
   open: { params: ConnectRequest; result: { id: number; outcome: Outcome } }
   /** Sends a byte over a kept connection and waits for its echo; false when it is dead. */

@@ -19,6 +19,10 @@ export interface ApiServer {
   /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
   signal(name: NodeJS.Signals): void
   stop(): Promise<void>
+  /** The stand-in hangs up on everybody and refuses connections; its state stays. */
+  hangUp(): Promise<void>
+  /** Ends `hangUp`. */
+  answerAgain(): Promise<void>
   output(): string
 }
 
@@ -39,6 +43,18 @@ export function createApiServer(world: Site, kind: ApiKind): ApiServer {
       await running?.ended
       running = undefined
     },
+    async hangUp() {
+      running?.signal('SIGUSR2')
+      await running?.said('closed', { times: times(running, 'closed') + 1 })
+    },
+    async answerAgain() {
+      running?.signal('SIGUSR2')
+      await running?.said('http://', { times: times(running, 'http://') + 1 })
+    },
     output: () => running?.output() ?? '',
   }
+}
+
+function times(process: LabProcess, text: string): number {
+  return process.output().split(text).length - 1
 }

@@ -47,12 +47,16 @@ export interface Lab {
   connect(place: Place, attempt: Attempt): Promise<Outcome[]>
   /** The namespace that owns a source address; created or given the address on demand. */
   site(place: Place, source: string): Promise<Site>
+  /** The first `count` of 131,072 clients outside (198.18.0.0/15), ready to send. */
+  crowd(count: number): Promise<readonly string[]>
   /** Addresses that a masqueraded connection may come from. */
   nodeAddresses(): Promise<ReadonlySet<string>>
   /** Removes all objects, pods, endpoints and sinks; keeps daemon and namespaces. */
   reset(): Promise<void>
   close(): Promise<void>
 }
+
+const CROWD = '198.18.0.0/15'
 
 export interface Endpoint {
   readonly ip: string
@@ -102,6 +106,14 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     daemon,
     folder,
     site,
+    crowd: async (count) => {
+      await outside.namespace.ip([`route replace local ${CROWD} dev lo`])
+      await node.namespace.ip([`route replace ${CROWD} via ${OUTSIDE.v4} dev eth0 onlink`])
+      return Array.from(
+        { length: count },
+        (_, i) => `198.${18 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`,
+      )
+    },
     nodeAddresses: async () => new Set(await addressesOf(node)),
     async serve({ ip, local, ports }) {
       for (const { protocol, port } of ports) {

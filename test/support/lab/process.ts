@@ -8,8 +8,8 @@ export interface LabProcess {
   readonly pid: number
   /** Everything that it wrote so far, both streams. */
   output(): string
-  /** Resolves once the output contains `text`; throws when the program ends before. */
-  said(text: string): Promise<void>
+  /** Resolves once the output contains `text`, so many times; throws when the program ends before. */
+  said(text: string, options?: { readonly times?: number }): Promise<void>
   /** Sends a signal to it and to every process that it started. */
   signal(name: NodeJS.Signals): void
   /** Exit status or the signal that ended it. */
@@ -48,7 +48,15 @@ export function startProcess(
     pid: child.pid ?? 0,
     output: () => text,
     ended,
-    said: (wanted) => waitFor({ wanted, text: () => text, waiters, ended, options }),
+    said: (wanted, { times = 1 } = {}) =>
+      waitFor({
+        holds: () => text.split(wanted).length > times,
+        wanted,
+        text: () => text,
+        waiters,
+        ended,
+        options,
+      }),
     signal(name) {
       for (const pid of pidsIn(namespace.name)) if (!before.has(pid)) send(pid, name)
     },
@@ -56,6 +64,7 @@ export function startProcess(
 }
 
 interface Wait {
+  readonly holds: () => boolean
   readonly wanted: string
   readonly text: () => string
   readonly waiters: Set<() => void>
@@ -63,7 +72,7 @@ interface Wait {
   readonly options: ProcessOptions
 }
 
-function waitFor({ wanted, text, waiters, ended, options }: Wait): Promise<void> {
+function waitFor({ holds, wanted, text, waiters, ended, options }: Wait): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error): void => {
       clearTimeout(timer)
@@ -72,7 +81,7 @@ function waitFor({ wanted, text, waiters, ended, options }: Wait): Promise<void>
       else reject(error)
     }
     const check = (): void => {
-      if (text().includes(wanted)) settle()
+      if (holds()) settle()
     }
     const timer = setTimeout(
       () => settle(new Error(`never said ${JSON.stringify(wanted)}:\n${text()}`)),

@@ -1,10 +1,14 @@
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Serves } from './route.ts'
 import { createStubServer } from './server.ts'
 import { StubStore } from './store.ts'
 
-/** Serves until killed; prints its URL once it listens. State is lost with the process. */
+/**
+ * Serves until killed; prints its URL once it listens. SIGUSR2 hangs up on
+ * everybody and refuses new connections until the next SIGUSR2; the state stays.
+ */
 const { values } = parseArgs({
   options: {
     host: { type: 'string', default: '127.0.0.1' },
@@ -12,8 +16,21 @@ const { values } = parseArgs({
     serves: { type: 'string', default: 'slices-v1' },
   },
 })
-const server = createStubServer(new StubStore(), values.serves as Serves)
-server.listen(Number(values.port), values.host, () => {
-  const { address, port } = server.address() as AddressInfo
-  process.stdout.write(`http://${address}:${port}\n`)
+const store = new StubStore()
+
+function listen(): Server {
+  const server = createStubServer(store, values.serves as Serves)
+  return server.listen(Number(values.port), values.host, () => {
+    const { address, port } = server.address() as AddressInfo
+    process.stdout.write(`http://${address}:${port}\n`)
+  })
+}
+
+let server = listen()
+process.on('SIGUSR2', () => {
+  if (server.listening) {
+    server.close()
+    server.closeAllConnections()
+    process.stdout.write('closed\n')
+  } else server = listen()
 })

@@ -1,0 +1,111 @@
+import { beforeEach, expect, test } from 'vitest'
+import type { LoadReport } from '../support/agent/protocol.ts'
+import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
+import { useLab } from '../support/lab/use-lab.ts'
+
+/** What must not cost a single connection. */
+const VIP = '172.30.15.1'
+const CLIENT = { protocol: 'TCP', source: '10.0.0.2', destination: VIP, port: 80 } as const
+
+const lab = useLab()
+beforeEach(() => lab().reset())
+
+function deployment(first: number): Deployment {
+  const endpoints = [0, 1, 2].map((offset) => endpointAt(first + offset))
+  return { key: 'ns/loaded', clusterIP: VIP, endpoints }
+}
+
+/** Odd ones on this node, even ones beyond it. */
+function endpointAt(serial: number) {
+  const local = serial % 2 === 1
+  return { ip: `10.180.${local ? 0 : 2}.${serial}`, node: local ? 'test-node' : 'far' }
+}
+
+async function underLoad(change: () => Promise<void>): Promise<LoadReport> {
+  const { agent } = await lab().site('pod', CLIENT.source)
+  const load = await agent.call('loadStart', { ...CLIENT, intervalMs: 4, timeoutMs: 900 })
+  try {
+    await change()
+  } finally {
+    await agent.call('connect', { ...CLIENT, attempts: 50 })
+  }
+  return agent.call('loadStop', load)
+}
+
+function expectNoFailure(report: LoadReport): void {
+  expect(report.failures).toEqual([])
+  expect(report.failed).toBe(0)
+  expect(report.attempts).toBeGreaterThan(20)
+}
+
+test('endpoints replaced one after the other, each gone as soon as the daemon says so', async () => {
+  await deploy(lab(), deployment(1))
+  const report = await underLoad(async () => {
+    for (let first = 1; first <= 12; first++) {
+      await redeploy(lab(), deployment(first + 1))
+      const gone = endpointAt(first)
+      const { agent } = gone.node === 'far' ? lab().world : await lab().pods.at(gone.ip)
+      await agent.call('unlisten', { protocol: 'TCP', ip: gone.ip, port: 80 })
+    }
+  })
+  expectNoFailure(report)
+  expect(Object.keys(report.answers).length).toBeGreaterThan(10)
+})
+
+test('the daemon killed with SIGKILL and started again', async () => {
+  await deploy(lab(), deployment(1))
+  const { agent } = await lab().site('pod', CLIENT.source)
+  const kept = await agent.call('open', CLIENT)
+  const report = await underLoad(async () => {
+    await lab().daemon.kill()
+    await agent.call('connect', { ...CLIENT, attempts: 50 })
+    await lab().daemon.start()
+    await lab().daemon.synced()
+  })
+  expectNoFailure(report)
+  expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
+})
+
+test('endpoints that changed while the daemon was dead', async () => {
+  await deploy(lab(), deployment(1))
+  const { agent } = await lab().site('pod', CLIENT.source)
+  const report = await underLoad(async () => {
+    await lab().daemon.kill()
+    const next = deployment(2)
+    for (const endpoint of next.endpoints) {
+      const local = endpoint.node === 'test-node'
+      await lab().serve({ ip: endpoint.ip, local, ports: [{ protocol: 'TCP', port: 80 }] })
+    }
+
+    await lab().api.apply(...objectsOf(next))
+    await lab().daemon.start()
+    await lab().daemon.synced()
+  })
+  expectNoFailure(report)
+  const after = await agent.call('connect', { ...CLIENT, attempts: 60 })
+  const names = new Set(after.map((outcome) => outcome.kind === 'answered' && outcome.name))
+  expect(names).toEqual(new Set(['10.180.2.2:80', '10.180.0.3:80', '10.180.2.4:80']))
+})
+
+test('the daemon stopped with SIGTERM: it leaves the rules and the next one adopts them', async () => {
+  await deploy(lab(), deployment(1))
+  const report = await underLoad(async () => {
+    expect(await lab().daemon.stop()).toBe(0)
+    await lab().daemon.start()
+    await lab().daemon.synced()
+  })
+  expectNoFailure(report)
+})
+
+test('other Services come and go', async () => {
+  await deploy(lab(), deployment(1))
+  const report = await underLoad(async () => {
+    for (let round = 0; round < 10; round++) {
+      const key = `ns/passing-${round}`
+      await deploy(lab(), { key, clusterIP: `172.30.15.${round + 10}`, endpoints: [endpointAt(1)] })
+      await lab().api.remove('Service', key)
+      await lab().daemon.synced()
+    }
+  })
+  expectNoFailure(report)
+})
