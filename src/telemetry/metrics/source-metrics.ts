@@ -1,0 +1,54 @@
+import { exponential, type MetricDefinition } from './definition.ts'
+
+/** What comes from the API server, and how fresh it is. */
+export const sourceMetrics = {
+  watchEvents: {
+    name: 'watch_events_total',
+    type: 'counter',
+    labels: ['resource', 'type'],
+    help: 'Events of watches: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.',
+  },
+  watchConnected: {
+    name: 'watch_connected',
+    type: 'gauge',
+    labels: ['resource'],
+    help: '1 while a watch is open. During an outage of the API the kernel stays as it is.',
+  },
+  watchLastEvent: {
+    name: 'watch_last_event_timestamp_seconds',
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Last event, bookmark or complete list: what we know is at least that fresh.',
+  },
+  reflectorRestarts: {
+    name: 'reflector_restarts_total',
+    type: 'counter',
+    labels: ['resource', 'reason'],
+    help: 'Times that a resource had to be listed again or its watch opened again.',
+  },
+  objects: {
+    name: 'objects',
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Objects that exist and could be decoded.',
+  },
+  rejectedObjects: {
+    name: 'rejected_objects',
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Objects that exist and were refused as invalid; the log and an event say why.',
+  },
+  restRequests: {
+    name: 'rest_client_requests_total',
+    type: 'counter',
+    labels: ['code', 'method'],
+    help: 'Requests to the API server; code "error" without an answer.',
+  },
+  restDuration: {
+    name: 'rest_client_request_duration_seconds',
+    type: 'histogram',
+    labels: ['verb'],
+    buckets: exponential(0.005, 2, 14),
+    help: 'From the request to the head of the answer.',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -1,0 +1,25 @@
+import type { MetricDefinition } from './definition.ts'
+import { kernelMetrics } from './kernel-metrics.ts'
+import { processMetrics } from './process-metrics.ts'
+import { sourceMetrics } from './source-metrics.ts'
+import { syncMetrics } from './sync-metrics.ts'
+
+export const PREFIX = 'nodeproxy_'
+
+/** Every metric of the daemon, once, by the heading it stands under in the documentation. */
+export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, MetricDefinition>>>> =
+  {
+    Synchronisation: syncMetrics,
+    Kernel: kernelMetrics,
+    'API server': sourceMetrics,
+    Daemon: processMetrics,
+  }
+
+export const METRIC_TABLE = {
+  ...syncMetrics,
+  ...kernelMetrics,
+  ...sourceMetrics,
+  ...processMetrics,
+} as const
+
+export type MetricTable = typeof METRIC_TABLE
