@@ -1,0 +1,108 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type FamilyName, FamilyProgress } from './family-progress.ts'
+
+export interface HealthOptions {
+  readonly clock: Clock
+  /** Families that this node serves. */
+  readonly families: readonly FamilyName[]
+  /** Milliseconds; asked each time, because it may change. */
+  readonly syncPeriod: () => number
+  /**
+   * The kernel held rules of an earlier run when this one began: they serve
+   * until the first run is done, so the node counts as healthy before it.
+   */
+  readonly inherited: boolean
+}
+
+export interface FamilyHealth {
+  readonly healthy: boolean
+  /** Last success, ms since the epoch; undefined before the first. */
+  readonly lastUpdated: number | undefined
+}
+
+export interface HealthReport {
+  readonly now: number
+  /** Rules are where they should be: every change was applied in time. */
+  readonly healthy: boolean
+  /** Somebody may send traffic here: healthy, or at least serving what was inherited. */
+  readonly serving: boolean
+  readonly nodeEligible: boolean
+  /** `now` while healthy; otherwise the oldest last success; undefined when there was none. */
+  readonly lastUpdated: number | undefined
+  readonly status: ReadonlyMap<FamilyName, FamilyHealth>
+}
+
+/**
+ * Whether the kernel keeps up with the cluster. Fed by the loop, asked by
+ * /healthz, /livez and the health check node ports. It knows no sockets.
+ */
+export class Health {
+  readonly #options: HealthOptions
+  readonly #progress: ReadonlyMap<FamilyName, FamilyProgress>
+  #nodeEligible = true
+
+  constructor(options: HealthOptions) {
+    this.#options = options
+    this.#progress = new Map(options.families.map((family) => [family, new FamilyProgress()]))
+  }
+
+  /** A change is waiting to be written. */
+  queued(family?: FamilyName): void {
+    this.#each(family, (progress) => progress.queued(this.#options.clock.now()))
+  }
+
+  /** A run has taken everything queued so far; what is queued from now on waits for the next. */
+  begun(family?: FamilyName): void {
+    this.#each(family, (progress) => progress.begun())
+  }
+
+  /** The run that was begun has written all it took. */
+  succeeded(family?: FamilyName): void {
+    this.#each(family, (progress) => progress.succeeded(this.#options.clock.now()))
+  }
+
+  /** The run could not write; what it took still waits, since when it was queued. */
+  failed(family?: FamilyName): void {
+    this.#each(family, (progress) => progress.failed())
+  }
+
+  /** False while the node is being removed: load balancers should leave it. */
+  setNodeEligible(eligible: boolean): void {
+    this.#nodeEligible = eligible
+  }
+
+  report(): HealthReport {
+    const now = this.#options.clock.now()
+    const oldest = now - 2 * this.#options.syncPeriod()
+    const status = new Map<FamilyName, FamilyHealth>()
+    for (const [family, progress] of this.#progress) {
+      const { lastUpdated, waitingSince } = progress
+      status.set(family, {
+        lastUpdated,
+        healthy: waitingSince === undefined || waitingSince >= oldest,
+      })
+    }
+    const families = [...status.values()]
+    const healthy = families.every((family) => family.healthy)
+    const begun = families.every((family) => family.lastUpdated !== undefined)
+    return {
+      now,
+      healthy,
+      serving: healthy && (begun || this.#options.inherited),
+      nodeEligible: this.#nodeEligible,
+      lastUpdated: healthy && begun ? now : leastOf(families.map((family) => family.lastUpdated)),
+      status,
+    }
+  }
+
+  #each(family: FamilyName | undefined, act: (progress: FamilyProgress) => void): void {
+    for (const [name, progress] of this.#progress) {
+      if (family === undefined || family === name) act(progress)
+    }
+  }
+}
+
+function leastOf(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length < times.length || known.length === 0 ? undefined : Math.min(...known)
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { readyzAnswer } from './answers.ts'
+import { assessReadiness, type ReadinessFacts } from './readiness.ts'
+
+const READY: ReadinessFacts = {
+  connected: new Map([['services', true]]),
+  synced: new Map([['services', true]]),
+  applied: true,
+}
+
+describe('assessReadiness', () => {
+  it('is ready when all is well', () => {
+    expect(readyzAnswer(assessReadiness(READY))).toEqual({
+      code: 200,
+      body: { ready: true, reasons: [] },
+    })
+  })
+
+  it.each([
+    [{ connected: new Map([['services', false]]) }, 'no watch on services is open'],
+    [{ connected: new Map() }, 'not connected to the API server yet'],
+    [{ synced: new Map([['nodes', false]]) }, 'nodes are not listed yet'],
+    [{ applied: false }, 'the rules are not in the kernel yet'],
+  ])('says why not: %j', (change, reason) => {
+    expect(readyzAnswer(assessReadiness({ ...READY, ...change }))).toEqual({
+      code: 503,
+      body: { ready: false, reasons: [reason] },
+    })
+  })
+})

@@ -1,0 +1,28 @@
+/** What the daemon needs before it may be called ready. */
+export interface ReadinessFacts {
+  /** Resources by name, and whether a watch on them is open. */
+  readonly connected: ReadonlyMap<string, boolean>
+  /** Resources by name, and whether they have been listed completely. */
+  readonly synced: ReadonlyMap<string, boolean>
+  /** The first complete run is done. */
+  readonly applied: boolean
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  /** Why not, most fundamental first. */
+  readonly reasons: readonly string[]
+}
+
+/** Ready: in touch with the API server, everything listed, rules in the kernel. */
+export function assessReadiness(facts: ReadinessFacts): Readiness {
+  const missing = (map: ReadonlyMap<string, boolean>) =>
+    [...map].filter(([, done]) => !done).map(([resource]) => resource)
+  const reasons = [
+    ...missing(facts.connected).map((resource) => `no watch on ${resource} is open`),
+    ...missing(facts.synced).map((resource) => `${resource} are not listed yet`),
+    ...(facts.connected.size === 0 ? ['not connected to the API server yet'] : []),
+    ...(facts.applied ? [] : ['the rules are not in the kernel yet']),
+  ]
+  return { ready: reasons.length === 0, reasons }
+}
