@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     coverage: {
       provider: 'v8',
-      reporter: ['text-summary', 'json-summary'],
+      reporter: [['text', { skipFull: true }], 'text-summary'],
       include: [...pureRooms(), 'src/modes/**/{render,plan}*.ts'],
       exclude: ['**/*.test.ts'],
       thresholds: Object.fromEntries(
@@ -23,6 +23,7 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**'],
+          testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -30,6 +31,7 @@ export default defineConfig({
         test: {
           name: 'house',
           include: ['test/house/**/*.test.ts'],
+          testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
