@@ -1,13 +1,13 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Connection } from './connection.ts'
 import type { ApiResult } from './failure.ts'
-import { openListPage } from './list-stream.ts'
 import type { ListStream } from './list-stream.ts'
+import { openListPage } from './list-stream.ts'
 import type { Query } from './query.ts'
 import { createRequester } from './requester.ts'
 import { createTransport } from './transport.ts'
-import { openWatch } from './watch-stream.ts'
 import type { WatchOptions, WatchStream } from './watch-stream.ts'
+import { openWatch } from './watch-stream.ts'
 
 export interface RequestOptions {
   readonly query?: Query

@@ -1,6 +1,7 @@
+import type { Random } from '../lib/random.ts'
+
 export interface BackoffOptions {
-  /** A number in [0, 1). */
-  readonly random: () => number
+  readonly random: Pick<Random, 'below'>
   readonly baseMs: number
   readonly maxMs: number
 }
@@ -21,7 +22,8 @@ export function createBackoff({ random, baseMs, maxMs }: BackoffOptions): Backof
     next() {
       const ceiling = Math.min(maxMs, baseMs * 2 ** Math.min(attempts, 30))
       attempts++
-      return Math.round(ceiling * (0.5 + random() / 2))
+      const half = Math.ceil(ceiling / 2)
+      return half + random.below(ceiling - half + 1)
     },
     reset() {
       attempts = 0

@@ -1,11 +1,11 @@
 import { execa } from 'execa'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
-import { bearer } from './credential.ts'
 import type { Credential, CredentialSource } from './credential.ts'
+import { bearer } from './credential.ts'
 import { printable } from './failure.ts'
-import { isRecord, parseJson } from './json.ts'
 import type { JsonRecord } from './json.ts'
+import { isRecord, parseJson } from './json.ts'
 import { checkToken } from './token-file.ts'
 
 export type ExecApiVersion =
@@ -71,7 +71,9 @@ async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
   })
   if (result.failed) {
     const complaint = printable((result.stderr ?? '').replace(SECRET, '…')).slice(-200)
-    const outcome = result.timedOut ? `no answer in ${TIMEOUT_MS / 1000} s` : exitText(result.exitCode, result.code)
+    const outcome = result.timedOut
+      ? `no answer in ${TIMEOUT_MS / 1000} s`
+      : exitText(result.exitCode, result.code)
     throw refusal(plugin, complaint === '' ? outcome : `${outcome}: ${complaint}`)
   }
   return readExecCredential(plugin, parseJson(result.stdout), now)

@@ -52,7 +52,10 @@ export function failureError(failure: ApiFailure, object: string): NodeProxyErro
 
 /** Text from the network made fit for a log line: one line, bounded, no control characters. */
 export function printable(text: string): string {
-  const line = text.slice(0, 4 * MESSAGE_LIMIT).replace(UNPRINTABLE, ' ').trim()
+  const line = text
+    .slice(0, 4 * MESSAGE_LIMIT)
+    .replace(UNPRINTABLE, ' ')
+    .trim()
   return line.length > MESSAGE_LIMIT ? `${line.slice(0, MESSAGE_LIMIT - 1)}…` : line
 }
 

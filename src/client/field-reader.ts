@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../lib/error.ts'
-import { isRecord } from './json.ts'
 import type { JsonRecord } from './json.ts'
+import { isRecord } from './json.ts'
 
 /**
  * Reads the fields of one part of a kubeconfig. Values of wrong type are

@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
-import { anonymous, bearer, fixedCredential } from './credential.ts'
 import type { CredentialSource } from './credential.ts'
-import { execCredential } from './exec-credential.ts'
+import { anonymous, bearer, fixedCredential } from './credential.ts'
 import type { ExecApiVersion } from './exec-credential.ts'
+import { execCredential } from './exec-credential.ts'
 import type { FieldReader } from './field-reader.ts'
 import { checkToken, tokenFileCredential } from './token-file.ts'
 

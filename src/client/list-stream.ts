@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../lib/error.ts'
-import { localFailure } from './failure.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'
+import { localFailure } from './failure.ts'
 import { isRecord } from './json.ts'
 import { ListSplitter } from './list-splitter.ts'
 import type { ApiRequest, OpenAnswer, Requester } from './requester.ts'

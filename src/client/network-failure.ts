@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../lib/error.ts'
-import { localFailure } from './failure.ts'
 import type { ApiFailure } from './failure.ts'
+import { localFailure } from './failure.ts'
 
 const TIMEOUTS = new Set([
   'UND_ERR_CONNECT_TIMEOUT',

@@ -1,5 +1,5 @@
-import { readIdentity } from './identity.ts'
 import type { Identity } from './identity.ts'
+import { readIdentity } from './identity.ts'
 
 /** What a decoder makes of a raw object; `value: undefined` means that it is to be ignored. */
 export type Projection<T, Problem> =
@@ -37,6 +37,11 @@ export class ObjectTracker<T, Problem> {
 
   get size(): number {
     return this.#seen.size
+  }
+
+  /** Keys of the objects that exist. */
+  keys(): Iterable<string> {
+    return this.#seen.keys()
   }
 
   /** The object exists and looks like `raw`. */

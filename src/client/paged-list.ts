@@ -1,5 +1,5 @@
-import { localFailure } from './failure.ts'
 import type { ApiResult } from './failure.ts'
+import { localFailure } from './failure.ts'
 import { parseJson } from './json.ts'
 import type { ListBatch, ListPage } from './list-stream.ts'
 import type { Query } from './query.ts'

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
 import type { ApiClient } from './api-client.ts'
 import type { ObjectTracker } from './object-tracker.ts'
 import type { Query } from './query.ts'
@@ -52,7 +53,7 @@ export type LossReason = 'oversized' | 'garbage' | 'nameless'
 export interface ReflectorContext<T, Problem> {
   readonly client: ApiClient
   readonly clock: Clock
-  readonly random: () => number
+  readonly random: Pick<Random, 'below'>
   readonly timing: ReflectorTiming
   readonly resource: ReflectorResource
   readonly tracker: ObjectTracker<T, Problem>

@@ -13,6 +13,8 @@ export interface ReflectorState {
   readonly path: string
   /** A watch is open at this moment. */
   readonly connected: boolean
+  /** Since when no watch is open; undefined while one is. */
+  readonly disconnectedSince: number | undefined
   /** Last time that everything was listed completely. */
   readonly listedAt: number | undefined
   /** Last event, bookmark or complete list: what we know is at least that fresh. */
@@ -40,10 +42,11 @@ export type ReflectorProgress = Omit<Mutable<ReflectorState>, 'events'> & {
   events: Mutable<EventCounts>
 }
 
-export function createProgress(path: string): ReflectorProgress {
+export function createProgress(path: string, now: number): ReflectorProgress {
   return {
     path,
     connected: false,
+    disconnectedSince: now,
     listedAt: undefined,
     lastEventAt: undefined,
     resourceVersion: undefined,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
-import { ModelApi } from './testing/model-api.ts'
 import type { InitialEvents } from './testing/model-api.ts'
+import { ModelApi } from './testing/model-api.ts'
 import { startRecorder } from './testing/recorder.ts'
 import { answerStatus, startScriptedServer } from './testing/scripted-server.ts'
 
@@ -64,8 +64,7 @@ async function play(turns: readonly Turn[], initialEvents: InitialEvents): Promi
       else if (step.do === 'restore') {
         restore()
         failures = Math.max(failures, 1)
-      }
-      else if (step.do === 'fail') failures = step.times
+      } else if (step.do === 'fail') failures = Math.max(failures, step.times)
       else if (step.do === 'settle') await recorder.until(same)
       else await new Promise((resolve) => setImmediate(resolve))
     }
@@ -89,7 +88,7 @@ test.each(['offered', 'refused', 'ignored'] as const)(
   async (initialEvents) => {
     await fc.assert(
       fc.asyncProperty(histories, (turns) => play(turns, initialEvents)),
-      { numRuns: 60, timeout: 5_000 },
+      { numRuns: 60, timeout: 5_000, endOnFailure: true },
     )
   },
   60_000,

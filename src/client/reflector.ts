@@ -1,21 +1,22 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
 import type { ApiClient } from './api-client.ts'
-import { createBackoff } from './backoff.ts'
 import type { Backoff } from './backoff.ts'
+import { createBackoff } from './backoff.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'
 import { drain } from './list-stream.ts'
-import { ObjectTracker } from './object-tracker.ts'
 import type { Change, Projection } from './object-tracker.ts'
+import { ObjectTracker } from './object-tracker.ts'
 import { readPagedList } from './paged-list.ts'
-import { DEFAULT_TIMING } from './reflector-context.ts'
 import type {
   LossReason,
   ReflectorContext,
   ReflectorResource,
   ReflectorTiming,
 } from './reflector-context.ts'
-import { createProgress } from './reflector-state.ts'
+import { DEFAULT_TIMING } from './reflector-context.ts'
 import type { ReflectorState } from './reflector-state.ts'
+import { createProgress } from './reflector-state.ts'
 import { isRewound } from './resource-version.ts'
 import { sleep } from './sleep.ts'
 import { rewound, WatchSession } from './watch-session.ts'
@@ -23,8 +24,7 @@ import { rewound, WatchSession } from './watch-session.ts'
 export interface ReflectorOptions<T, Problem> {
   readonly client: ApiClient
   readonly clock: Clock
-  /** A number in [0, 1). */
-  readonly random: () => number
+  readonly random: Pick<Random, 'below'>
   readonly resource: ReflectorResource
   readonly timing?: Partial<ReflectorTiming>
   decode(raw: unknown): Projection<T, Problem>
@@ -43,6 +43,8 @@ export interface Reflector {
    */
   run(signal: AbortSignal): Promise<'aborted' | 'gone'>
   state(): ReflectorState
+  /** Keys of the objects handed to `onChanges` that still exist. */
+  keys(): Iterable<string>
 }
 
 type Phase = 'list' | 'verify' | 'watch'
@@ -57,7 +59,7 @@ type Step =
  * again when the past cannot be trusted. See this room's README for the rules.
  */
 export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem>): Reflector {
-  const progress = createProgress(options.resource.path)
+  const progress = createProgress(options.resource.path, options.clock.now())
   const timing = { ...DEFAULT_TIMING, ...options.timing }
   const tracker = new ObjectTracker<T, Problem>(options)
   const context: ReflectorContext<T, Problem> = {
@@ -85,7 +87,11 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
     maxMs: timing.backoffMaxMs,
   })
   const steps = new Steps(context, backoff)
-  return { run: (signal) => steps.run(signal), state: () => structuredClone(progress) }
+  return {
+    run: (signal) => steps.run(signal),
+    state: () => ({ ...progress, events: { ...progress.events } }),
+    keys: () => tracker.keys(),
+  }
 }
 
 class Steps<T, Problem> {

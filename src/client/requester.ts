@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts'
-import { createDeadline } from './deadline.ts'
 import type { Deadline } from './deadline.ts'
-import { localFailure, statusFailure } from './failure.ts'
+import { createDeadline } from './deadline.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'
+import { localFailure, statusFailure } from './failure.ts'
 import { parseJson } from './json.ts'
 import { networkFailure, timeoutFailure } from './network-failure.ts'
-import { queryText } from './query.ts'
 import type { Query } from './query.ts'
+import { queryText } from './query.ts'
 import type { Answer, Transport } from './transport.ts'
 
 export interface ApiRequest {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
-import { bearer } from './credential.ts'
 import type { Credential, CredentialSource } from './credential.ts'
+import { bearer } from './credential.ts'
 
 /** Tokens are rotated while old ones still live for minutes: once a minute is often enough. */
 const FRESH_MS = 60_000

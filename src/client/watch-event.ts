@@ -1,5 +1,5 @@
-import { readIdentity } from './identity.ts'
 import type { Identity } from './identity.ts'
+import { readIdentity } from './identity.ts'
 import { isRecord, parseJson } from './json.ts'
 
 /** One line of a watch. `raw` is the object as the server sent it, not validated. */

@@ -1,12 +1,12 @@
-import { createDeadline } from './deadline.ts'
 import type { Deadline } from './deadline.ts'
-import { localFailure, statusFailure } from './failure.ts'
+import { createDeadline } from './deadline.ts'
 import type { ApiFailure } from './failure.ts'
+import { localFailure, statusFailure } from './failure.ts'
 import type { Query } from './query.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 import { isRewound } from './resource-version.ts'
-import { readWatchEvent } from './watch-event.ts'
 import type { WatchEvent } from './watch-event.ts'
+import { readWatchEvent } from './watch-event.ts'
 import type { WatchBatch, WatchStream } from './watch-stream.ts'
 
 /** How a watch came to its end, and so what to do next. */
@@ -48,7 +48,7 @@ export class WatchSession<T, Problem> {
     const [least, most] = context.timing.watchSeconds
     this.#context = context
     this.#signal = signal
-    this.#seconds = least + Math.floor(context.random() * (most - least + 1))
+    this.#seconds = least + context.random.below(most - least + 1)
     this.#startedAt = context.clock.now()
     this.#version = version
     this.#listed = version !== undefined
@@ -69,10 +69,12 @@ export class WatchSession<T, Problem> {
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
       if (!opened.ok) return this.#refused(opened.failure)
       progress.connected = true
+      progress.disconnectedSince = undefined
       progress.watches++
       return await this.#follow(opened.value, guard)
     } finally {
       progress.connected = false
+      progress.disconnectedSince ??= clock.now()
       guard.clear()
     }
   }

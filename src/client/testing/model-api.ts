@@ -164,7 +164,11 @@ export function writeLine(response: ServerResponse, event: unknown): void {
   response.write(`${JSON.stringify(event)}\n`)
 }
 
-export function writeBookmark(response: ServerResponse, version: number, initialEnd: boolean): void {
+export function writeBookmark(
+  response: ServerResponse,
+  version: number,
+  initialEnd: boolean,
+): void {
   const annotations = initialEnd ? { 'k8s.io/initial-events-end': 'true' } : {}
   const metadata = { resourceVersion: String(version), annotations }
   writeLine(response, { type: 'BOOKMARK', object: { kind: 'Thing', metadata } })
@@ -176,7 +180,9 @@ export function modelObject(key: string, spec: unknown, version: number): ModelO
   return { metadata: { ...names, resourceVersion: String(version) }, spec }
 }
 
-function sorted(objects: ReadonlyMap<string, ModelObject>): readonly (readonly [string, ModelObject])[] {
+function sorted(
+  objects: ReadonlyMap<string, ModelObject>,
+): readonly (readonly [string, ModelObject])[] {
   return [...objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 

@@ -1,11 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
 import type { ApiClient } from '../api-client.ts'
 import { createApiClient } from '../api-client.ts'
 import { isRecord } from '../json.ts'
 import { connectionTo } from '../load-connection.ts'
 import type { Change, Projection } from '../object-tracker.ts'
-import { createReflector } from '../reflector.ts'
 import type { Reflector } from '../reflector.ts'
+import { createReflector } from '../reflector.ts'
 import type { ReflectorResource, ReflectorTiming } from '../reflector-context.ts'
 
 /** Follows `/things` into a map, and lets a test wait for what it looks like. */
@@ -27,11 +28,11 @@ export interface RecorderOptions {
   readonly clock: Clock
   readonly timing?: Partial<ReflectorTiming>
   readonly resource?: Partial<ReflectorResource>
-  readonly random?: () => number
+  readonly random?: Pick<Random, 'below'>
 }
 
 export function startRecorder(options: RecorderOptions): Recorder {
-  const { server, clock, timing = {}, resource = {}, random = () => 0.5 } = options
+  const { server, clock, timing = {}, resource = {}, random = { below: () => 0 } } = options
   const client: ApiClient = createApiClient({
     connection: connectionTo(server),
     clock,

@@ -1,7 +1,7 @@
-import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer } from 'node:http'
 import type { ServerOptions } from 'node:https'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 /** One request as it reached the server. */

@@ -1,0 +1,57 @@
+import type { ApiClient } from '../client/api-client.ts'
+import { readIdentity } from '../client/identity.ts'
+import type { Change, Projection } from '../client/object-tracker.ts'
+import type { Reflector } from '../client/reflector.ts'
+import { createReflector } from '../client/reflector.ts'
+import type { ReflectorResource, ReflectorTiming } from '../client/reflector-context.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import type { Decoded, Problem } from '../resources/problem.ts'
+import type { WatchProblem } from './problem.ts'
+import { lossProblem } from './problem.ts'
+
+/** What all feeds of one watcher share. */
+export interface FeedContext {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly timing: Partial<ReflectorTiming>
+  onProblem(problem: WatchProblem): void
+}
+
+export interface FeedOptions<T> {
+  readonly name: WatchProblem['resource']
+  readonly resource: ReflectorResource
+  decode(raw: unknown): Decoded<T | undefined>
+  onChanges(changes: readonly Change<T>[]): void
+  onListed(): void
+}
+
+/** A reflector whose troubles with single objects are reported as watch problems. */
+export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Reflector {
+  const { name, resource, decode, onChanges, onListed } = options
+
+  function project(raw: unknown): Projection<T, Problem> {
+    const decoded = decode(raw)
+    if (decoded.ok && decoded.warnings.length > 0) {
+      const key = readIdentity(raw)?.key ?? ''
+      const problems = decoded.warnings
+      context.onProblem({ resource: name, key, kind: 'partial', problems })
+    }
+    return decoded
+  }
+
+  return createReflector<T, Problem>({
+    client: context.client,
+    clock: context.clock,
+    random: context.random,
+    timing: context.timing,
+    resource,
+    decode: project,
+    onChanges,
+    onListed,
+    onInvalid: (key, problems) =>
+      context.onProblem({ resource: name, key, kind: 'invalid', problems }),
+    onLost: (reason) => context.onProblem(lossProblem(name, reason)),
+  })
+}
