@@ -3,7 +3,7 @@ import type { Family } from '../../lib/ip.ts'
 export interface TouchedChain {
   readonly family: Family
   readonly table: string
-  /** Undefined: the table itself was created or removed. */
+  /** Undefined: the table itself, so perhaps every chain in it. */
   readonly chain: string | undefined
 }
 

@@ -1,0 +1,144 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { OwnWork, RuleChange, RuleMonitor } from '../nftables-monitor/rule-monitor.ts'
+import type { TableInfo, Xtables } from './xtables.ts'
+
+/** How often the cheap questions are asked. */
+const TICK_MS = 250
+/** Reading all rules may take this share of a processor: 1 in … */
+const IDLE_SHARE = 250
+/** … and while iptables programs keep running, this. */
+const BUSY_SHARE = 20
+const BUSY_MS = 1000
+
+export interface XtablesMonitorOptions {
+  readonly clock: Clock
+  readonly tables: readonly { readonly family: Family; readonly table: string }[]
+}
+
+interface Watched {
+  readonly family: Family
+  readonly table: string
+  info: TableInfo | undefined
+  /** Undefined: not read since we last wrote. */
+  digest: string | undefined
+}
+
+/**
+ * The legacy back end notifies nobody. Four times a second it is asked for the
+ * number and size of its rules, which costs microseconds and shows every
+ * addition and removal. A replaced rule of the same size shows in a digest of
+ * all rules, read when an iptables program took the lock, and now and then.
+ */
+export class XtablesMonitor implements RuleMonitor {
+  readonly #xtables: Xtables
+  readonly #clock: Clock
+  readonly #watched: readonly Watched[]
+  #onChange: ((change: RuleChange) => void) | undefined
+  #cancel: () => void = () => undefined
+  #holds = 0
+  /** Counts holds, so that a reading that overlapped one is not believed. */
+  #epoch = 0
+  #suspicious = false
+  #readAt = 0
+  #cost = 0
+
+  constructor(xtables: Xtables, options: XtablesMonitorOptions) {
+    this.#xtables = xtables
+    this.#clock = options.clock
+    this.#watched = options.tables.map((table) => ({
+      ...table,
+      info: undefined,
+      digest: undefined,
+    }))
+  }
+
+  start(onChange: (change: RuleChange) => void): () => void {
+    if (this.#onChange !== undefined) throw new TypeError('the monitor is already started')
+    this.#onChange = onChange
+    this.#baseline()
+    this.#schedule()
+    return () => {
+      this.#onChange = undefined
+      this.#cancel()
+    }
+  }
+
+  hold(): (own: OwnWork) => void {
+    this.#holds++
+    this.#epoch++
+    let released = false
+    return (own) => {
+      if (released) return
+      released = true
+      if (--this.#holds > 0) return
+      if (own.commits === 0) return
+      this.#baseline()
+    }
+  }
+
+  /** What is there now counts as ours. */
+  #baseline(): void {
+    this.#xtables.lockTaken()
+    this.#suspicious = false
+    for (const watched of this.#watched) {
+      watched.info = this.#xtables.info(watched.family, watched.table)
+      watched.digest = undefined
+    }
+  }
+
+  #schedule(): void {
+    this.#cancel = this.#clock.after(TICK_MS, () => {
+      void this.#tick().finally(() => {
+        if (this.#onChange !== undefined) this.#schedule()
+      })
+    })
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#holds > 0) return
+    const changed = this.#watched.filter((watched) => this.#hasOtherInfo(watched))
+    this.#suspicious = this.#xtables.lockTaken() || this.#suspicious
+    if (changed.length > 0) return this.#report(changed)
+    const since = this.#clock.now() - this.#readAt
+    const pause = this.#suspicious
+      ? Math.max(BUSY_MS, this.#cost * BUSY_SHARE)
+      : this.#cost * IDLE_SHARE
+    if (since < pause) return
+    const suspicious = this.#suspicious
+    this.#suspicious = false
+    this.#report(await this.#read(suspicious))
+  }
+
+  #hasOtherInfo(watched: Watched): boolean {
+    const info = this.#xtables.info(watched.family, watched.table)
+    const same = info?.entries === watched.info?.entries && info?.size === watched.info?.size
+    if (same) return false
+    watched.info = info
+    watched.digest = undefined
+    return true
+  }
+
+  /** Tables whose rules are others; without a digest to compare, those that may be. */
+  async #read(suspicious: boolean): Promise<readonly Watched[]> {
+    const epoch = this.#epoch
+    const begin = this.#clock.now()
+    const changed: Watched[] = []
+    for (const watched of this.#watched) {
+      const digest = await this.#xtables.digest(watched.family, watched.table)
+      if (epoch !== this.#epoch) return []
+      if (watched.digest === undefined ? suspicious : digest !== watched.digest)
+        changed.push(watched)
+      watched.digest = digest
+    }
+    this.#readAt = this.#clock.now()
+    this.#cost = this.#readAt - begin
+    return changed
+  }
+
+  #report(changed: readonly Watched[]): void {
+    if (changed.length === 0) return
+    const touched = changed.map(({ family, table }) => ({ family, table, chain: undefined }))
+    this.#onChange?.({ touched, by: undefined, generation: undefined })
+  }
+}
