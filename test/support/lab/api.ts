@@ -15,11 +15,15 @@ export interface Api {
   readonly url: string
   /** Creates or replaces, status included. */
   apply(...objects: readonly ApiObject[]): Promise<void>
+  /** Creates an object whatever it is, and whatever its name; the lab does not keep track of it. */
+  plant(object: ApiObject): Promise<void>
   /** Merge patch (RFC 7396) of `Service ns/name` or another kind. */
   patch(kind: string, key: string, patch: object): Promise<void>
   remove(kind: string, key: string): Promise<void>
   /** Deletes everything that the lab wrote, Nodes excepted. */
   clear(): Promise<void>
+  /** Forgets all revisions: the server lost its state and counts from one again. */
+  forget(): void
   /** What the server holds now. */
   get(kind: string, key: string): Promise<unknown>
   /** Highest revision written so far, per resource in lower-case plural. */
@@ -77,6 +81,10 @@ export function createApi(agent: Agent, url: string): Api {
     async apply(...objects) {
       for (const object of objects) await applyOne(object)
     },
+    async plant(object) {
+      const path = pathOf(object.kind, `${object.metadata.namespace ?? ''}/x`, object.apiVersion)
+      await write('POST', path.slice(0, path.lastIndexOf('/')), object)
+    },
     patch: (kind, key, patch) => write('PATCH', pathOf(kind, key), patch),
     async remove(kind, key) {
       const known = held.get(`${kind} ${key}`)
@@ -91,6 +99,10 @@ export function createApi(agent: Agent, url: string): Api {
         if ((await request('GET', path)).status !== 404) await write('DELETE', path)
       }
     },
+    forget() {
+      written.clear()
+      held.clear()
+    },
     async get(kind, key) {
       return JSON.parse((await request('GET', pathOf(kind, key))).body) as unknown
     },
@@ -98,7 +110,8 @@ export function createApi(agent: Agent, url: string): Api {
 }
 
 function pathOf(kind: string, key: string, apiVersion?: string): string {
-  const [namespace = '', name = ''] = key.split('/')
+  const slash = key.indexOf('/')
+  const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)]
   const version = apiVersion ?? (kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1')
   const root = version === 'v1' ? '/api/v1' : `/apis/${version}`
   const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`

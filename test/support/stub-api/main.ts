@@ -26,6 +26,8 @@ function listen(): Server {
   })
 }
 
+/** Keeps the process while nothing listens. */
+setInterval(() => {}, 60_000)
 let server = listen()
 process.on('SIGUSR2', () => {
   if (server.listening) {
