@@ -1,0 +1,133 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { familyOf, hostPort } from '../../lib/ip.ts'
+import type { SocketAddress } from '../config/configuration.ts'
+
+export interface ListenerOptions {
+  readonly address: SocketAddress
+  readonly handler: RequestListener
+  readonly clock: Clock
+  /** `::` for IPv6 alone, where `0.0.0.0` has a listener of its own. */
+  readonly ipv6Only?: boolean
+  /** Told about every failure to bind; the listener goes on trying. */
+  readonly onBlocked: (error: NodeProxyError) => void
+  readonly onListening?: () => void
+}
+
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 30_000
+
+/** Small answers to small questions: slow and large clients are cut off. */
+const LIMITS = {
+  maxHeaderSize: 8_192,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+}
+const MOST_CONNECTIONS = 64
+
+/** An HTTP server on one address that binds as soon as the address is free. */
+export class Listener {
+  readonly #options: ListenerOptions
+  #server: Server | undefined
+  #cancelRetry: () => void = () => {}
+  #closed = false
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+  }
+
+  /** The first try; true when it listens. Later tries follow by themselves. */
+  async start(): Promise<boolean> {
+    return this.#bind(FIRST_RETRY_MS)
+  }
+
+  /** The bound port; differs from the one asked for when that was 0. */
+  get port(): number | undefined {
+    const bound = this.#server?.address()
+    return typeof bound === 'object' && bound !== null ? bound.port : undefined
+  }
+
+  /** Stops listening at once and cuts open connections. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelRetry()
+    const server = this.#server
+    this.#server = undefined
+    if (server !== undefined) await closeServer(server)
+  }
+
+  async #bind(retryMs: number): Promise<boolean> {
+    const server = createServer(LIMITS, guard(this.#options.handler))
+    server.maxConnections = MOST_CONNECTIONS
+    const failure = await listen(server, this.#options)
+    if (this.#closed) {
+      if (failure === undefined) await closeServer(server)
+      return false
+    }
+    if (failure === undefined) {
+      this.#server = server
+      this.#options.onListening?.()
+      return true
+    }
+    this.#options.onBlocked(bindError(this.#options.address, failure))
+    this.#cancelRetry = this.#options.clock.after(retryMs, () => {
+      void this.#bind(Math.min(retryMs * 2, LONGEST_RETRY_MS))
+    })
+    return false
+  }
+}
+
+function listen(server: Server, options: ListenerOptions): Promise<Error | undefined> {
+  const { address, ipv6Only = false } = options
+  return new Promise((resolve) => {
+    server.once('error', resolve)
+    server.listen({ host: address.ip, port: address.port, ipv6Only }, () => {
+      server.off('error', resolve)
+      // A connection that cannot be accepted (no file descriptor left) costs only that connection.
+      server.on('error', () => {})
+      resolve(undefined)
+    })
+  })
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+/** Bodies are never read: a request that brings one gets its answer and loses its connection. */
+function guard(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const hasBody =
+      request.headers['transfer-encoding'] !== undefined ||
+      (request.headers['content-length'] ?? '0') !== '0'
+    if (hasBody) response.setHeader('Connection', 'close')
+    handler(request, response)
+  }
+}
+
+function bindError(address: SocketAddress, cause: Error): NodeProxyError {
+  const code = (cause as NodeJS.ErrnoException).code
+  const place = hostPort(address.ip, address.port)
+  return new NodeProxyError(
+    'NP_NODEPROXY_BIND',
+    `cannot listen on ${place}: ${code ?? cause.message}`,
+    {
+      object: place,
+      hint: hintFor(code, address),
+      cause,
+    },
+  )
+}
+
+function hintFor(code: string | undefined, address: SocketAddress): string {
+  const port = `sport = :${address.port}`
+  if (code === 'EADDRINUSE') return `another process has it: ss -Hltnp '${port}'`
+  if (code === 'EADDRNOTAVAIL') return 'this node does not have that address: ip addr'
+  if (code === 'EACCES') return 'ports below 1024 need CAP_NET_BIND_SERVICE'
+  return familyOf(address.ip) === 6 ? 'is IPv6 enabled on this node?' : 'see the cause'
+}

@@ -1,0 +1,68 @@
+import type { RequestListener } from 'node:http'
+import type { Clock } from '../../lib/clock.ts'
+import type { NodeProxyError } from '../../lib/error.ts'
+import type { NodeProxyConfiguration, SocketAddress } from '../config/configuration.ts'
+import { Listener } from './listener.ts'
+import { healthRoutes, metricsRoutes, type PageSources } from './pages.ts'
+import { serveRoutes } from './routes.ts'
+
+export interface StatusServersOptions {
+  readonly config: Pick<
+    NodeProxyConfiguration,
+    'healthzBindAddress' | 'metricsBindAddress' | 'bindAddressHardFail'
+  >
+  readonly sources: PageSources
+  readonly clock: Clock
+  /** An address that is taken; tried again in the background. */
+  readonly onBlocked: (error: NodeProxyError) => void
+  /** A page that threw: a bug. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface StatusServers {
+  readonly healthzPort: number | undefined
+  readonly metricsPort: number | undefined
+  close(): Promise<void>
+}
+
+/**
+ * Serves the health and metrics pages. With bindAddressHardFail the first
+ * address that cannot be bound rejects (NP_NODEPROXY_BIND) and nothing stays open.
+ */
+export async function startStatusServers(options: StatusServersOptions): Promise<StatusServers> {
+  const { config, sources, onError } = options
+  const open: Listener[] = []
+  const start = async (address: SocketAddress | undefined, handler: RequestListener) => {
+    if (address === undefined) return undefined
+    let blocked: NodeProxyError | undefined
+    const onBlocked = (error: NodeProxyError) => {
+      blocked ??= error
+      options.onBlocked(error)
+    }
+    const listener = new Listener({ address, handler, clock: options.clock, onBlocked })
+    open.push(listener)
+    await listener.start()
+    if (blocked !== undefined && config.bindAddressHardFail) {
+      await Promise.all(open.map((opened) => opened.close()))
+      throw blocked
+    }
+    return listener
+  }
+  const healthz = await start(
+    config.healthzBindAddress,
+    serveRoutes(healthRoutes(sources), onError),
+  )
+  const metrics = await start(
+    config.metricsBindAddress,
+    serveRoutes(metricsRoutes(sources), onError),
+  )
+  return {
+    get healthzPort() {
+      return healthz?.port
+    },
+    get metricsPort() {
+      return metrics?.port
+    },
+    close: async () => void (await Promise.all(open.map((listener) => listener.close()))),
+  }
+}
