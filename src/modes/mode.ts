@@ -53,6 +53,8 @@ export interface Refusal {
 export interface ApplyResult {
   /** Objects that the kernel refused; everything else in the change is done. */
   readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  /** Nobody knows what of the failed part took effect: the kernel must be read again. */
+  readonly uncertain?: boolean
 }
 
 /** What a mode saw on its own: nothing specific (look at everything) or these objects. */

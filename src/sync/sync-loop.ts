@@ -199,6 +199,7 @@ export class SyncLoop {
     const { mode, tracker, clock } = this.#parts
     const result = await mode.apply(change)
     tracker.confirm(change, result, clock.now())
+    if (result.uncertain) this.suspect({ keys: 'all', by: 'time-out' })
     return result.failed
   }
 

@@ -72,7 +72,8 @@ export class IptablesMode implements Mode {
       }
       for (const [key, why] of await destroySets(this.#kernel.ipset, destroy)) failed.set(key, why)
       this.#remember(create, destroy, failed)
-      return { failed }
+      const uncertain = [...failed.values()].some(({ code }) => code === 'NP_IPTABLES_TIMEOUT')
+      return { failed, uncertain }
     } finally {
       resume?.()
     }

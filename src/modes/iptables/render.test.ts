@@ -146,7 +146,7 @@ test('probabilities make every backend equally likely', () => {
   const many = Array.from({ length: 7 }, (_, i) => backend(`10.180.1.${i + 1}`))
   const rules = rulesOf(entry({ pools: { cluster: many, local: [] } }))['C']?.slice(1) ?? []
   let left = 1
-  const shares = rules.map((rule) => {
+  const shares = rules.map((rule: string) => {
     const chance = Number(/--probability ([\d.]+)/.exec(rule)?.[1] ?? 1)
     const share = left * chance
     left -= share

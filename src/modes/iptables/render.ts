@@ -15,7 +15,10 @@ import {
 } from './frontend.ts'
 import { poolRules } from './pool.ts'
 
-/** One destination in a dispatch tree, with its rules in both tables. */
+/**
+ * One destination in a dispatch tree, with its rules in both tables. Its id has
+ * the owner in it, so that a claim can move in any order of updates.
+ */
 export interface Dispatch {
   readonly id: string
   readonly key: DispatchKey
@@ -88,7 +91,7 @@ function dispatch(
   const { ip, port } = frontend
   const address = ip === 'node' ? `node:${port}` : hostPort(ip, port)
   return {
-    id: `${address}/${entry.protocol}`,
+    id: `${address}/${entry.protocol} ${entry.id}`,
     key: dispatchKey(ip, entry.protocol, port),
     nodePort: ip === 'node',
     nat: natRules(entry, frontend, settings),
