@@ -127,8 +127,12 @@ export class DeltaTracker {
     const actual = this.#actual.get(key)
     const wanted = this.#wanted.get(key)
     const spelling = wanted === undefined ? undefined : this.#spellings.get(key)
-    if (actual === (spelling ?? wanted)) this.#different.delete(key)
-    else this.#different.add(key)
+    if (actual !== (spelling ?? wanted)) {
+      this.#different.add(key)
+      return
+    }
+    this.#different.delete(key)
+    this.#failures.delete(key)
   }
 
   #fail(key: ObjectKey, refusal: Refusal, now: number): void {

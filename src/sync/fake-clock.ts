@@ -27,7 +27,8 @@ export class FakeClock implements Clock {
   /** Passes `ms`, running due timers in order and letting their promises settle. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
-    for (;;) {
+    for (let ran = 0; ; ran++) {
+      if (ran > 10_000) throw new Error('10,000 timers in one go: something reschedules itself')
       await settle()
       const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
       const [next] = due
