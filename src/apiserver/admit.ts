@@ -1,0 +1,80 @@
+import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
+import { applyDefaults } from '../resources/defaults.ts'
+import type { Problem } from '../resources/problem.ts'
+import { validateObject } from '../resources/validate.ts'
+import { type ApiRequest, subjectOf } from './api-request.ts'
+import { metadataCauses } from './metadata-rules.ts'
+import { dropNulls, parseJson } from './parse-json.ts'
+import { badRequest, invalid, unsupportedMediaType } from './refusals.ts'
+import { apiVersionOf } from './resource.ts'
+import type { Serving } from './serving.ts'
+import { Refusal, type StatusCause } from './status.ts'
+
+/** Reads the object that a request carries; nulls are absent fields. */
+export async function readObject(
+  serving: Serving,
+  request: ApiRequest,
+): Promise<JsonObject | Refusal> {
+  if (!['', 'application/json'].includes(request.contentType)) {
+    return unsupportedMediaType(['application/json'])
+  }
+  const body = await request.body()
+  if (body instanceof Refusal) return body
+  const document = parseJson(body, serving.limits.jsonDepth)
+  if (document instanceof Refusal) return document
+  return checkType(request, dropNulls(document))
+}
+
+/** The document as an object of the requested kind; kind and apiVersion may be absent. */
+export function checkType(request: ApiRequest, document: Json): JsonObject | Refusal {
+  if (!isJsonObject(document)) return badRequest('the body must be a JSON object')
+  const { resource } = request.face
+  const expected = apiVersionOf(request.face)
+  const version = stringAt(document, 'apiVersion') || expected
+  if (version !== expected) {
+    return badRequest(
+      `the API version in the data (${JSON.stringify(version)}) does not match the expected API version (${expected})`,
+    )
+  }
+  const kind = stringAt(document, 'kind') || resource.kind
+  if (kind !== resource.kind) {
+    return badRequest(`${JSON.stringify(kind)} was sent where a ${resource.kind} is expected`)
+  }
+  const metadata = Object.hasOwn(document, 'metadata') ? document['metadata'] : {}
+  if (!isJsonObject(metadata)) return badRequest('metadata must be a JSON object')
+  return { ...document, metadata: { ...metadata } }
+}
+
+/** A received object in stored form. */
+export function storedForm(request: ApiRequest, object: JsonObject): JsonObject {
+  return request.face.toStored?.(object) ?? object
+}
+
+/** The stored form with its defaults, or 422 with everything that is wrong. */
+export function admit(request: ApiRequest, object: JsonObject): JsonObject | Refusal {
+  const { resource } = request.face
+  const defaulted = applyDefaults(resource.kind, object) as JsonObject
+  const causes = [
+    ...metadataCauses(defaulted),
+    ...validateObject(resource.kind, defaulted).map(causeOf),
+  ]
+  return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
+}
+
+export function invalidObject(
+  request: ApiRequest,
+  object: JsonObject,
+  causes: readonly StatusCause[],
+): Refusal {
+  const name = stringAt(objectAt(object, 'metadata'), 'name')
+  return invalid(request.face.resource.kind, subjectOf(request, name), causes)
+}
+
+const ABSENT = '(absent)'
+
+function causeOf(problem: Problem): StatusCause {
+  const { field, value, message } = problem
+  if (value === ABSENT)
+    return { reason: 'FieldValueRequired', message: `Required value: ${message}`, field }
+  return { reason: 'FieldValueInvalid', message: `Invalid value: ${value}: ${message}`, field }
+}

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http'
+import type { Subject } from './refusals.ts'
+import type { Face } from './resource.ts'
+import type { Refusal } from './status.ts'
+
+/** One request for a resource, as the router understood it. */
+export interface ApiRequest {
+  readonly method: string
+  readonly face: Face
+  /** Empty: all namespaces, or a cluster-scoped resource. */
+  readonly namespace: string
+  /** Empty: the collection. */
+  readonly name: string
+  readonly subresource: '' | 'status'
+  readonly query: URLSearchParams
+  /** The Accept header. */
+  readonly accept: string
+  /** The Content-Type header; empty when absent. */
+  readonly contentType: string
+  /** Reads the body, once. */
+  body(): Promise<Buffer | Refusal>
+  /** For watches, which write as they go. */
+  readonly response: ServerResponse
+}
+
+/** An answer that is written at once. */
+export interface Reply {
+  readonly code: number
+  readonly contentType: string
+  readonly body: readonly Buffer[]
+}
+
+/** The request is answered by a stream that already runs. */
+export const STREAMING = 'streaming'
+
+export type Outcome = Reply | Refusal | typeof STREAMING
+
+export function subjectOf(request: ApiRequest, name: string = request.name): Subject {
+  return { plural: request.face.resource.plural, group: request.face.group, name }
+}
+
+export function jsonReply(code: number, body: Buffer | readonly Buffer[]): Reply {
+  return {
+    code,
+    contentType: 'application/json',
+    body: Array.isArray(body) ? body : [body as Buffer],
+  }
+}

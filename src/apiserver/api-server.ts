@@ -1,0 +1,192 @@
+import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
+import type { Store } from '../storage/store.ts'
+import { Feed } from './cache/feed.ts'
+import { encodeStored } from './codec.ts'
+import { type HandlerOptions, handleRequest } from './http/handle-request.ts'
+import { catalogue } from './kinds/catalogue.ts'
+import { namespaces } from './kinds/namespace.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { storageKey } from './resource.ts'
+import { createRoutes } from './routes.ts'
+import { ALLOCATIONS } from './services/claim.ts'
+import type { PortRange } from './services/node-ports.ts'
+import { ServiceAllocator } from './services/service-allocator.ts'
+import type { Serving } from './serving.ts'
+import { timestamp } from './timestamp.ts'
+import { WatchRegistry } from './watch/watch-registry.ts'
+
+export interface ApiServerOptions {
+  readonly store: Store
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly limits?: Partial<Limits>
+  /** One CIDR per address family, the primary one first. Default 10.96.0.0/16. */
+  readonly serviceAddressRanges?: readonly string[]
+  /** Default 30000–32767. */
+  readonly nodePortRange?: PortRange
+  /** Told what should not have happened; the server goes on. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface ListenOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** PEM; HTTPS when given. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+}
+
+export interface Listening {
+  readonly url: string
+  readonly port: number
+  /** Ends watches cleanly, lets short requests finish and closes the socket. */
+  close(): Promise<void>
+}
+
+export interface ApiServer {
+  /** Serves on one more address; the first call loads the caches. */
+  listen(options?: ListenOptions): Promise<Listening>
+  /** Closes every listener and stops following the store, which stays open. */
+  close(): Promise<void>
+}
+
+/** An API server on a store. */
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const serving = assemble(options)
+  const listeners = new Set<Listening>()
+  let started: Promise<void> | undefined
+  let isReady = false
+  const start = async (): Promise<void> => {
+    await ensureDefaultNamespace(serving)
+    await serving.feed.start()
+    isReady = true
+  }
+  const handler: HandlerOptions = {
+    serving,
+    route: createRoutes(catalogue),
+    isReady: () => isReady,
+    onError: options.onError ?? (() => undefined),
+  }
+  return {
+    listen: async (listenOptions = {}) => {
+      started ??= start()
+      await started
+      const listening = await listen(handler, listenOptions)
+      listeners.add(listening)
+      return listening
+    },
+    close: async () => {
+      isReady = false
+      serving.watches.endAll()
+      await Promise.all([...listeners].map((listening) => listening.close()))
+      await serving.feed.stop()
+    },
+  }
+}
+
+function assemble(options: ApiServerOptions): Serving {
+  const { store, clock = systemClock, random = systemRandom } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const allocator = new ServiceAllocator({
+    ranges: options.serviceAddressRanges ?? ['10.96.0.0/16'],
+    nodePorts: options.nodePortRange ?? { first: 30_000, last: 32_767 },
+    random,
+  })
+  const feed = new Feed({
+    ...limits,
+    store,
+    clock,
+    resources: catalogue,
+    backlog: limits.windowChanges,
+    followers: { [ALLOCATIONS]: allocator.pool },
+    onError: options.onError ?? (() => undefined),
+  })
+  return {
+    store,
+    clock,
+    random,
+    limits,
+    allocator,
+    feed,
+    watches: new WatchRegistry(limits.watches),
+  }
+}
+
+async function ensureDefaultNamespace({ store, clock, random }: Serving): Promise<void> {
+  const key = storageKey(namespaces, '', 'default')
+  const value = encodeStored({
+    metadata: {
+      name: 'default',
+      uid: random.uuid(),
+      creationTimestamp: timestamp(clock.now()),
+      labels: { 'kubernetes.io/metadata.name': 'default' },
+    },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  })
+  await store.txn({ compare: [{ key, modRevision: 0 }], operations: [{ op: 'put', key, value }] })
+}
+
+async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listening> {
+  const { host = '127.0.0.1', port = 0, tls } = options
+  const server = createServer(handler, tls)
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: Error): void => reject(cannotListen(host, port, cause))
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      resolve()
+    })
+  })
+  const address = server.address() as AddressInfo
+  const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  const url = `${tls === undefined ? 'http' : 'https'}://${shown}:${address.port}`
+  return { url, port: address.port, close: () => closeServer(server, handler.serving) }
+}
+
+function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
+  const { limits } = handler.serving
+  const http: ServerOptions = {
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: limits.requestMs,
+    headersTimeout: limits.requestMs,
+    keepAliveTimeout: 90_000,
+    noDelay: true,
+  }
+  const listener = handleRequest.bind(undefined, handler)
+  const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
+  if (tls === undefined) return createHttpServer(http, serve)
+  return createHttpsServer({ ...http, ...tls, minVersion: 'TLSv1.2' }, serve)
+}
+
+/** How long requests that run may take to finish when the server closes. */
+const CLOSE_MS = 2000
+
+function closeServer(server: Server, { clock, watches }: Serving): Promise<void> {
+  watches.endAll()
+  return new Promise((resolve) => {
+    const cancel = clock.after(CLOSE_MS, () => server.closeAllConnections())
+    server.close(() => {
+      cancel()
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+function cannotListen(host: string, port: number, cause: Error): NodeProxyError {
+  return new NodeProxyError(
+    'NP_APISERVER_LISTEN',
+    `cannot listen on ${host}:${port}: ${cause.message}`,
+    {
+      cause,
+      hint: 'choose another --host or --port, or stop what uses this one',
+    },
+  )
+}

@@ -1,0 +1,30 @@
+import type { Item } from './item.ts'
+
+/** One change of one object, with the bytes of its watch events as they are made. */
+export interface Change {
+  readonly revision: number
+  /** Undefined: created. */
+  readonly before: Item | undefined
+  /** Undefined: deleted. */
+  readonly after: Item | undefined
+  /** Serialised events by representation and type: made once, for every watcher. */
+  readonly frames: Map<string, Buffer>
+}
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** What a watcher that sees only matching items must be told; undefined: nothing. */
+export function eventTypeFor(
+  change: Change,
+  matches: (item: Item) => boolean,
+): EventType | undefined {
+  const before = change.before !== undefined && matches(change.before)
+  const after = change.after !== undefined && matches(change.after)
+  if (after) return before ? 'MODIFIED' : 'ADDED'
+  return before ? 'DELETED' : undefined
+}
+
+/** The item that an event shows: the last matching state when it is a deletion. */
+export function shownItem(change: Change, type: EventType): Item {
+  return type === 'DELETED' ? change.before! : change.after!
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
+import type { Resource } from '../resource.ts'
+import { ResourceCache, type WindowLimits } from './resource-cache.ts'
+
+/** Sees every change of the store, for state that is not a resource. */
+export interface Follower {
+  load(entries: readonly StoredEntry[]): void
+  apply(event: StoreEvent): void
+}
+
+export interface FeedOptions extends WindowLimits {
+  readonly store: Store
+  readonly clock: Clock
+  readonly resources: readonly Resource[]
+  /** Revisions before the newest one from which the caches are built, so that old watches resume. */
+  readonly backlog: number
+  readonly followers: Readonly<Record<string, Follower>>
+  readonly onError: (error: unknown) => void
+}
+
+/** How long to wait before the store is asked again after it failed. */
+const RETRY_MS = 1000
+
+/**
+ * One watch of the store, distributed to a cache per resource. Because it
+ * covers every key, its revision is the revision of all caches at once.
+ */
+export class Feed {
+  readonly caches: ReadonlyMap<string, ResourceCache>
+  readonly #options: FeedOptions
+  readonly #abort = new AbortController()
+  readonly #waiting = new Set<() => void>()
+  #revision = 0
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(options: FeedOptions) {
+    this.#options = options
+    this.caches = new Map(
+      options.resources.map((resource) => [resource.plural, new ResourceCache(resource, options)]),
+    )
+  }
+
+  /** Every cache shows the store's state at this revision. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  cache(resource: Resource): ResourceCache {
+    return this.caches.get(resource.plural)!
+  }
+
+  /** Loads the caches and follows the store until `stop`. */
+  async start(): Promise<void> {
+    const revision = await this.#load()
+    const newest = await this.#options.store.revision()
+    this.#ended = this.#follow(revision)
+    await this.until(newest, Number.POSITIVE_INFINITY)
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort()
+    this.#wake()
+    await this.#ended
+  }
+
+  /** Resolves true once the caches show `revision`, false after `timeoutMs` or the end. */
+  async until(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#revision >= revision) return true
+    let expired = false
+    const cancel = Number.isFinite(timeoutMs)
+      ? this.#options.clock.after(timeoutMs, () => {
+          expired = true
+          this.#wake()
+        })
+      : () => undefined
+    while (this.#revision < revision && !expired && !this.#abort.signal.aborted) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    }
+    cancel()
+    return this.#revision >= revision
+  }
+
+  async #follow(from: number): Promise<void> {
+    let revision: number | undefined = from
+    const { signal } = this.#abort
+    while (!signal.aborted) {
+      try {
+        revision ??= await this.#load()
+        await this.#read(revision)
+      } catch (error) {
+        this.#options.onError(error)
+        await new Promise<void>((resolve) => {
+          const cancel = this.#options.clock.after(RETRY_MS, resolve)
+          signal.addEventListener('abort', () => (cancel(), resolve()), { once: true })
+        })
+      }
+      revision = undefined
+    }
+  }
+
+  /** Reads one watch of the store to its end. */
+  async #read(after: number): Promise<void> {
+    const { store } = this.#options
+    for await (const batch of store.watch({ prefix: '/', after, signal: this.#abort.signal })) {
+      if (batch.refused !== undefined) return
+      this.#distribute(batch.events, batch.revision)
+    }
+    this.#abort.abort()
+  }
+
+  #distribute(events: readonly StoreEvent[], revision: number): void {
+    const byRoot = Map.groupBy(events, (event) => rootOf(event.key))
+    for (const [root, cache] of this.caches) cache.apply(byRoot.get(root) ?? [], revision)
+    for (const [root, follower] of Object.entries(this.#options.followers)) {
+      for (const event of byRoot.get(root) ?? []) follower.apply(event)
+    }
+    this.#advance(revision)
+  }
+
+  /** Loads everything at one revision, up to `backlog` before the newest. */
+  async #load(): Promise<number> {
+    const { store, backlog, followers } = this.#options
+    const newest = await store.revision()
+    let page = await store.list({ prefix: '/', revision: Math.max(0, newest - backlog) })
+    if (page.refused !== undefined) page = await store.list({ prefix: '/', revision: page.oldest })
+    if (page.refused !== undefined) page = await store.list({ prefix: '/' })
+    if (page.refused !== undefined) throw storeRefuses(page)
+    const byRoot = Map.groupBy(page.entries, (entry) => rootOf(entry.key))
+    for (const [root, cache] of this.caches) cache.load(byRoot.get(root) ?? [], page.revision)
+    for (const [root, follower] of Object.entries(followers)) follower.load(byRoot.get(root) ?? [])
+    this.#advance(page.revision)
+    return page.revision
+  }
+
+  #advance(revision: number): void {
+    this.#revision = revision
+    this.#wake()
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const resolve of waiting) resolve()
+  }
+}
+
+function rootOf(key: string): string {
+  return key.slice(1, key.indexOf('/', 1))
+}
+
+function storeRefuses(refusal: RevisionRefusal): NodeProxyError {
+  const { refused, oldest, newest } = refusal
+  return new NodeProxyError(
+    'NP_APISERVER_STORE_HISTORY',
+    `the store refuses a list of its newest revision (${refused}; it has ${oldest} to ${newest})`,
+    { hint: 'the list is tried again; if this repeats, the store is damaged' },
+  )
+}

@@ -1,0 +1,99 @@
+import { SortedKeys } from '../../lib/sorted-keys.ts'
+import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
+import type { Resource } from '../resource.ts'
+import { ChangeWindow } from './change-window.ts'
+import { type Item, itemOf } from './item.ts'
+
+export interface WindowLimits {
+  /** Changes per resource that a watch can still start from. */
+  readonly windowChanges: number
+  /** Bytes per resource that these changes may hold. */
+  readonly windowBytes: number
+}
+
+/** The present objects of one resource in key order, and its recent changes. */
+export class ResourceCache {
+  readonly window: ChangeWindow
+  readonly #resource: Resource
+  readonly #keys = new SortedKeys()
+  readonly #items = new Map<string, Item>()
+  readonly #listeners = new Set<() => void>()
+  #snapshot: readonly Item[] | undefined
+  #revision = 0
+
+  constructor(resource: Resource, limits: WindowLimits) {
+    this.#resource = resource
+    this.window = new ChangeWindow(limits.windowChanges, limits.windowBytes)
+  }
+
+  /** The cache shows the state at this revision of the store. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  get size(): number {
+    return this.#items.size
+  }
+
+  get(key: string): Item | undefined {
+    return this.#items.get(key)
+  }
+
+  /** Every item in key order; the same array until something changes. */
+  snapshot(): readonly Item[] {
+    this.#snapshot ??= [...this.#keys.under('')].map((key) => this.#items.get(key)!)
+    return this.#snapshot
+  }
+
+  /** The items under a key prefix, in key order. */
+  under(prefix: string): readonly Item[] {
+    const all = prefix === `/${this.#resource.plural}/`
+    return all ? this.snapshot() : [...this.#keys.under(prefix)].map((key) => this.#items.get(key)!)
+  }
+
+  /** Replaces everything by a list of the store; running watches fall behind. */
+  load(entries: readonly StoredEntry[], revision: number): void {
+    for (const key of this.#items.keys()) this.#keys.delete(key)
+    this.#items.clear()
+    for (const entry of entries) {
+      this.#keys.add(entry.key)
+      this.#items.set(entry.key, itemOf(this.#resource, entry))
+    }
+    this.#snapshot = undefined
+    this.#revision = revision
+    this.window.reset(revision)
+    this.#notify()
+  }
+
+  /** Takes in the store's events of this resource up to `revision`. */
+  apply(events: readonly StoreEvent[], revision: number): void {
+    for (const event of events) this.#applyOne(event)
+    this.#revision = revision
+    if (events.length > 0) this.#notify()
+  }
+
+  /** Calls `listener` after changes; the returned function ends that. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #applyOne(event: StoreEvent): void {
+    const before = this.#items.get(event.key)
+    const after = event.entry && itemOf(this.#resource, event.entry)
+    if (before === undefined && after === undefined) return
+    if (after === undefined) {
+      this.#items.delete(event.key)
+      this.#keys.delete(event.key)
+    } else {
+      this.#items.set(event.key, after)
+      if (before === undefined) this.#keys.add(event.key)
+    }
+    this.#snapshot = undefined
+    this.window.push({ revision: event.revision, before, after, frames: new Map() })
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

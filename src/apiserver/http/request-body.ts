@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest, tooLarge } from '../refusals.ts'
+import type { Refusal } from '../status.ts'
+
+/** Reads a request's body, at most `limit` bytes of it. */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer | Refusal> {
+  const refusal = tooLarge(`Request entity too large: limit is ${limit}`)
+  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.resolve(refusal)
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const finish = (outcome: Buffer | Refusal): void => {
+      request.off('data', take)
+      resolve(outcome)
+    }
+    const take = (chunk: Buffer): void => {
+      length += chunk.length
+      if (length > limit) finish(refusal)
+      else chunks.push(chunk)
+    }
+    request.on('data', take)
+    request.once('end', () => finish(Buffer.concat(chunks, length)))
+    request.once('error', () => finish(badRequest('the body ended early')))
+    request.once('close', () => finish(badRequest('the body ended early')))
+  })
+}

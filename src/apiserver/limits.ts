@@ -1,0 +1,45 @@
+/** Bounds on what one client can make the server do. */
+export interface Limits {
+  /** Bytes of a request body. */
+  readonly bodyBytes: number
+  /** Bytes of a request's headers. */
+  readonly headerBytes: number
+  /** Nesting of a JSON document. */
+  readonly jsonDepth: number
+  /** Operations in a JSON patch. */
+  readonly patchOperations: number
+  /** Bytes that the copy operations of a JSON patch may add. */
+  readonly patchCopyBytes: number
+  /** Watches at one time. */
+  readonly watches: number
+  /** Changes per resource that watches can start from or lag behind. */
+  readonly windowChanges: number
+  /** Bytes per resource that these changes may hold. */
+  readonly windowBytes: number
+  /** A watch whose client takes nothing for this long is closed. */
+  readonly stalledWatchMs: number
+  /** Milliseconds between bookmarks. */
+  readonly bookmarkMs: number
+  /** Default and longest duration of a watch in seconds. */
+  readonly watchSeconds: number
+  /** How long a read waits for a revision that was not seen yet. */
+  readonly futureRevisionMs: number
+  /** Milliseconds in which a request must arrive whole. */
+  readonly requestMs: number
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 3 << 20,
+  headerBytes: 64 << 10,
+  jsonDepth: 500,
+  patchOperations: 10_000,
+  patchCopyBytes: 3 << 20,
+  watches: 10_000,
+  windowChanges: 10_000,
+  windowBytes: 24 << 20,
+  stalledWatchMs: 60_000,
+  bookmarkMs: 60_000,
+  watchSeconds: 3600,
+  futureRevisionMs: 3000,
+  requestMs: 60_000,
+}

@@ -1,0 +1,75 @@
+import { isJsonObject, type Json, type JsonObject, objectAt, ownValue } from '../lib/json.ts'
+import type { StatusCause } from './status.ts'
+
+const KEY =
+  /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+const VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
+const ANNOTATION_BYTES = 256 * 1024
+const LONGEST_SHOWN = 80
+
+/** What is wrong with an object's labels, annotations and finalizers. */
+export function metadataCauses(object: JsonObject): readonly StatusCause[] {
+  const metadata = objectAt(object, 'metadata')
+  return [
+    ...mapCauses('metadata.labels', ownValue(metadata, 'labels'), (value) => VALUE.test(value)),
+    ...mapCauses('metadata.annotations', ownValue(metadata, 'annotations'), () => true),
+    ...sizeCauses(objectAt(metadata, 'annotations')),
+    ...finalizerCauses(ownValue(metadata, 'finalizers')),
+  ]
+}
+
+function mapCauses(
+  field: string,
+  map: Json | undefined,
+  isValue: (value: string) => boolean,
+): readonly StatusCause[] {
+  if (map === undefined) return []
+  if (!isJsonObject(map)) return [cause(field, map, 'must be a map of strings')]
+  return Object.entries(map).flatMap(([key, value]) => {
+    if (!isQualifiedName(field, key)) {
+      return [
+        cause(
+          field,
+          key,
+          'must be a qualified name: an optional DNS prefix and a slash, then at most 63 characters of [-_.A-Za-z0-9]',
+        ),
+      ]
+    }
+    if (typeof value !== 'string') return [cause(`${field}[${key}]`, value, 'must be a string')]
+    if (isValue(value)) return []
+    return [
+      cause(
+        field,
+        value,
+        'must be at most 63 characters of [-_.A-Za-z0-9], beginning and ending with a letter or digit',
+      ),
+    ]
+  })
+}
+
+/** Annotation keys may be upper case in their prefix; label keys may not. */
+function isQualifiedName(field: string, key: string): boolean {
+  return key.length <= 317 && KEY.test(field === 'metadata.annotations' ? key.toLowerCase() : key)
+}
+
+function sizeCauses(annotations: JsonObject): readonly StatusCause[] {
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) bytes += key.length + String(value).length
+  if (bytes <= ANNOTATION_BYTES) return []
+  const message = `Too long: may not be more than ${ANNOTATION_BYTES} bytes`
+  return [{ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' }]
+}
+
+function finalizerCauses(finalizers: Json | undefined): readonly StatusCause[] {
+  if (finalizers === undefined) return []
+  const field = 'metadata.finalizers'
+  if (!Array.isArray(finalizers)) return [cause(field, finalizers, 'must be a list of names')]
+  const wrong = finalizers.filter((one) => typeof one !== 'string' || !KEY.test(one))
+  return wrong.map((one) => cause(field, one, 'must be a qualified name'))
+}
+
+function cause(field: string, value: Json, message: string): StatusCause {
+  const text = JSON.stringify(value)
+  const shown = text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN - 1)}…`
+  return { reason: 'FieldValueInvalid', message: `Invalid value: ${shown}: ${message}`, field }
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../lib/json.ts'
+import { stringAt } from '../lib/json.ts'
+import type { Compare } from '../storage/store.ts'
+import { type ApiRequest, subjectOf } from './api-request.ts'
+import { namespaces } from './kinds/namespace.ts'
+import { forbidden, notFound } from './refusals.ts'
+import { storageKey } from './resource.ts'
+import type { Serving } from './serving.ts'
+import type { Refusal } from './status.ts'
+
+/**
+ * The condition under which an object may be created in a namespace: that it
+ * exists as it was seen and is not being deleted. `fresh` asks the store
+ * because the cache turned out to be behind.
+ */
+export async function namespaceCondition(
+  serving: Serving,
+  request: ApiRequest,
+  fresh: boolean,
+): Promise<readonly Compare[] | Refusal> {
+  if (!request.face.resource.namespaced) return []
+  const key = storageKey(namespaces, '', request.namespace)
+  const cached = fresh ? undefined : serving.feed.cache(namespaces).get(key)
+  if (cached !== undefined) {
+    if (cached.fields['status.phase'] === 'Terminating') return terminating(request)
+    return [{ key, modRevision: cached.revision }]
+  }
+  const entry = await serving.store.get(key)
+  if (entry === undefined)
+    return notFound({ plural: 'namespaces', group: '', name: request.namespace })
+  const phase = stringAt(JSON.parse(entry.value.toString()) as JsonObject, 'status', 'phase')
+  return phase === 'Terminating' ? terminating(request) : [{ key, modRevision: entry.modRevision }]
+}
+
+function terminating(request: ApiRequest): Refusal {
+  const { namespace } = request
+  const message = `namespace ${namespace} is being terminated`
+  const cause = { reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`
+  return forbidden(subjectOf(request), why, [cause])
+}

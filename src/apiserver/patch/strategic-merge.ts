@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  ownValue,
+  setOwn,
+  stringAt,
+} from '../../lib/json.ts'
+import { type ListRule, listRule } from './merge-keys.ts'
+
+const ORDER = '$setElementOrder/'
+const DELETE_VALUES = '$deleteFromPrimitiveList/'
+const RETAIN = '$retainKeys'
+
+/** A merged document, or in words why the patch does not fit. */
+export type Merged<T> = { readonly value: T } | { readonly problem: string }
+
+/**
+ * A strategic merge patch: like RFC 7386, but lists that have a merge key are
+ * merged element by element, and directives (`$patch`, `$retainKeys`,
+ * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`) steer it.
+ */
+export function strategicMerge(
+  kind: string,
+  target: JsonObject,
+  patch: JsonObject,
+): Merged<JsonObject> {
+  return mergeObject({ kind, path: '' }, target, patch)
+}
+
+interface Place {
+  readonly kind: string
+  readonly path: string
+}
+
+function inside(place: Place, key: string): Place {
+  return { kind: place.kind, path: place.path === '' ? key : `${place.path}.${key}` }
+}
+
+function mergeObject(place: Place, target: JsonObject, patch: JsonObject): Merged<JsonObject> {
+  const directive = ownValue(patch, '$patch')
+  if (directive === 'replace') return { value: withoutDirectives(patch) }
+  if (directive === 'delete') return { value: {} }
+  if (directive !== undefined && directive !== 'merge') return unknown('$patch', directive)
+  const result: JsonObject = retained(target, ownValue(patch, RETAIN))
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(DELETE_VALUES)) {
+      const list = key.slice(DELETE_VALUES.length)
+      setOwn(result, list, remaining(ownValue(result, list), value))
+    }
+    if (key.startsWith('$')) continue
+    if (value === null) {
+      delete result[key]
+      continue
+    }
+    const merged = mergeValue(inside(place, key), ownValue(result, key), value)
+    if ('problem' in merged) return merged
+    setOwn(result, key, merged.value)
+  }
+  return applyOrders(place, result, patch)
+}
+
+function mergeValue(place: Place, target: Json | undefined, value: Json): Merged<Json> {
+  if (isJsonObject(value)) return mergeObject(place, isJsonObject(target) ? target : {}, value)
+  if (!Array.isArray(value)) return { value }
+  const rule = listRule(place.kind, place.path)
+  if (rule === undefined) return { value: value.filter((one) => !isDirectiveOnly(one)) }
+  return mergeList(place, Array.isArray(target) ? target : [], value, rule)
+}
+
+function mergeList(
+  place: Place,
+  target: readonly Json[],
+  patch: readonly Json[],
+  rule: ListRule,
+): Merged<Json> {
+  const { key } = rule
+  if (key === undefined) {
+    return { value: [...target, ...patch.filter((one) => !target.includes(one))] }
+  }
+  if (patch.some((one) => isDirectiveOnly(one) && stringAt(one, '$patch') === 'replace')) {
+    return { value: patch.filter((one) => !isDirectiveOnly(one)) }
+  }
+  const result = [...target]
+  for (const one of patch) {
+    if (!isJsonObject(one)) return { problem: `${place.path}: an element is not an object` }
+    const id = ownValue(one, key)
+    if (id === undefined)
+      return { problem: `${place.path}: an element lacks its merge key ${JSON.stringify(key)}` }
+    const index = result.findIndex(
+      (element) => isJsonObject(element) && ownValue(element, key) === id,
+    )
+    if (ownValue(one, '$patch') === 'delete') {
+      if (index >= 0) result.splice(index, 1)
+      continue
+    }
+    const merged = mergeObject(place, index < 0 ? {} : (result[index] as JsonObject), one)
+    if ('problem' in merged) return merged
+    if (index < 0) result.push(merged.value)
+    else result[index] = merged.value
+  }
+  return { value: result }
+}
+
+/** Elements that an order names come in that order; the others keep their place behind. */
+function applyOrders(place: Place, object: JsonObject, patch: JsonObject): Merged<JsonObject> {
+  for (const [directive, order] of Object.entries(patch)) {
+    if (!directive.startsWith(ORDER)) continue
+    const field = directive.slice(ORDER.length)
+    const list = ownValue(object, field)
+    if (!Array.isArray(order)) return unknown(directive, order)
+    if (!Array.isArray(list)) continue
+    const key = listRule(place.kind, inside(place, field).path)?.key
+    const idOf = (one: Json): Json =>
+      key !== undefined && isJsonObject(one) ? (ownValue(one, key) ?? null) : one
+    const ids = order.map(idOf)
+    const rank = (one: Json): number => {
+      const index = ids.findIndex((id) => isDeepStrictEqual(id, idOf(one)))
+      return index < 0 ? ids.length : index
+    }
+    const ranked = list.map((one) => ({ one, rank: rank(one) }))
+    setOwn(
+      object,
+      field,
+      ranked.sort((a, b) => a.rank - b.rank).map(({ one }) => one),
+    )
+  }
+  return { value: object }
+}
+
+function retained(target: JsonObject, keys: Json | undefined): JsonObject {
+  if (!Array.isArray(keys)) return { ...target }
+  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)))
+}
+
+function remaining(list: Json | undefined, gone: Json): Json {
+  const values = Array.isArray(gone) ? gone : []
+  return Array.isArray(list) ? list.filter((one) => !values.includes(one)) : []
+}
+
+function withoutDirectives(patch: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(patch).filter(([key]) => !key.startsWith('$')))
+}
+
+function isDirectiveOnly(value: Json): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 1 && Object.hasOwn(value, '$patch')
+}
+
+function unknown(directive: string, value: Json): { readonly problem: string } {
+  return { problem: `unknown value of ${directive}: ${JSON.stringify(value).slice(0, 80)}` }
+}

@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type JsonObject, objectAt, without } from '../lib/json.ts'
+import type { Compare, Operation, StoredEntry } from '../storage/store.ts'
+import { invalidObject } from './admit.ts'
+import type { ApiRequest } from './api-request.ts'
+import { encodeStored } from './codec.ts'
+import type { AllocationPlan } from './services/service-allocator.ts'
+import type { Serving } from './serving.ts'
+import type { Refusal, StatusCause } from './status.ts'
+
+/** One object about to be written. */
+export interface Write {
+  readonly key: string
+  /** The entry that is replaced; undefined: the key must be absent. */
+  readonly before: StoredEntry | undefined
+  /** What `before` holds, decoded. */
+  readonly old: JsonObject | undefined
+  readonly next: JsonObject
+  /** Further conditions of the transaction. */
+  readonly compare: readonly Compare[]
+  readonly dryRun: boolean
+}
+
+/** The bytes and revision that the object has now. */
+export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
+
+/** Somebody else wrote first: decide again on what is there now. */
+export const STALE = 'stale'
+
+/** How often another free address or port is tried. */
+const ATTEMPTS = 100
+
+/**
+ * Stores an object, with the addresses and ports that it needs, in one
+ * transaction. Writing what is already there does nothing.
+ */
+export async function persist(
+  serving: Serving,
+  request: ApiRequest,
+  write: Write,
+): Promise<Written | Refusal | typeof STALE> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const plan = allocate(serving, request, write)
+    if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
+    if (isUnchanged(write, plan.object)) return write.before!
+    const value = encodeStored(plan.object)
+    if (write.dryRun) return { value, modRevision: write.before?.modRevision ?? 0 }
+    const own = { key: write.key, modRevision: write.before?.modRevision ?? 0 }
+    const compare = [own, ...write.compare, ...plan.compare]
+    const put: Operation = { op: 'put', key: write.key, value }
+    const result = await serving.store.txn({ compare, operations: [put, ...plan.operations] })
+    if (result.committed) return { value, modRevision: result.revision }
+    const lost = compare.filter(
+      (one, index) => (result.current[index]?.modRevision ?? 0) !== one.modRevision,
+    )
+    const taken = lost.filter((one) => plan.compare.includes(one))
+    if (taken.length < lost.length) return STALE
+    for (const { key } of taken) {
+      const cause = serving.allocator.taken(key, write.next)
+      if (cause !== undefined) return invalidObject(request, write.next, [cause])
+    }
+  }
+  return STALE
+}
+
+/** What else the deletion of an object must remove. */
+export function releaseOperations(
+  serving: Serving,
+  request: ApiRequest,
+  old: JsonObject,
+): readonly Operation[] {
+  return request.face.resource.kind === 'Service' ? serving.allocator.release(old) : []
+}
+
+function allocate(
+  serving: Serving,
+  request: ApiRequest,
+  write: Write,
+): AllocationPlan | { readonly cause: StatusCause } {
+  if (request.face.resource.kind !== 'Service')
+    return { object: write.next, compare: [], operations: [] }
+  const plan = serving.allocator.plan(write.key, write.next, write.old)
+  return 'object' in plan ? plan : { cause: plan }
+}
+
+function isUnchanged(write: Write, next: JsonObject): boolean {
+  return write.old !== undefined && isDeepStrictEqual(comparable(write.old), comparable(next))
+}
+
+function comparable(object: JsonObject): JsonObject {
+  const metadata = without(objectAt(object, 'metadata'), 'resourceVersion')
+  return { ...without(object, 'kind', 'apiVersion'), metadata }
+}

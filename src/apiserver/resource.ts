@@ -1,0 +1,63 @@
+import type { Json, JsonObject } from '../lib/json.ts'
+import type { Column } from './table/column.ts'
+
+/** Fields by which objects of a resource can be selected, apart from metadata. */
+export type SelectableFields = Readonly<Record<string, string>>
+
+/** One resource: a kind of object, how it is stored and what is special about it. */
+export interface Resource {
+  readonly plural: string
+  readonly singular: string
+  readonly kind: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  /** The versions that it is served under; the first one is how objects are stored. */
+  readonly versions: readonly ResourceVersion[]
+  /** Absent: the resource has no status subresource and nothing is special about `status`. */
+  readonly status?: StatusRules
+  /** Whether PUT of a missing object creates it. */
+  readonly createOnUpdate: boolean
+  /** Whether PUT must carry metadata.resourceVersion. */
+  readonly updateNeedsVersion: boolean
+  /** Whether `metadata.generation` counts the changes outside metadata and status. */
+  readonly countsGenerations: boolean
+  readonly fields: (object: JsonObject) => SelectableFields
+  readonly columns: readonly Column[]
+}
+
+export interface StatusRules {
+  /** `status` of a new object, given what the client sent; undefined: none. */
+  readonly initial: (sent: Json | undefined) => Json | undefined
+}
+
+export interface ResourceVersion {
+  readonly group: string
+  readonly version: string
+  /** Rewrites a stored object for this version; absent when nothing differs. */
+  readonly fromStored?: (object: JsonObject) => JsonObject
+  /** Rewrites a received object into stored form; absent when nothing differs. */
+  readonly toStored?: (object: JsonObject) => JsonObject
+}
+
+/** One resource under one group and version: what a URL names. */
+export interface Face extends ResourceVersion {
+  readonly resource: Resource
+}
+
+export function apiVersionOf(face: { readonly group: string; readonly version: string }): string {
+  return face.group === '' ? face.version : `${face.group}/${face.version}`
+}
+
+export function facesOf(resource: Resource): readonly Face[] {
+  return resource.versions.map((version) => ({ ...version, resource }))
+}
+
+/** Where all objects of a resource are stored, and those of one namespace. */
+export function storagePrefix(resource: Resource, namespace = ''): string {
+  return namespace === '' ? `/${resource.plural}/` : `/${resource.plural}/${namespace}/`
+}
+
+export function storageKey(resource: Resource, namespace: string, name: string): string {
+  return `${storagePrefix(resource, resource.namespaced ? namespace : '')}${name}`
+}

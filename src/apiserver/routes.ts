@@ -1,0 +1,103 @@
+import createRouter from 'find-my-way'
+import type { JsonObject } from '../lib/json.ts'
+import type { ApiRequest, Outcome } from './api-request.ts'
+import { discoveryDocuments } from './discovery.ts'
+import { namespaces } from './kinds/namespace.ts'
+import { parseFlag } from './list-options.ts'
+import { apiVersionOf, type Face, facesOf, type Resource } from './resource.ts'
+import type { Serving } from './serving.ts'
+import { create } from './verbs/create.ts'
+import { remove } from './verbs/delete.ts'
+import { removeCollection } from './verbs/delete-collection.ts'
+import { get } from './verbs/get.ts'
+import { list } from './verbs/list.ts'
+import { patch } from './verbs/patch.ts'
+import { update } from './verbs/update.ts'
+import { watch } from './watch/watch.ts'
+
+export type Verb = (serving: Serving, request: ApiRequest) => Promise<Outcome>
+
+export type Verbs = Readonly<Record<string, Verb>>
+
+/** What a path stands for. */
+export type Route =
+  | { readonly kind: 'document'; readonly document: JsonObject }
+  | { readonly kind: 'health' }
+  | {
+      readonly kind: 'resource'
+      readonly face: Face
+      readonly subresource: '' | 'status'
+      readonly verbs: Verbs
+    }
+
+export interface FoundRoute {
+  readonly route: Route
+  readonly namespace: string
+  readonly name: string
+}
+
+/** The longest name that an object can have. */
+const LONGEST_PARAMETER = 253
+
+const VERSION: JsonObject = {
+  major: '1',
+  minor: '30',
+  gitVersion: 'v1.30.0+orch',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: '',
+  platform: 'linux',
+}
+
+/** Maps paths to what they stand for; methods are the route's own affair. */
+export function createRoutes(
+  resources: readonly Resource[],
+): (path: string) => FoundRoute | undefined {
+  const router = createRouter({
+    caseSensitive: true,
+    ignoreTrailingSlash: true,
+    maxParamLength: LONGEST_PARAMETER,
+  })
+  const on = (path: string, route: Route): void => router.on('GET', path, () => undefined, route)
+  for (const path of ['/healthz', '/livez', '/readyz']) on(path, { kind: 'health' })
+  on('/version', { kind: 'document', document: VERSION })
+  for (const [path, document] of discoveryDocuments(resources))
+    on(path, { kind: 'document', document })
+  for (const face of resources.flatMap(facesOf)) addResource(on, face)
+  return (path) => {
+    const found = router.find('GET', path)
+    if (found === null) return undefined
+    const { namespace = '', name = '' } = found.params
+    return { route: found.store as Route, namespace, name }
+  }
+}
+
+function addResource(on: (path: string, route: Route) => void, face: Face): void {
+  const { resource } = face
+  const root = `${face.group === '' ? '/api' : '/apis'}/${apiVersionOf(face)}`
+  const base = resource.namespaced
+    ? `${root}/namespaces/:namespace/${resource.plural}`
+    : `${root}/${resource.plural}`
+  const route = (verbs: Verbs, subresource: '' | 'status' = ''): Route => ({
+    kind: 'resource',
+    face,
+    subresource,
+    verbs,
+  })
+  const { DELETE, ...withoutDelete } = collectionVerbs
+  on(base, route(resource === namespaces ? withoutDelete : { ...withoutDelete, DELETE }))
+  if (resource.namespaced) on(`${root}/${resource.plural}`, route({ GET: listOrWatch }))
+  const one = resource === namespaces ? `${base}/:namespace` : `${base}/:name`
+  on(one, route(objectVerbs))
+  if (resource.status !== undefined) on(`${one}/status`, route(statusVerbs, 'status'))
+}
+
+const collectionVerbs = { GET: listOrWatch, POST: create, DELETE: removeCollection }
+const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
+const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
+
+function listOrWatch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)
+}

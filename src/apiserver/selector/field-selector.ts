@@ -1,0 +1,61 @@
+import { badRequest } from '../refusals.ts'
+import { Refusal } from '../status.ts'
+
+export type Fields = Readonly<Record<string, string>>
+
+export interface FieldSelector {
+  matches(fields: Fields): boolean
+  /** The value that `metadata.name` must equal, if the selector demands one. */
+  readonly name: string | undefined
+}
+
+interface Requirement {
+  readonly field: string
+  readonly equal: boolean
+  readonly value: string
+}
+
+const MAX_LENGTH = 16 * 1024
+
+/**
+ * `a=b,c==d,e!=f` over the fields that `supported` names; undefined matches
+ * everything. `\,`, `\=` and `\\` stand for themselves in values.
+ */
+export function parseFieldSelector(
+  text: string,
+  supported: (field: string) => boolean,
+): FieldSelector | undefined | Refusal {
+  if (text.length > MAX_LENGTH) return badRequest('fieldSelector is too long')
+  const requirements: Requirement[] = []
+  for (const part of text.split(/(?<!\\),/)) {
+    if (part === '') continue
+    const requirement = parseRequirement(part)
+    if (requirement === undefined) {
+      return badRequest(
+        `invalid field selector: ${JSON.stringify(part)}; expected field=value or field!=value`,
+      )
+    }
+    if (!supported(requirement.field))
+      return badRequest(`field label not supported: ${requirement.field}`)
+    requirements.push(requirement)
+  }
+  if (requirements.length === 0) return undefined
+  return {
+    matches: (fields) =>
+      requirements.every(
+        ({ field, equal, value }) => (ownField(fields, field) === value) === equal,
+      ),
+    name: requirements.find(({ field, equal }) => field === 'metadata.name' && equal)?.value,
+  }
+}
+
+function parseRequirement(part: string): Requirement | undefined {
+  const match = /^([^=!\\]+)(!=|==|=)(.*)$/s.exec(part)
+  if (match === null) return undefined
+  const value = match[3]!.replaceAll(/\\([,=\\])/g, '$1')
+  return { field: match[1]!, equal: match[2] !== '!=', value }
+}
+
+function ownField(fields: Fields, field: string): string {
+  return Object.hasOwn(fields, field) ? fields[field]! : ''
+}

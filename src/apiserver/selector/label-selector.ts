@@ -1,0 +1,79 @@
+import { badRequest } from '../refusals.ts'
+import { Refusal } from '../status.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+export type LabelSelector = (labels: Labels) => boolean
+
+/** Longer selectors are refused before any of them is read. */
+const MAX_LENGTH = 16 * 1024
+
+const KEY =
+  /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+const VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
+const SET = /^([^\s!=<>(),]+)\s+(in|notin)\s*\(([^()]*)\)$/
+const COMPARISON = /^([^\s!=<>(),]+)\s*(==|!=|=)\s*([^\s!=<>(),]*)$/
+const EXISTENCE = /^(!?)\s*([^\s!=<>(),]+)$/
+
+/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`; undefined matches everything. */
+export function parseLabelSelector(text: string): LabelSelector | undefined | Refusal {
+  if (text.trim() === '') return undefined
+  if (text.length > MAX_LENGTH) return unparsable(`${text.slice(0, 40)}…`, 'it is too long')
+  const requirements: LabelSelector[] = []
+  for (const part of splitOutsideParentheses(text)) {
+    const requirement = parseRequirement(part.trim())
+    if (requirement instanceof Refusal) return requirement
+    requirements.push(requirement)
+  }
+  return (labels) => requirements.every((requirement) => requirement(labels))
+}
+
+function parseRequirement(text: string): LabelSelector | Refusal {
+  const set = SET.exec(text)
+  if (set !== null) return setRequirement(text, set[1]!, set[2] === 'in', set[3]!)
+  const comparison = COMPARISON.exec(text)
+  if (comparison !== null)
+    return setRequirement(text, comparison[1]!, comparison[2] !== '!=', comparison[3]!)
+  const existence = EXISTENCE.exec(text)
+  if (existence === null)
+    return unparsable(text, 'expected key, !key, key=value or key in (values)')
+  const key = existence[2]!
+  if (!KEY.test(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
+  const wanted = existence[1] === ''
+  return (labels) => Object.hasOwn(labels, key) === wanted
+}
+
+/** `in` also stands for `=`, and `notin` for `!=`: one value. An absent key is not in any set. */
+function setRequirement(
+  text: string,
+  key: string,
+  isIn: boolean,
+  list: string,
+): LabelSelector | Refusal {
+  if (!KEY.test(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
+  const values = new Set(list.split(',').map((value) => value.trim()))
+  for (const value of values) {
+    if (!VALUE.test(value)) return unparsable(text, `${JSON.stringify(value)} is not a label value`)
+  }
+  return (labels) => (Object.hasOwn(labels, key) && values.has(labels[key]!)) === isIn
+}
+
+function splitOutsideParentheses(text: string): readonly string[] {
+  const parts: string[] = []
+  let depth = 0
+  let start = 0
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '(') depth++
+    else if (character === ')') depth--
+    else if (character === ',' && depth === 0) {
+      parts.push(text.slice(start, index))
+      start = index + 1
+    }
+  }
+  return [...parts, text.slice(start)]
+}
+
+function unparsable(text: string, why: string): Refusal {
+  return badRequest(`unable to parse requirement ${JSON.stringify(text)} of labelSelector: ${why}`)
+}

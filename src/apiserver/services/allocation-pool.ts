@@ -1,0 +1,52 @@
+import type { Random } from '../../lib/random.ts'
+import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
+import type { Follower } from '../cache/feed.ts'
+
+/** Random guesses before a pool is searched in order. */
+const GUESSES = 16
+
+/**
+ * Which allocation keys are taken, as far as this process has seen. Only a
+ * hint for choosing well: the transaction that stores an object decides.
+ */
+export class AllocationPool implements Follower {
+  readonly #taken = new Set<string>()
+  readonly #random: Random
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  load(entries: readonly StoredEntry[]): void {
+    this.#taken.clear()
+    for (const entry of entries) this.#taken.add(entry.key)
+  }
+
+  apply(event: StoreEvent): void {
+    if (event.entry === undefined) this.#taken.delete(event.key)
+    else this.#taken.add(event.key)
+  }
+
+  /** Remembers that a key turned out to be taken. */
+  note(key: string): void {
+    this.#taken.add(key)
+  }
+
+  isFree(key: string): boolean {
+    return !this.#taken.has(key)
+  }
+
+  /** An index in [0, size) whose key is free, at random; undefined when there is none. */
+  choose(size: number, isFree: (index: number) => boolean): number | undefined {
+    for (let guess = 0; guess < GUESSES; guess++) {
+      const index = this.#random.below(size)
+      if (isFree(index)) return index
+    }
+    const start = this.#random.below(size)
+    for (let step = 0; step < size; step++) {
+      const index = (start + step) % size
+      if (isFree(index)) return index
+    }
+    return undefined
+  }
+}

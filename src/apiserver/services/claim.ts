@@ -1,0 +1,45 @@
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
+
+/** Where allocations are stored; one key per address, and per port and protocol. */
+export const ALLOCATIONS = 'allocations'
+
+export function addressKey(ip: string): string {
+  return `/${ALLOCATIONS}/addresses/${ip}`
+}
+
+export function nodePortKey(protocol: string, port: number): string {
+  return `/${ALLOCATIONS}/nodeports/${protocol}/${port}`
+}
+
+/** Every allocation key that a stored Service holds. */
+export function keysHeldBy(service: JsonObject): ReadonlySet<string> {
+  const spec = objectAt(service, 'spec')
+  const ips = arrayAt(spec, 'clusterIPs').filter((ip) => typeof ip === 'string' && ip !== 'None')
+  const ports = arrayAt(spec, 'ports').filter(isJsonObject)
+  const nodePorts = ports.flatMap((port) => {
+    const number = numberAt(port, 'nodePort')
+    return number === 0 ? [] : [nodePortKey(protocolOf(port), number)]
+  })
+  const health = numberAt(spec, 'healthCheckNodePort')
+  return new Set([
+    ...ips.map((ip) => addressKey(String(ip))),
+    ...nodePorts,
+    ...(health === 0 ? [] : [nodePortKey('TCP', health)]),
+  ])
+}
+
+export function numberAt(object: JsonObject, field: string): number {
+  const value = valueAt(object, field)
+  return typeof value === 'number' ? value : 0
+}
+
+export function protocolOf(port: JsonObject): string {
+  return stringAt(port, 'protocol') || 'TCP'
+}

@@ -1,0 +1,95 @@
+import { arrayAt, type JsonObject, objectAt } from '../../lib/json.ts'
+import type { Random } from '../../lib/random.ts'
+import type { Compare, Operation } from '../../storage/store.ts'
+import type { StatusCause } from '../status.ts'
+import { type AddressRange, createAddressRange } from './address-range.ts'
+import { AllocationPool } from './allocation-pool.ts'
+import { addressKey, keysHeldBy } from './claim.ts'
+import { addressTakenCause, fillClusterIPs, invalidValue } from './cluster-ips.ts'
+import { fillNodePorts, type PortRange } from './node-ports.ts'
+
+export interface AllocatorOptions {
+  /** One CIDR per family, the primary family first. */
+  readonly ranges: readonly string[]
+  readonly nodePorts: PortRange
+  readonly random: Random
+}
+
+/** A Service with its addresses and ports, and what its transaction must add. */
+export interface AllocationPlan {
+  readonly object: JsonObject
+  readonly compare: readonly Compare[]
+  readonly operations: readonly Operation[]
+}
+
+/**
+ * Gives Services their virtual addresses and node ports. Every one of them is
+ * a key of the store, written in the same transaction as the Service and only
+ * if it was absent: none is given twice or leaked, however many servers write.
+ */
+export class ServiceAllocator {
+  readonly pool: AllocationPool
+  readonly #ranges: readonly AddressRange[]
+  readonly #nodePorts: PortRange
+
+  constructor(options: AllocatorOptions) {
+    this.pool = new AllocationPool(options.random)
+    this.#ranges = options.ranges.map(createAddressRange)
+    this.#nodePorts = options.nodePorts
+  }
+
+  /** Plans the write of `next`, which replaces `old` under the storage key `owner`. */
+  plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause {
+    const { pool } = this
+    const before = objectAt(old, 'spec')
+    const addresses = fillClusterIPs(objectAt(next, 'spec'), before, { ranges: this.#ranges, pool })
+    if ('cause' in addresses) return addresses.cause
+    const ports = fillNodePorts(addresses.spec, before, { range: this.#nodePorts, pool })
+    if ('cause' in ports) return ports.cause
+    const object = { ...next, spec: ports.spec }
+    return { object, ...difference(owner, keysHeldBy(object), old ? keysHeldBy(old) : new Set()) }
+  }
+
+  /** What the deletion of a Service must add to its transaction. */
+  release(old: JsonObject): readonly Operation[] {
+    return [...keysHeldBy(old)].map((key) => ({ op: 'delete', key }))
+  }
+
+  /**
+   * A planned key turned out to be taken: the cause to refuse with when the
+   * client asked for it, undefined when another one can be tried.
+   */
+  taken(key: string, asked: JsonObject): StatusCause | undefined {
+    this.pool.note(key)
+    if (!keysHeldBy(withAddresses(asked)).has(key)) return undefined
+    const { clusterIPs, ports } = objectAt(withAddresses(asked), 'spec')
+    const ips = Array.isArray(clusterIPs) ? clusterIPs.map(String) : []
+    const ip = ips.find((one) => addressKey(one) === key)
+    if (ip !== undefined) return addressTakenCause(ips, ip)
+    const port = Number(key.slice(key.lastIndexOf('/') + 1))
+    const index = Array.isArray(ports)
+      ? ports.findIndex((one) => objectAt(one)['nodePort'] === port)
+      : -1
+    const field = index < 0 ? 'spec.healthCheckNodePort' : `spec.ports[${index}].nodePort`
+    return invalidValue(field, port, 'provided port is already allocated')
+  }
+}
+
+/** `clusterIP` alone means a list of one. */
+function withAddresses(service: JsonObject): JsonObject {
+  const spec = objectAt(service, 'spec')
+  if (arrayAt(spec, 'clusterIPs').length > 0 || typeof spec['clusterIP'] !== 'string')
+    return service
+  return { ...service, spec: { ...spec, clusterIPs: [spec['clusterIP']] } }
+}
+
+function difference(owner: string, wanted: ReadonlySet<string>, held: ReadonlySet<string>) {
+  const claimed = [...wanted].filter((key) => !held.has(key))
+  const released = [...held].filter((key) => !wanted.has(key))
+  const value = Buffer.from(JSON.stringify({ owner }))
+  const operations: Operation[] = [
+    ...claimed.map((key): Operation => ({ op: 'put', key, value })),
+    ...released.map((key): Operation => ({ op: 'delete', key })),
+  ]
+  return { compare: claimed.map((key) => ({ key, modRevision: 0 })), operations }
+}

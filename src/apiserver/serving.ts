@@ -1,0 +1,18 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import type { Store } from '../storage/store.ts'
+import type { Feed } from './cache/feed.ts'
+import type { Limits } from './limits.ts'
+import type { ServiceAllocator } from './services/service-allocator.ts'
+import type { WatchRegistry } from './watch/watch-registry.ts'
+
+/** What every verb works with. */
+export interface Serving {
+  readonly store: Store
+  readonly feed: Feed
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: Limits
+  readonly allocator: ServiceAllocator
+  readonly watches: WatchRegistry
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../lib/json.ts'
+
+/** One column of what a client prints: its definition and an object's cell. */
+export interface Column {
+  readonly name: string
+  readonly type: 'string' | 'integer'
+  readonly format: '' | 'name'
+  readonly description: string
+  /** 0: always shown; 1: wide output only. */
+  readonly priority: 0 | 1
+  readonly cell: (object: JsonObject, now: number) => string | number
+}
+
+/** An always-shown string column. */
+export function column(
+  name: string,
+  description: string,
+  cell: (object: JsonObject, now: number) => string | number,
+): Column {
+  return { name, type: 'string', format: '', description, priority: 0, cell }
+}
+
+/** A string column of wide output. */
+export function wideColumn(
+  name: string,
+  description: string,
+  cell: (object: JsonObject, now: number) => string | number,
+): Column {
+  return { ...column(name, description, cell), priority: 1 }
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { listMetadata } from '../list-metadata.ts'
+import type { Representation, Shown } from '../representation.ts'
+import { apiVersionOf, type Face } from '../resource.ts'
+import type { Column } from './column.ts'
+
+export interface TableOptions {
+  readonly face: Face
+  /** Version of meta.k8s.io. */
+  readonly version: string
+  /** What each row carries: None, Metadata or Object. */
+  readonly include: string
+  readonly clock: Clock
+}
+
+/** Objects as the rows of a meta.k8s.io Table, which clients print as it is. */
+export function tableRepresentation(options: TableOptions): Representation {
+  const { face, version, include } = options
+  const { columns } = face.resource
+  const table = (items: readonly Shown[], metadata: JsonObject, withColumns: boolean): Buffer => {
+    const document = {
+      kind: 'Table',
+      apiVersion: `meta.k8s.io/${version}`,
+      metadata,
+      columnDefinitions: withColumns ? columns.map(definition) : null,
+      rows: items.map((item) => row(options, item)),
+    }
+    return Buffer.from(JSON.stringify(document))
+  }
+  const one = (shown: Shown, withColumns: boolean): Buffer =>
+    table([shown], { resourceVersion: String(shown.revision) }, withColumns)
+  return {
+    id: `table/${version}/${include}/${apiVersionOf(face)}`,
+    object: (shown) => one(shown, true),
+    list: (items, meta) => [table(items, listMetadata(meta), true)],
+    event: one,
+    firstDiffers: true,
+  }
+}
+
+function definition(column: Column): JsonObject {
+  const { name, type, format, description, priority } = column
+  return { name, type, format, description, priority }
+}
+
+function row(options: TableOptions, shown: Shown): JsonObject {
+  const { face, include, clock } = options
+  const stored = JSON.parse(shown.value.toString()) as JsonObject
+  const object = face.fromStored?.(stored) ?? stored
+  objectAt(object, 'metadata')['resourceVersion'] = String(shown.revision)
+  const now = clock.now()
+  const cells = face.resource.columns.map((column) => column.cell(object, now))
+  return { cells, ...included(options, object, include) }
+}
+
+function included(options: TableOptions, object: JsonObject, include: string): JsonObject {
+  const { face, version } = options
+  if (include === 'None') return {}
+  if (include === 'Object') {
+    return { object: { kind: face.resource.kind, apiVersion: apiVersionOf(face), ...object } }
+  }
+  const kind = { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` }
+  return { object: { ...kind, metadata: objectAt(object, 'metadata') } }
+}

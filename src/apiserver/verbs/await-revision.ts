@@ -1,0 +1,13 @@
+import { revisionTooLarge } from '../refusals.ts'
+import type { Serving } from '../serving.ts'
+import type { Refusal } from '../status.ts'
+
+/** Waits a little until the caches show `revision`; 504 when they do not get there. */
+export async function awaitRevision(
+  serving: Serving,
+  revision: number,
+): Promise<Refusal | undefined> {
+  const { feed, limits } = serving
+  if (await feed.until(revision, limits.futureRevisionMs)) return undefined
+  return revisionTooLarge(revision, feed.revision)
+}

@@ -1,0 +1,112 @@
+import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
+import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { namespaceCondition } from '../namespace-gate.ts'
+import { persist, STALE, type Written } from '../persist.ts'
+import { alreadyExists, badRequest, conflict } from '../refusals.ts'
+import { objectReply } from '../representation.ts'
+import { storageKey } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { timestamp } from '../timestamp.ts'
+import { parseDryRun } from './dry-run.ts'
+
+/** A generated name ends in this many characters that make no words. */
+const SUFFIX_LENGTH = 5
+const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+const LONGEST_BASE = 58
+const ATTEMPTS = 8
+
+/** POST of a collection. */
+export async function create(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof Refusal) return dryRun
+  const object = await readObject(serving, request)
+  if (object instanceof Refusal) return object
+  const problem = checkMetadata(request, object)
+  if (problem !== undefined) return problem
+  const written = await createObject(serving, request, object, dryRun)
+  return written instanceof Refusal ? written : objectReply(serving, request, 201, written)
+}
+
+/** Stores a new object under its name, or under one generated from `generateName`. */
+export async function createObject(
+  serving: Serving,
+  request: ApiRequest,
+  object: JsonObject,
+  dryRun: boolean,
+): Promise<Written | Refusal> {
+  const named = stringAt(object, 'metadata', 'name')
+  let stale = false
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const name = named || generateName(serving, stringAt(object, 'metadata', 'generateName'))
+    const compare = await namespaceCondition(serving, request, stale)
+    if (compare instanceof Refusal) return compare
+    const next = admit(request, storedForm(request, newObject(serving, request, object, name)))
+    if (next instanceof Refusal) return next
+    const key = storageKey(request.face.resource, request.namespace, name)
+    const write = { key, before: undefined, old: undefined, next, compare, dryRun }
+    const exists = dryRun && (await serving.store.get(key)) !== undefined
+    const written = exists ? STALE : await persist(serving, request, write)
+    if (written !== STALE) return written
+    const taken = (await serving.store.get(key)) !== undefined
+    if (taken && named !== '') return alreadyExists(subjectOf(request, name))
+    stale = true
+  }
+  return conflict(subjectOf(request, named), 'too many concurrent writes; try again')
+}
+
+function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undefined {
+  const metadata = objectAt(object, 'metadata')
+  const namespace = stringAt(metadata, 'namespace')
+  if (namespace !== '' && namespace !== request.namespace) return wrongNamespace()
+  if (stringAt(metadata, 'resourceVersion') !== '') {
+    return badRequest('resourceVersion should not be set on objects to be created')
+  }
+  if (stringAt(metadata, 'name') !== '' || stringAt(metadata, 'generateName') !== '')
+    return undefined
+  const message = 'Required value: name or generateName is required'
+  return invalidObject(request, object, [
+    { reason: 'FieldValueRequired', message, field: 'metadata.name' },
+  ])
+}
+
+export function wrongNamespace(): Refusal {
+  return badRequest(
+    'the namespace of the provided object does not match the namespace sent on the request',
+  )
+}
+
+/** The object as a new one: the server's metadata replace whatever the client sent. */
+function newObject(
+  serving: Serving,
+  request: ApiRequest,
+  object: JsonObject,
+  name: string,
+): JsonObject {
+  const { resource } = request.face
+  const sent = without(
+    objectAt(object, 'metadata'),
+    ...['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
+    ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields', 'selfLink'],
+  )
+  const metadata = {
+    name,
+    ...(resource.namespaced ? { namespace: request.namespace } : {}),
+    uid: serving.random.uuid(),
+    ...(resource.countsGenerations ? { generation: 1 } : {}),
+    creationTimestamp: timestamp(serving.clock.now()),
+    ...sent,
+  }
+  if (resource.status === undefined) return { ...object, metadata }
+  const status = resource.status.initial(object['status'])
+  return { ...without(object, 'status'), metadata, ...(status === undefined ? {} : { status }) }
+}
+
+function generateName(serving: Serving, base: string): string {
+  let suffix = ''
+  for (let index = 0; index < SUFFIX_LENGTH; index++) {
+    suffix += SUFFIX_ALPHABET[serving.random.below(SUFFIX_ALPHABET.length)]
+  }
+  return base.slice(0, LONGEST_BASE) + suffix
+}

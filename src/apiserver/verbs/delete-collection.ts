@@ -1,0 +1,50 @@
+import { type ApiRequest, jsonReply, type Outcome } from '../api-request.ts'
+import type { Item } from '../cache/item.ts'
+import { parseListOptions } from '../list-options.ts'
+import { negotiate, type Shown } from '../representation.ts'
+import { storagePrefix } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { awaitRevision } from './await-revision.ts'
+import { deleteObject } from './delete.ts'
+import { type DeleteOptions, readDeleteOptions } from './delete-options.ts'
+
+/** DELETE of a collection: every object that the selectors match, one by one. */
+export async function removeCollection(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const options = parseListOptions(request.face, request.query)
+  if (options instanceof Refusal) return options
+  const deleteOptions = await readDeleteOptions(serving, request)
+  if (deleteOptions instanceof Refusal) return deleteOptions
+  const representation = negotiate(serving, request)
+  if (representation instanceof Refusal) return representation
+  const late = await awaitRevision(serving, await serving.store.revision())
+  if (late !== undefined) return late
+  const { resource } = request.face
+  const all = serving.feed.cache(resource).under(storagePrefix(resource, request.namespace))
+  const deleted = await deleteEach(
+    serving,
+    request,
+    all.filter(options.selection.matches),
+    deleteOptions,
+  )
+  if (deleted instanceof Refusal) return deleted
+  const revision = await serving.store.revision()
+  return jsonReply(200, representation.list(deleted, { revision }))
+}
+
+async function deleteEach(
+  serving: Serving,
+  request: ApiRequest,
+  items: readonly Item[],
+  options: DeleteOptions,
+): Promise<readonly Shown[] | Refusal> {
+  const deleted: Shown[] = []
+  for (const { namespace, fields } of items) {
+    const one = { ...request, namespace, name: fields['metadata.name']! }
+    const outcome = await deleteObject(serving, one, options)
+    if (outcome instanceof Refusal) return outcome
+    if (outcome === undefined) continue
+    deleted.push({ value: outcome.written.value, revision: outcome.written.modRevision })
+  }
+  return deleted
+}

@@ -1,0 +1,21 @@
+import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { parseRevision } from '../list-options.ts'
+import { notFound } from '../refusals.ts'
+import { objectReply } from '../representation.ts'
+import { storageKey } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { awaitRevision } from './await-revision.ts'
+
+/** GET of one object: always the newest, which any resourceVersion allows. */
+export async function get(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const revision = parseRevision(request.query)
+  if (revision instanceof Refusal) return revision
+  const late = await awaitRevision(serving, revision ?? 0)
+  if (late !== undefined) return late
+  const { resource } = request.face
+  const entry = await serving.store.get(storageKey(resource, request.namespace, request.name))
+  return entry === undefined
+    ? notFound(subjectOf(request))
+    : objectReply(serving, request, 200, entry)
+}

@@ -1,0 +1,113 @@
+import type { RevisionRefusal } from '../../storage/store.ts'
+import { type ApiRequest, jsonReply, type Outcome } from '../api-request.ts'
+import { type Item, itemOf } from '../cache/item.ts'
+import { type ContinueToken, decodeContinue, encodeContinue } from '../continue-token.ts'
+import type { ListMeta } from '../list-metadata.ts'
+import { type ListOptions, parseListOptions } from '../list-options.ts'
+import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
+import { negotiate } from '../representation.ts'
+import { storagePrefix } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { awaitRevision } from './await-revision.ts'
+
+/** Entries read from the store at once while a selector looks for matches. */
+const SCAN = 500
+
+interface Found {
+  readonly items: readonly Item[]
+  readonly meta: ListMeta
+}
+
+/** GET of a collection. */
+export async function list(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const options = parseListOptions(request.face, request.query)
+  if (options instanceof Refusal) return options
+  const representation = negotiate(serving, request)
+  if (representation instanceof Refusal) return representation
+  const found = await find(serving, request, options)
+  if (found instanceof Refusal) return found
+  return jsonReply(200, representation.list(found.items, found.meta))
+}
+
+async function find(
+  serving: Serving,
+  request: ApiRequest,
+  options: ListOptions,
+): Promise<Found | Refusal> {
+  const token = options.continueToken === '' ? undefined : decodeContinue(options.continueToken)
+  if (token instanceof Refusal) return token
+  if (token === undefined && options.match === 'Exact') {
+    const late = await awaitRevision(serving, options.revision ?? 0)
+    return late ?? readPage(serving, request, options, { revision: options.revision!, after: '' })
+  }
+  if (token !== undefined) return readPage(serving, request, options, token)
+  const late = await awaitRevision(serving, await wantedRevision(serving, options.revision))
+  return late ?? readCache(serving, request, options)
+}
+
+/** The revision that a list must at least show: the newest unless the client allows older. */
+export async function wantedRevision(
+  serving: Serving,
+  revision: number | undefined,
+): Promise<number> {
+  return revision ?? (await serving.store.revision())
+}
+
+/** The first page (or all) of what the cache holds now. */
+function readCache(serving: Serving, request: ApiRequest, options: ListOptions): Found {
+  const { selection, limit = Number.POSITIVE_INFINITY } = options
+  const cache = serving.feed.cache(request.face.resource)
+  const prefix = storagePrefix(request.face.resource, request.namespace)
+  const all = cache.under(prefix)
+  const items = selection.everything ? all : all.filter((item) => selection.matches(item))
+  const { revision } = serving.feed
+  if (items.length <= limit) return { items, meta: { revision } }
+  const page = items.slice(0, limit)
+  const token = { revision, after: page.at(-1)!.key.slice(prefix.length) }
+  const rest = selection.everything ? { remaining: items.length - limit } : {}
+  return { items: page, meta: { revision, continueToken: encodeContinue(token), ...rest } }
+}
+
+/** A page at an older revision, from the store. */
+async function readPage(
+  serving: Serving,
+  request: ApiRequest,
+  options: ListOptions,
+  token: ContinueToken,
+): Promise<Found | Refusal> {
+  const { selection, limit = Number.POSITIVE_INFINITY } = options
+  const { resource } = request.face
+  const prefix = storagePrefix(resource, request.namespace)
+  const items: Item[] = []
+  let { revision } = token
+  let after = token.after === '' ? undefined : `${prefix}${token.after}`
+  while (true) {
+    const page = await serving.store.list({
+      prefix,
+      limit: selection.everything ? Math.min(limit, Number.MAX_SAFE_INTEGER) : SCAN,
+      ...(after === undefined ? {} : { after }),
+      ...(revision === 0 ? {} : { revision }),
+    })
+    if (page.refused !== undefined) return refusalOf(page, token)
+    revision = page.revision
+    const fresh = page.entries.map((entry) => itemOf(resource, entry))
+    const matching = selection.everything ? fresh : fresh.filter((item) => selection.matches(item))
+    const taken = matching.slice(0, limit - items.length)
+    items.push(...taken)
+    const isCut = taken.length < matching.length
+    after = isCut ? items.at(-1)!.key : (page.entries.at(-1)?.key ?? after)
+    if (!isCut && page.remaining === 0) return { items, meta: { revision } }
+    if (items.length < limit) continue
+    const next = { revision, after: after!.slice(prefix.length) }
+    const rest = selection.everything ? { remaining: page.remaining } : {}
+    return { items, meta: { revision, continueToken: encodeContinue(next), ...rest } }
+  }
+}
+
+function refusalOf(refusal: RevisionRefusal, token: ContinueToken): Refusal {
+  const { refused, oldest, newest } = refusal
+  if (refused === 'future') return revisionTooLarge(token.revision, newest)
+  if (token.after === '') return expired(token.revision, oldest)
+  return continueExpired(encodeContinue({ revision: 0, after: token.after }))
+}

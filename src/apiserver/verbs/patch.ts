@@ -1,0 +1,76 @@
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { checkType, invalidObject } from '../admit.ts'
+import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { dropNulls, parseJson } from '../parse-json.ts'
+import { applyJsonPatch } from '../patch/json-patch.ts'
+import { mergePatch } from '../patch/merge-patch.ts'
+import { strategicMerge } from '../patch/strategic-merge.ts'
+import { badRequest, notFound, unsupportedMediaType } from '../refusals.ts'
+import { objectReply } from '../representation.ts'
+import { apiVersionOf } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { parseDryRun } from './dry-run.ts'
+import { updateObject } from './update.ts'
+
+type Apply = (document: JsonObject, patch: Json) => Json | Refusal
+
+/** PATCH of an object, or of its status. */
+export async function patch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof Refusal) return dryRun
+  const types = patchTypes(serving, request)
+  const apply = types.get(request.contentType)
+  if (apply === undefined) return unsupportedMediaType([...types.keys()])
+  const body = await request.body()
+  if (body instanceof Refusal) return body
+  const document = parseJson(body, serving.limits.jsonDepth)
+  if (document instanceof Refusal) return document
+  const transition = (old: JsonObject): JsonObject | Refusal => {
+    const patched = apply(typed(request, old), document)
+    return patched instanceof Refusal ? patched : checkType(request, dropNulls(patched))
+  }
+  const written = await updateObject(serving, request, transition, dryRun)
+  if (written === undefined) return notFound(subjectOf(request))
+  return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
+}
+
+function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Apply> {
+  return new Map<string, Apply>([
+    [
+      'application/json-patch+json',
+      (document, change) => {
+        const patched = applyJsonPatch(document, change, serving.limits)
+        return typeof patched === 'string' ? doesNotFit(request, document, patched) : patched
+      },
+    ],
+    [
+      'application/merge-patch+json',
+      (document, change) =>
+        isJsonObject(change)
+          ? mergePatch(document, change)
+          : badRequest('a merge patch must be a JSON object'),
+    ],
+    [
+      'application/strategic-merge-patch+json',
+      (document, change) => {
+        if (!isJsonObject(change))
+          return badRequest('a strategic merge patch must be a JSON object')
+        const merged = strategicMerge(request.face.resource.kind, document, change)
+        return 'value' in merged ? merged.value : doesNotFit(request, document, merged.problem)
+      },
+    ],
+  ])
+}
+
+/** The object as its clients know it, so that a patch may test kind and apiVersion. */
+function typed(request: ApiRequest, object: JsonObject): JsonObject {
+  return { kind: request.face.resource.kind, apiVersion: apiVersionOf(request.face), ...object }
+}
+
+function doesNotFit(request: ApiRequest, document: JsonObject, problem: string): Refusal {
+  const message = `the patch cannot be applied: ${problem}`
+  return invalidObject(request, document, [
+    { reason: 'FieldValueInvalid', message, field: 'patch' },
+  ])
+}

@@ -1,0 +1,195 @@
+import { isDeepStrictEqual } from 'node:util'
+import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import type { StoredEntry } from '../../storage/store.ts'
+import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
+import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { decodeStored } from '../codec.ts'
+import { persist, releaseOperations, STALE, type Written } from '../persist.ts'
+import { badRequest, conflict, notFound } from '../refusals.ts'
+import { objectReply } from '../representation.ts'
+import { storageKey } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { createObject, wrongNamespace } from './create.ts'
+import { parseDryRun } from './dry-run.ts'
+
+/** How often an update without a resourceVersion is decided again when others write too. */
+const ATTEMPTS = 20
+
+/** PUT of an object, or of its status. */
+export async function update(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof Refusal) return dryRun
+  const sent = await readObject(serving, request)
+  if (sent instanceof Refusal) return sent
+  const problem = checkIdentity(request, sent)
+  if (problem !== undefined) return problem
+  const { resource } = request.face
+  const version = stringAt(sent, 'metadata', 'resourceVersion')
+  if (version === '' && resource.updateNeedsVersion) return versionRequired(request, sent)
+  const written = await updateObject(serving, request, () => sent, dryRun)
+  if (written !== undefined) {
+    return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
+  }
+  const creates = resource.createOnUpdate && request.subresource === '' && version === ''
+  if (!creates) return notFound(subjectOf(request))
+  const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
+  const created = await createObject(serving, request, named, dryRun)
+  return created instanceof Refusal ? created : objectReply(serving, request, 201, created)
+}
+
+/** Computes an object's next state from the present one, in the request's version. */
+export type Transition = (old: JsonObject) => JsonObject | Refusal
+
+/** Applies a transition to the stored object; undefined when there is none. */
+export async function updateObject(
+  serving: Serving,
+  request: ApiRequest,
+  transition: Transition,
+  dryRun: boolean,
+): Promise<Written | Refusal | undefined> {
+  const { resource, fromStored = (object) => object } = request.face
+  const key = storageKey(resource, request.namespace, request.name)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = await serving.store.get(key)
+    if (before === undefined) return undefined
+    const old = decodeStored(before)
+    const next = transition(fromStored(old))
+    if (next instanceof Refusal) return next
+    const refused = checkIdentity(request, next) ?? checkVersion(request, next, old)
+    if (refused !== undefined) return refused
+    const admitted = admitUpdate(request, next, old)
+    if (admitted instanceof Refusal) return admitted
+    const write = { key, before, old, next: admitted, compare: [], dryRun }
+    const written = isFinished(admitted)
+      ? await finish(serving, request, before, dryRun)
+      : await persist(serving, request, write)
+    if (written !== STALE) return written
+  }
+  return conflict(subjectOf(request))
+}
+
+function checkIdentity(request: ApiRequest, object: JsonObject): Refusal | undefined {
+  const metadata = objectAt(object, 'metadata')
+  const name = stringAt(metadata, 'name')
+  const namespace = stringAt(metadata, 'namespace')
+  if (name !== '' && name !== request.name) {
+    return badRequest(
+      `the name of the object (${JSON.stringify(name)}) does not match the name on the URL (${JSON.stringify(request.name)})`,
+    )
+  }
+  return namespace !== '' && namespace !== request.namespace ? wrongNamespace() : undefined
+}
+
+function checkVersion(request: ApiRequest, next: JsonObject, old: JsonObject): Refusal | undefined {
+  const uid = stringAt(next, 'metadata', 'uid')
+  const oldUid = stringAt(old, 'metadata', 'uid')
+  if (uid !== '' && uid !== oldUid) {
+    return conflict(
+      subjectOf(request),
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`,
+    )
+  }
+  const version = stringAt(next, 'metadata', 'resourceVersion')
+  const current = stringAt(old, 'metadata', 'resourceVersion')
+  return version !== '' && version !== current ? conflict(subjectOf(request)) : undefined
+}
+
+/** The next state with what an update cannot change, validated. */
+function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): JsonObject | Refusal {
+  const problem = checkFinalizers(request, next, old)
+  if (problem !== undefined) return problem
+  const metadata = keptMetadata(objectAt(next, 'metadata'), objectAt(old, 'metadata'))
+  const stored = storedForm(request, { ...next, metadata })
+  if (request.face.resource.status === undefined) {
+    return admitCounted(request, stored, old)
+  }
+  if (request.subresource === 'status') {
+    return admit(request, { ...withStatusOf(old, stored), metadata })
+  }
+  return admitCounted(request, withStatusOf(stored, old), old)
+}
+
+function withStatusOf(object: JsonObject, from: JsonObject): JsonObject {
+  const { status } = from
+  return { ...without(object, 'status'), ...(status === undefined ? {} : { status }) }
+}
+
+function admitCounted(
+  request: ApiRequest,
+  next: JsonObject,
+  old: JsonObject,
+): JsonObject | Refusal {
+  const admitted = admit(request, next)
+  return admitted instanceof Refusal ? admitted : countGeneration(request, admitted, old)
+}
+
+/** While an object is being deleted, finalizers may only go. */
+function checkFinalizers(
+  request: ApiRequest,
+  next: JsonObject,
+  old: JsonObject,
+): Refusal | undefined {
+  if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
+  const before = arrayAt(old, 'metadata', 'finalizers')
+  const added = arrayAt(next, 'metadata', 'finalizers').filter((one) => !before.includes(one))
+  if (added.length === 0) return undefined
+  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+  return invalidObject(request, next, [
+    { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' },
+  ])
+}
+
+function keptMetadata(next: JsonObject, old: JsonObject): JsonObject {
+  const kept = [
+    'name',
+    'namespace',
+    'uid',
+    'generation',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ]
+  const fixed = kept.flatMap((field) =>
+    old[field] === undefined ? [] : [[field, old[field]] as const],
+  )
+  const free = without(next, ...kept, 'managedFields', 'selfLink', 'resourceVersion')
+  return { ...Object.fromEntries(fixed), ...free }
+}
+
+function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject): JsonObject {
+  if (!request.face.resource.countsGenerations) return next
+  const content = (object: JsonObject) =>
+    without(object, 'metadata', 'status', 'kind', 'apiVersion')
+  if (isDeepStrictEqual(content(next), content(old))) return next
+  const metadata = objectAt(next, 'metadata')
+  return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
+}
+
+/** Marked as deleted, and nobody has anything left to do. */
+function isFinished(object: JsonObject): boolean {
+  const metadata = objectAt(object, 'metadata')
+  return (
+    stringAt(metadata, 'deletionTimestamp') !== '' && arrayAt(metadata, 'finalizers').length === 0
+  )
+}
+
+async function finish(
+  serving: Serving,
+  request: ApiRequest,
+  before: StoredEntry,
+  dryRun: boolean,
+): Promise<Written | typeof STALE> {
+  if (dryRun) return before
+  const { key, modRevision } = before
+  const release = releaseOperations(serving, request, decodeStored(before))
+  const operations = [{ op: 'delete', key } as const, ...release]
+  const result = await serving.store.txn({ compare: [{ key, modRevision }], operations })
+  return result.committed ? before : STALE
+}
+
+function versionRequired(request: ApiRequest, object: JsonObject): Refusal {
+  const message = 'Invalid value: "": must be specified for an update'
+  const field = 'metadata.resourceVersion'
+  return invalidObject(request, object, [{ reason: 'FieldValueInvalid', message, field }])
+}

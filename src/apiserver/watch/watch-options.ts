@@ -1,0 +1,51 @@
+import {
+  parseCount,
+  parseFlag,
+  parseRevision,
+  parseSelection,
+  type Selection,
+} from '../list-options.ts'
+import { invalidOptions } from '../refusals.ts'
+import type { Face } from '../resource.ts'
+import { Refusal } from '../status.ts'
+
+export interface WatchOptions {
+  readonly selection: Selection
+  /** Undefined: the newest. 0: any. */
+  readonly revision: number | undefined
+  /** Send the present objects as ADDED and a bookmark that ends them. */
+  readonly initialEvents: boolean
+  readonly bookmarks: boolean
+  /** Undefined: the server decides. */
+  readonly timeoutSeconds: number | undefined
+}
+
+export function parseWatchOptions(face: Face, query: URLSearchParams): WatchOptions | Refusal {
+  const selection = parseSelection(face, query)
+  if (selection instanceof Refusal) return selection
+  const revision = parseRevision(query)
+  if (revision instanceof Refusal) return revision
+  const timeoutSeconds = parseCount(query, 'timeoutSeconds')
+  if (timeoutSeconds instanceof Refusal) return timeoutSeconds
+  const match = query.get('resourceVersionMatch') ?? ''
+  const hasInitial = query.has('sendInitialEvents')
+  if (hasInitial && match !== 'NotOlderThan') {
+    return invalidOptions(
+      'resourceVersionMatch',
+      'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    )
+  }
+  if (!hasInitial && match !== '') {
+    return invalidOptions(
+      'resourceVersionMatch',
+      'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    )
+  }
+  return {
+    selection,
+    revision,
+    initialEvents: parseFlag(query, 'sendInitialEvents'),
+    bookmarks: parseFlag(query, 'allowWatchBookmarks'),
+    timeoutSeconds: timeoutSeconds === 0 ? undefined : timeoutSeconds,
+  }
+}

@@ -1,0 +1,134 @@
+import { type ApiRequest, type Outcome, STREAMING } from '../api-request.ts'
+import type { Item } from '../cache/item.ts'
+import { expired, tooManyRequests } from '../refusals.ts'
+import { eventFrame, negotiate, type Representation } from '../representation.ts'
+import { apiVersionOf, type Face, storagePrefix } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal, statusDocument } from '../status.ts'
+import { awaitRevision } from '../verbs/await-revision.ts'
+import { wantedRevision } from '../verbs/list.ts'
+import { parseWatchOptions, type WatchOptions } from './watch-options.ts'
+import { WatchStream } from './watch-stream.ts'
+
+/** A bookmark is sent this long before the deadline. */
+const LAST_BOOKMARK_MS = 2000
+
+interface Start {
+  readonly initial: readonly Item[]
+  readonly from: number
+  /** The revision that the client knows once it has the initial objects. */
+  readonly revision: number
+}
+
+/** GET of a collection with `watch`: an endless answer of one JSON event per line. */
+export async function watch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+  const options = parseWatchOptions(request.face, request.query)
+  if (options instanceof Refusal) return options
+  const representation = negotiate(serving, request)
+  if (representation instanceof Refusal) return representation
+  if (serving.watches.isFull) return tooManyRequests('too many watches at one time', 5)
+  const needsNewest = options.revision === undefined
+  const wanted = needsNewest ? await wantedRevision(serving, undefined) : options.revision
+  const late = await awaitRevision(serving, wanted)
+  if (late !== undefined) return late
+  const start = startOf(serving, request, options)
+  open(request)
+  if (start instanceof Refusal) {
+    const document = Buffer.from(JSON.stringify(statusDocument(start.status)))
+    request.response.end(eventFrame('ERROR', document))
+    return STREAMING
+  }
+  run(serving, request, { options, representation, start })
+  return STREAMING
+}
+
+/** Where the watch begins: with the present objects, or with the changes after a revision. */
+function startOf(serving: Serving, request: ApiRequest, options: WatchOptions): Start | Refusal {
+  const { resource } = request.face
+  const cache = serving.feed.cache(resource)
+  const { revision = 0 } = options
+  if (options.initialEvents || revision === 0) {
+    const initial = cache.under(storagePrefix(resource, request.namespace))
+    return { initial, from: cache.window.next, revision: serving.feed.revision }
+  }
+  const from = cache.window.numberAfter(revision)
+  if (from === undefined) return expired(revision, cache.window.floor)
+  return { initial: [], from, revision }
+}
+
+function open(request: ApiRequest): void {
+  request.response.writeHead(200, {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-cache, private',
+  })
+  request.response.flushHeaders()
+}
+
+interface Run {
+  readonly options: WatchOptions
+  readonly representation: Representation
+  readonly start: Start
+}
+
+function run(serving: Serving, request: ApiRequest, { options, representation, start }: Run): void {
+  const { clock, feed, limits, watches } = serving
+  const { face, namespace, response } = request
+  const { selection } = options
+  const inNamespace = (item: Item): boolean => namespace === '' || item.namespace === namespace
+  const stream = new WatchStream({
+    response,
+    cache: feed.cache(face.resource),
+    representation,
+    matches: (item) => inNamespace(item) && selection.matches(item),
+    initial: start.initial,
+    initialEnd: options.initialEvents ? bookmark(face, start.revision, true) : undefined,
+    from: start.from,
+    revision: start.revision,
+    clock,
+    stalledMs: limits.stalledWatchMs,
+  })
+  let known = start.revision
+  const remind = (): void => {
+    if (!options.bookmarks || !stream.isCaughtUp || feed.revision <= known) return
+    known = feed.revision
+    stream.write(bookmark(face, known, false))
+  }
+  const lifetime = durationMs(serving, options)
+  const cancels = [
+    clock.after(lifetime, () => stream.end()),
+    clock.after(Math.max(0, lifetime - LAST_BOOKMARK_MS), remind),
+  ]
+  const repeat = (): void => {
+    remind()
+    cancels[2] = clock.after(limits.bookmarkMs, repeat)
+  }
+  cancels[2] = clock.after(limits.bookmarkMs, repeat)
+  const forget = watches.add(() => stream.end())
+  response.once('close', () => {
+    forget()
+    for (const cancel of cancels) cancel()
+  })
+}
+
+/** The client's wish within the server's bound, or something below the bound so that clients spread. */
+function durationMs(serving: Serving, options: WatchOptions): number {
+  const { limits, random } = serving
+  const { timeoutSeconds } = options
+  if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds, limits.watchSeconds) * 1000
+  const half = Math.ceil(limits.watchSeconds / 2)
+  return (half + random.below(half)) * 1000
+}
+
+function bookmark(face: Face, revision: number, endsInitialEvents: boolean): Buffer {
+  const annotations = { annotations: { 'k8s.io/initial-events-end': 'true' } }
+  const object = {
+    kind: face.resource.kind,
+    apiVersion: apiVersionOf(face),
+    metadata: {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(endsInitialEvents ? annotations : {}),
+    },
+  }
+  return eventFrame('BOOKMARK', Buffer.from(JSON.stringify(object)))
+}

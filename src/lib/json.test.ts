@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  ownValue,
+  setOwn,
+  stringAt,
+  valueAt,
+  without,
+} from './json.ts'
+
+test('own values hide what every object inherits', () => {
+  expect(ownValue({}, 'valueOf')).toBeUndefined()
+  expect(ownValue({ valueOf: 'x' }, 'valueOf')).toBe('x')
+  expect(valueAt({ a: {} }, 'a', 'constructor')).toBeUndefined()
+})
+
+test('setting __proto__ makes an own property and pollutes nothing', () => {
+  const object: JsonObject = {}
+  setOwn(object, '__proto__', { polluted: true })
+  expect(JSON.stringify(object)).toBe('{"__proto__":{"polluted":true}}')
+  expect(valueAt({}, 'polluted')).toBeUndefined()
+})
+
+test('paths end quietly where the document has another shape', () => {
+  const document = { a: { b: 'text', c: [1], d: { e: true } } }
+  expect(stringAt(document, 'a', 'b')).toBe('text')
+  expect(stringAt(document, 'a', 'c')).toBe('')
+  expect(arrayAt(document, 'a', 'c')).toEqual([1])
+  expect(arrayAt(document, 'a', 'b')).toEqual([])
+  expect(objectAt(document, 'a', 'd')).toEqual({ e: true })
+  expect(objectAt(document, 'a', 'b', 'x')).toEqual({})
+})
+
+test('arrays and null are not objects', () => {
+  expect([isJsonObject([]), isJsonObject(null), isJsonObject({})]).toEqual([false, false, true])
+})
+
+test('without leaves the original alone', () => {
+  const object = { a: 1, b: 2 }
+  expect(without(object, 'a', 'x')).toEqual({ b: 2 })
+  expect(object).toEqual({ a: 1, b: 2 })
+})

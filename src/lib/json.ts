@@ -1,0 +1,58 @@
+export type Json = null | boolean | number | string | Json[] | JsonObject
+
+export interface JsonObject {
+  [key: string]: Json
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The object's own value: never what `Object.prototype` would answer. */
+export function ownValue(object: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** Sets an own property even for the key `__proto__`, which plain assignment would not. */
+export function setOwn(object: JsonObject, key: string, value: Json): void {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    })
+  } else object[key] = value
+}
+
+/** The own value at a path of keys, or undefined. */
+export function valueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+  let at = value
+  for (const key of path) at = isJsonObject(at) ? ownValue(at, key) : undefined
+  return at
+}
+
+/** The string at a path; empty when there is none. */
+export function stringAt(value: Json | undefined, ...path: readonly string[]): string {
+  const found = valueAt(value, ...path)
+  return typeof found === 'string' ? found : ''
+}
+
+/** The object at a path; empty (and not attached) when there is none. */
+export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
+  const found = valueAt(value, ...path)
+  return isJsonObject(found) ? found : {}
+}
+
+/** The array at a path; empty (and not attached) when there is none. */
+export function arrayAt(value: Json | undefined, ...path: readonly string[]): Json[] {
+  const found = valueAt(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** A shallow copy without some keys. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  const copy: JsonObject = { ...object }
+  for (const key of keys) delete copy[key]
+  return copy
+}
