@@ -5,7 +5,7 @@ import type { NodeContext } from '../forwarding/node-context.ts'
 import { recompile } from '../forwarding/recompile.ts'
 import type { ForwardingTable } from '../forwarding/table.ts'
 import type { Program } from '../modes/mode.ts'
-import type { ServiceKey } from '../resources/types.ts'
+import type { ServiceKey } from '../forwarding/entry.ts'
 
 export interface NodeModelParts {
   readonly store: ClusterStore
@@ -24,7 +24,7 @@ export class NodeModel {
   readonly #parts: NodeModelParts
   readonly #dirty = new Set<ServiceKey>()
   #node: NodeContext
-  #staleFlows: StaleFlows[] = []
+  #staleFlows = new Map<string, StaleFlows>()
 
   constructor(parts: NodeModelParts) {
     this.#parts = parts
@@ -58,8 +58,8 @@ export class NodeModel {
 
   /** Conntrack entries that became stale since the last call. */
   takeStaleFlows(): readonly StaleFlows[] {
-    const flows = this.#staleFlows
-    this.#staleFlows = []
+    const flows = [...this.#staleFlows.values()]
+    this.#staleFlows = new Map()
     return flows
   }
 
@@ -71,6 +71,11 @@ export class NodeModel {
   #take({ upserts, removals, staleFlows }: TableDelta): void {
     for (const id of removals) this.#parts.program.replace(id, undefined)
     for (const entry of upserts) this.#parts.program.replace(entry.id, entry)
-    this.#staleFlows.push(...staleFlows)
+    for (const flows of staleFlows) this.#staleFlows.set(frontendOf(flows), flows)
   }
+}
+
+/** The latest word about a frontend counts: an earlier one may cut flows that are right by now. */
+function frontendOf({ family, protocol, ip, port }: StaleFlows): string {
+  return `${family}/${protocol}/${ip}/${port}`
 }

@@ -4,6 +4,7 @@ import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { ForwardingTable } from '../forwarding/table.ts'
+import { FakeMonitor } from '../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeIpset } from '../kernel/ipset/fake-ipset.ts'
 import { FakeIptables, type InjectedFailure } from '../kernel/iptables/fake-iptables.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
@@ -137,8 +138,7 @@ function bareKernel(): Kernel {
 }
 
 function daemon(kernel: Kernel, clock: FakeClock) {
-  const ruleWatch = { start: () => () => {}, pause: () => () => {} }
-  const mode = new IptablesMode(settings(), { ...kernel, ruleWatch })
+  const mode = new IptablesMode(settings(), { ...kernel, monitor: new FakeMonitor() })
   const failed: unknown[] = []
   const ignore = () => {}
   const loop = new SyncLoop({

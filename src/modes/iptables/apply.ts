@@ -12,6 +12,8 @@ export interface ApplyContext {
   readonly contents: Contents
   /** Whether the kernel is known to hold the chain. */
   exists(key: ObjectKey): boolean
+  /** Called after each process, with what the kernel's notifications will say of it. */
+  wrote(result: Pick<RestoreResult, 'pid' | 'commits'>): void
   /** Called with the commits that took effect, as soon as they did. */
   done(commits: readonly Commit[]): void
 }
@@ -30,6 +32,7 @@ export async function applyCommits(
   let left = commits
   while (left.length > 0) {
     const result = await context.iptables.restore(family, textOf(left, context.contents))
+    context.wrote(result)
     if (result.ok) {
       context.done(left)
       break

@@ -1,5 +1,5 @@
 import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
-import type { Protocol } from '../../resources/types.ts'
+import type { Protocol } from '../../forwarding/entry.ts'
 import { dport } from '../netfilter/rule.ts'
 
 /**

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
 import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { backend, entry, frontend, ip, settings } from './fixtures.ts'
 import { IptablesMode } from './mode.ts'
 
-const NOBODY = { start: () => () => {}, pause: () => () => {} }
 
 /** A node with a fake kernel, and all that stands between an entry and that kernel. */
 function node(kernel?: { ipset: FakeIpset; iptables: FakeIptables }) {
   const ipset = kernel?.ipset ?? new FakeIpset()
   const iptables = kernel?.iptables ?? new FakeIptables({ sets: ipset })
   ipset.isUsed = (name) => iptables.refersTo(name)
-  const mode = new IptablesMode(settings(), { iptables, ipset, ruleWatch: NOBODY })
+  const mode = new IptablesMode(settings(), { iptables, ipset, monitor: new FakeMonitor() })
   const tracker = new DeltaTracker()
   return {
     kernel: { ipset, iptables },

@@ -1,5 +1,7 @@
 import type { Ipset } from '../../kernel/ipset/ipset.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import type { Family } from '../../lib/ip.ts'
 import type {
   ApplyResult,
   Change,
@@ -15,12 +17,13 @@ import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { createSets, destroySets } from './affinity-sets.ts'
 import { applyCommits } from './apply.ts'
 import { cleanupChange } from './cleanup.ts'
-import { digestCount } from './object.ts'
+import { foreignChange } from './foreign-change.ts'
+import { digestCount, keyOf } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
+import { jumps } from './base.ts'
 import { type Commit, plan } from './plan.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
-import type { RuleWatch } from './rule-watch.ts'
 
 /**
  * The nft back end takes longer per chain the more chains one commit has; the
@@ -31,7 +34,12 @@ const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as cons
 export interface IptablesDependencies {
   readonly iptables: Iptables
   readonly ipset: Ipset
-  readonly ruleWatch: RuleWatch
+  readonly monitor: RuleMonitor
+}
+
+interface OwnWrites {
+  readonly pids: number[]
+  commits: number | undefined
 }
 
 export class IptablesMode implements Mode {
@@ -62,20 +70,21 @@ export class IptablesMode implements Mode {
       CHAINS_PER_COMMIT[this.#kernel.iptables.backend],
     )
     const size = change.set.length + change.unset.length
-    const resume = size > CHAINS_PER_COMMIT.nft ? this.#kernel.ruleWatch.pause() : undefined
+    const release = this.#kernel.monitor.hold({ deaf: size > CHAINS_PER_COMMIT.nft })
+    const own: OwnWrites = { pids: [], commits: 0 }
     try {
       const optionsOf = (key: ObjectKey) => this.program.setOptionsOf(key)
       const failed = new Map(await createSets(this.#kernel.ipset, create, optionsOf))
       for (const family of [4, 6] as const) {
         const mine = commits.filter((commit) => commit.family === family)
-        for (const [key, why] of await this.#commit(family, mine)) failed.set(key, why)
+        for (const [key, why] of await this.#commit(family, mine, own)) failed.set(key, why)
       }
       for (const [key, why] of await destroySets(this.#kernel.ipset, destroy)) failed.set(key, why)
       this.#remember(create, destroy, failed)
       const uncertain = [...failed.values()].some(({ code }) => code === 'NP_IPTABLES_TIMEOUT')
       return { failed, uncertain }
     } finally {
-      resume?.()
+      release(own)
     }
   }
 
@@ -87,7 +96,14 @@ export class IptablesMode implements Mode {
   }
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
-    return this.#kernel.ruleWatch.start(onForeignChange)
+    return this.#kernel.monitor.start((change) => {
+      const foreign = foreignChange(change, ({ family, table, chain }) =>
+        jumps(this.#settings, family)
+          .filter((jump) => jump.table === table && jump.chain === chain)
+          .map(keyOf),
+      )
+      if (foreign) onForeignChange(foreign)
+    })
   }
 
   async cleanup(): Promise<void> {
@@ -111,9 +127,18 @@ export class IptablesMode implements Mode {
     return seen
   }
 
-  #commit(family: 4 | 6, commits: readonly Commit[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  #commit(
+    family: Family,
+    commits: readonly Commit[],
+    own: OwnWrites,
+  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     return applyCommits(family, commits, {
       iptables: this.#kernel.iptables,
+      wrote({ pid, commits: count }) {
+        own.pids.push(pid)
+        const known = count !== undefined && own.commits !== undefined
+        own.commits = known ? own.commits + count : undefined
+      },
       contents: {
         rulesOf: (key) => this.program.rulesOf(key),
         countOf: (key) => this.#present.get(key) ?? 0,

@@ -1,5 +1,5 @@
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
-import type { Protocol } from '../../resources/types.ts'
+import type { Protocol } from '../../forwarding/entry.ts'
 
 /**
  * Pieces of rules in exactly the form and order in which `iptables-save` prints
