@@ -78,17 +78,20 @@ describe.each(places)('from %s', (_, place, source) => {
     expect(judge({ ...expected, masquerade: false }, seen)).not.toEqual([])
   })
 
-  test.each(['TCP', 'UDP'] as const)('a %s refusal is told from silence', async (protocol) => {
-    const match = `FORWARD -p ${protocol.toLowerCase()} -d ${VIP}`
-    const refused = { ...(await base()), outcome: 'reject' } as const
-    const silent = { ...(await base()), outcome: 'drop' } as const
-    await iptables(`-A ${match} -j REJECT`)
-    const rejected = await outcomes(place, { source, protocol })
-    expect([judge(refused, rejected), judge(silent, rejected).length]).toEqual([[], 1])
-    await iptables('-F FORWARD', `-A ${match} -j DROP`)
-    const dropped = await outcomes(place, { source, protocol, timeoutMs: 600 })
-    expect([judge(silent, dropped), judge(refused, dropped).length]).toEqual([[], 1])
-  })
+  test.each(['TCP', 'UDP', 'SCTP'] as const)(
+    'a %s refusal is told from silence',
+    async (protocol) => {
+      const match = `FORWARD -p ${protocol.toLowerCase()} -d ${VIP}`
+      const refused = { ...(await base()), outcome: 'reject' } as const
+      const silent = { ...(await base()), outcome: 'drop' } as const
+      await iptables(`-A ${match} -j REJECT`)
+      const rejected = await outcomes(place, { source, protocol })
+      expect([judge(refused, rejected), judge(silent, rejected).length]).toEqual([[], 1])
+      await iptables('-F FORWARD', `-A ${match} -j DROP`)
+      const dropped = await outcomes(place, { source, protocol, timeoutMs: 600 })
+      expect([judge(silent, dropped), judge(refused, dropped).length]).toEqual([[], 1])
+    },
+  )
 })
 
 test('a pod reaches itself through a virtual address only when it is masqueraded', async () => {
@@ -105,6 +108,25 @@ test('a pod reaches itself through a virtual address only when it is masqueraded
     nodeAddresses: await lab.nodeAddresses(),
   } as const
   expect(judge(expected, await outcomes('pod', hairpin))).toEqual([])
+})
+
+test.each([
+  ['10.0.0.2', '172.30.0.53', '10.180.2.1'],
+  ['fd00:10::2', 'fd00:172:30::53', 'fd00:10:2::1'],
+])('SCTP from %s finds its way through a DNAT, and back', async (source, destination, ip) => {
+  await lab.serve({ ip, local: false, ports: [{ protocol: 'SCTP', port: 5353 }] })
+  const v6 = source.includes(':')
+  const to = v6 ? `[${ip}]:5353` : `${ip}:5353`
+  const rule = `-t nat -A PREROUTING -d ${destination} -p sctp --dport 53 -j DNAT --to ${to}`
+  await lab.node.namespace.exec([v6 ? 'ip6tables' : 'iptables', ...rule.split(' ')])
+  const attempt = { source, destination, port: 53, protocol: 'SCTP', attempts: 4 } as const
+  const seen = await lab.connect('pod', attempt)
+  const expected = { outcome: 'deliver', endpoints: [to], source, masquerade: false } as const
+  expect(judge({ ...expected, nodeAddresses: new Set() }, seen)).toEqual([])
+  const elsewhere = await lab.connect('pod', { ...attempt, port: 54 })
+  expect(judge({ ...expected, outcome: 'unhandled', nodeAddresses: new Set() }, elsewhere)).toEqual(
+    [],
+  )
 })
 
 test('a kept connection notices its death, a load counts every failure', async () => {

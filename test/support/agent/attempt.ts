@@ -3,8 +3,9 @@ import { connect, type Socket } from 'node:net'
 import type { ConnectRequest, Outcome } from './protocol.ts'
 
 /** One connection or datagram, from its start to its outcome. Never throws. */
-export function attempt(request: ConnectRequest): Promise<Outcome> {
+export async function attempt(request: ConnectRequest): Promise<Outcome> {
   if (request.protocol === 'UDP') return attemptUdp(request)
+  if (request.protocol === 'SCTP') return (await import('./sctp.ts')).attemptSctp(request)
   return attemptTcp(request).then(({ socket, outcome }) => {
     abandon(socket)
     return outcome

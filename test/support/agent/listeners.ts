@@ -1,7 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { type Listener, socketName } from './protocol.ts'
+import { type Listener, socketName, type Transport } from './protocol.ts'
 
 interface Open {
   close(): Promise<void>
@@ -16,8 +16,7 @@ export class Listeners {
   /** Idempotent: a listener that is already there only changes its name. */
   async add(listener: Listener): Promise<null> {
     await this.remove(listener)
-    const opened =
-      listener.protocol === 'UDP' ? await listenUdp(listener) : await listenTcp(listener)
+    const opened = await OPENERS[listener.protocol](listener)
     this.#open.set(keyOf(listener), opened)
     return null
   }
@@ -39,6 +38,19 @@ export class Listeners {
     await Promise.all(all.map((opened) => opened.close()))
     return null
   }
+}
+
+const OPENERS: Readonly<Record<Transport, (listener: Listener) => Promise<Open>>> = {
+  TCP: listenTcp,
+  UDP: listenUdp,
+  SCTP: listenRaw,
+}
+
+/** Loaded when needed: raw sockets come over an experimental interface of Node. */
+async function listenRaw(listener: Listener): Promise<Open> {
+  const { listenSctp } = await import('./sctp.ts')
+  const stop = listenSctp(listener)
+  return { heard: () => 0, close: async () => stop() }
 }
 
 function keyOf({ protocol, ip, port }: Omit<Listener, 'name'>): string {

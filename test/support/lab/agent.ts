@@ -23,7 +23,8 @@ interface Waiter {
 
 /** Starts an agent in a namespace; it dies with this process, whatever happens to it. */
 export function startAgent(namespace: Namespace): Agent {
-  const command = ['netns', 'exec', namespace.name, process.execPath, PROGRAM]
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning']
+  const command = ['netns', 'exec', namespace.name, ...node, PROGRAM]
   const child = spawn('ip', command, { stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting = new Map<number, Waiter>()
   let serial = 0

@@ -23,7 +23,6 @@ export function createBeyond(world: Site): Beyond {
   const names = new Map<string, string>()
 
   async function listen(protocol: Transport, ip: string, port: number, name: string) {
-    if (protocol === 'SCTP') return
     if (!routed.has(ip)) {
       routed.add(ip)
       await world.namespace.ip([`route replace local ${hostNet(ip)} dev lo`])

@@ -118,7 +118,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     async serve({ ip, local, ports }) {
       for (const { protocol, port } of ports) {
         if (!local) await beyond.serve(protocol, ip, port)
-        else if (protocol !== 'SCTP') await serveInPod(await pods.at(ip), ip, protocol, port)
+        else await serveInPod(await pods.at(ip), ip, protocol, port)
       }
     },
     async connect(place, attempt) {
@@ -165,7 +165,6 @@ async function sink(
     await beyond.absorb(protocol, ip, port)
     return async () => {}
   }
-  if (protocol === 'SCTP') return async () => {}
   const listener = { protocol, ip, port, name: SINK.node }
   const taken = await node.agent.call('listen', listener).then(
     () => false,
