@@ -10,6 +10,7 @@ const lab = useLab()
 const PORTS = [
   { name: 'tcp', port: 80, protocol: 'TCP', nodePort: 30080 },
   { name: 'udp', port: 80, protocol: 'UDP', nodePort: 30080 },
+  { name: 'sctp', port: 80, protocol: 'SCTP', nodePort: 30080 },
 ] as const
 
 const EMPTY: Deployment = {
@@ -67,7 +68,7 @@ const REFUSED: readonly (readonly [LabFlow['from'], string, string, number])[] =
   ['node', '2001:db8::1', 'fd00:172:30::13:1', 80],
 ]
 
-describe.each(['TCP', 'UDP'] as const)('%s', (proto) => {
+describe.each(['TCP', 'UDP', 'SCTP'] as const)('%s', (proto) => {
   test.each(REFUSED)('%s %s is refused at %s %i', (from, src, dst, dport) =>
     expectFlow(lab(), { from, src, proto, dst, dport, expect: { outcome: 'reject' } }),
   )

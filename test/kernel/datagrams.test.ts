@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Deployment, deploy } from '../support/flows/deploy.ts'
+import { expectFlow } from '../support/flows/expect-flow.ts'
+import type { EndpointSpec } from '../support/lab/objects.ts'
+import { useLab } from '../support/lab/use-lab.ts'
+
+/**
+ * A UDP client that keeps its port keeps its connection tracking entry: it has
+ * to be cut when its backend leaves, or the client talks to a dead pod for ever.
+ */
+const lab = useLab()
+beforeEach(() => lab().reset())
+
+const [A, B, C] = [1, 2, 3].map((n) => ({ ip: `10.180.2.${n}`, node: 'far' })) as [
+  EndpointSpec,
+  EndpointSpec,
+  EndpointSpec,
+]
+
+function udp(endpoints: readonly EndpointSpec[]): Deployment {
+  return {
+    key: 'ns/dns',
+    clusterIP: '172.30.25.1',
+    endpoints,
+    ports: [{ name: 'dns', port: 53, protocol: 'UDP', nodePort: 30053 }],
+    spec: { type: 'LoadBalancer', externalIPs: ['198.51.100.53'] },
+    ingress: [{ ip: '1.2.3.53' }],
+  }
+}
+
+const WAYS = [
+  ['ClusterIP', 'pod', '10.0.0.2', '172.30.25.1', 53],
+  ['ClusterIP, from the node', 'node', '192.168.0.2', '172.30.25.1', 53],
+  ['node port', 'external', '203.0.113.2', '192.168.0.2', 30053],
+  ['load balancer address', 'external', '203.0.113.2', '1.2.3.53', 53],
+  ['external address', 'external', '203.0.113.2', '198.51.100.53', 53],
+] as const
+
+describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
+  const askFrom = (fixedSourcePort: number, ...names: readonly string[]): Promise<void> =>
+    expectFlow(lab(), {
+      from,
+      src,
+      proto: 'UDP',
+      dst,
+      dport,
+      fixedSourcePort,
+      retrySeconds: 2,
+      expect: { outcome: 'deliver', endpoints: names },
+    })
+
+  test('the same client moves on when its endpoint leaves', async () => {
+    await deploy(lab(), udp([A]))
+    await askFrom(9001, '10.180.2.1:53')
+    await deploy(lab(), udp([B]))
+    await askFrom(9001, '10.180.2.2:53')
+  })
+
+  test('an empty Service refuses it, and serves it again when an endpoint appears', async () => {
+    await deploy(lab(), udp([A]))
+    await askFrom(9002, '10.180.2.1:53')
+    await deploy(lab(), udp([]))
+    const refused = { from, src, proto: 'UDP', dst, dport, fixedSourcePort: 9002 } as const
+    await expectFlow(lab(), { ...refused, retrySeconds: 2, expect: { outcome: 'reject' } })
+    await deploy(lab(), udp([C]))
+    await askFrom(9002, '10.180.2.3:53')
+  })
+
+  test('a client that came before the Service is served when it exists', async () => {
+    const flow = { from, src, proto: 'UDP', dst, dport, fixedSourcePort: 9003 } as const
+    await expectFlow(lab(), { ...flow, expect: { outcome: 'unhandled' } })
+    await deploy(lab(), udp([A]))
+    await askFrom(9003, '10.180.2.1:53')
+  })
+})
+
+test('clients of the endpoints that stay keep theirs', async () => {
+  await deploy(lab(), udp([A, B, C]))
+  const ask = async (): Promise<string[]> => {
+    const answers: string[] = []
+    for (let port = 9100; port < 9130; port++) {
+      const [outcome] = await lab().connect('pod', {
+        protocol: 'UDP',
+        source: '10.0.0.2',
+        sourcePort: port,
+        destination: '172.30.25.1',
+        port: 53,
+      })
+      answers.push(outcome?.kind === 'answered' ? outcome.name : (outcome?.kind ?? ''))
+    }
+    return answers
+  }
+  const before = await ask()
+  expect(new Set(before).size).toBe(3)
+  await deploy(lab(), udp([A, B]))
+  const after = await ask()
+  const stayed = before.flatMap((name, i) => (name === '10.180.2.3:53' ? [] : [[name, after[i]]]))
+  expect(stayed.filter(([was, is]) => was !== is)).toEqual([])
+  expect(new Set(after)).toEqual(new Set(['10.180.2.1:53', '10.180.2.2:53']))
+})
+
+test('a Service that is deleted lets its clients go', async () => {
+  await deploy(lab(), udp([A]))
+  const flow = {
+    from: 'pod',
+    src: '10.0.0.2',
+    proto: 'UDP',
+    dst: '172.30.25.1',
+    dport: 53,
+  } as const
+  const fixed = { ...flow, fixedSourcePort: 9004 }
+  await expectFlow(lab(), {
+    ...fixed,
+    expect: { outcome: 'deliver', endpoints: ['10.180.2.1:53'] },
+  })
+  await lab().api.remove('Service', 'ns/dns')
+  await lab().daemon.synced()
+  await expectFlow(lab(), { ...fixed, retrySeconds: 2, expect: { outcome: 'unhandled' } })
+})
