@@ -164,7 +164,7 @@ describe('an address that is taken', () => {
     expect(servers.healthzPort).toBeUndefined()
     await new Promise((resolve) => server.close(resolve))
     retries[0]?.()
-    await expect.poll(() => servers.healthzPort).toBe(port)
+    await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
     expect((await ask(`http://127.0.0.1:${port}/livez`)).code).toBe(200)
   })
 

@@ -1,0 +1,36 @@
+import { open } from 'node:fs/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { ConfigurationFile } from './load.ts'
+
+/** One byte more than readYaml accepts, so that it can say that it is too much. */
+const MOST_BYTES = 1_048_577
+
+/** The configuration file. Rejects with NP_NODEPROXY_CONFIG_UNREADABLE. */
+export async function readConfigurationFile(path: string): Promise<ConfigurationFile> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      return { name: path, text: await readAtMost(file, MOST_BYTES) }
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    throw new NodeProxyError('NP_NODEPROXY_CONFIG_UNREADABLE', `cannot read ${path}: ${code}`, {
+      object: path,
+      hint: 'check --config and the permissions of the file',
+      cause,
+    })
+  }
+}
+
+async function readAtMost(file: Awaited<ReturnType<typeof open>>, most: number): Promise<string> {
+  const buffer = Buffer.alloc(most)
+  let length = 0
+  while (length < most) {
+    const { bytesRead } = await file.read(buffer, length, most - length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.toString('utf8', 0, length)
+}

@@ -1,0 +1,146 @@
+import { writeFile } from 'node:fs/promises'
+import { NodeProxyError } from '../lib/error.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { CommandLine } from './config/command-line.ts'
+import { parseFlags } from './config/flags.ts'
+import {
+  type ConfigurationFile,
+  type LoadedConfiguration,
+  type LoadResult,
+  loadConfiguration,
+} from './config/load.ts'
+import { chooseModes } from './config/mode-choice.ts'
+import { describeProblem, type Problem } from './config/problem.ts'
+
+/** 0 done; 1 failure while running; 2 wrong flags or configuration. */
+export type ExitCode = 0 | 1 | 2
+
+/** Everything the daemon starts from. */
+export interface Launch extends LoadedConfiguration {
+  readonly line: CommandLine
+  /** The modes to try, best first. */
+  readonly modes: readonly string[]
+  /** What --config named, as it was read. */
+  readonly file: ConfigurationFile | undefined
+  readonly log: Logger
+  readonly version: string
+  /** Checks a changed file exactly as at start, flags included. */
+  reload(file: ConfigurationFile): Promise<LoadResult>
+}
+
+/** The rest of the program, loaded only when it is to run. */
+export interface Daemon {
+  /** Runs until a signal ends it; with line.initOnly only what needs full privileges. */
+  runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode>
+  /** Removes every trace of every mode, and nothing else. */
+  cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode>
+}
+
+export interface Output {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** What the program touches of the outside world. */
+export interface Host {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Where records go; standard output unless given. */
+  readonly logStream?: Output
+  readonly version: string
+  /** Modes of this build, best first. */
+  readonly modes: readonly string[]
+  loadDaemon(): Promise<Daemon>
+}
+
+/** The program, from its arguments (without node and script) to its exit code. */
+export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
+  const flags = parseFlags(args)
+  if (!flags.ok) return refuse(host, [flags.problem])
+  const { line } = flags
+  if (line.help) return print(host, (await import('./config/help.ts')).helpText())
+  if (line.version) return print(host, `node-proxy ${host.version}\n`)
+  try {
+    const file = await readFileOf(line)
+    const loaded = await loadConfiguration(file, line)
+    if (!loaded.ok) return refuse(host, loaded.problems)
+    if (line.writeConfigTo !== undefined) return await writeConfig(host, line.writeConfigTo, loaded)
+    const modes = line.cleanup ? host.modes : chooseModes(loaded.config.mode, host.modes)
+    return await start(host, { loaded, line, file, modes })
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return refuse(host, [asProblem(error)])
+  }
+}
+
+interface Prepared {
+  readonly loaded: LoadedConfiguration
+  readonly line: CommandLine
+  readonly file: ConfigurationFile | undefined
+  readonly modes: readonly string[]
+}
+
+async function start(host: Host, { loaded, line, file, modes }: Prepared): Promise<ExitCode> {
+  const { createLogger } = await import('../telemetry/logger.ts')
+  const { config, settings, warnings } = loaded
+  const log = await createLogger({
+    verbosity: config.logging.verbosity,
+    pretty: host.stdout.isTTY === true,
+    ...(host.logStream && { stream: host.logStream }),
+  })
+  for (const warning of warnings) log.warn({ code: warning.code }, describeProblem(warning))
+  const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line)
+  const launch: Launch = {
+    ...{ config, settings, warnings, line, modes, file, log, reload },
+    version: host.version,
+  }
+  try {
+    const daemon = await host.loadDaemon()
+    return await (line.cleanup ? daemon.cleanUp(config, launch) : daemon.runDaemon(config, launch))
+  } catch (error) {
+    log.fatal({ err: error }, 'node-proxy ends')
+    return 1
+  }
+}
+
+async function readFileOf(line: CommandLine): Promise<ConfigurationFile | undefined> {
+  if (line.config === undefined) return undefined
+  const { readConfigurationFile } = await import('./config/read-file.ts')
+  return readConfigurationFile(line.config)
+}
+
+async function writeConfig(host: Host, path: string, { config }: LoadedConfiguration) {
+  const { configurationYaml } = await import('./config/render.ts')
+  try {
+    await writeFile(path, await configurationYaml(config))
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
+      hint: 'choose a file in a folder that exists and can be written',
+    })
+    complain(host, [asProblem(error)])
+    return 1
+  }
+  return print(host, `wrote ${path}\n`)
+}
+
+function print(host: Host, text: string): ExitCode {
+  host.stdout.write(text)
+  return 0
+}
+
+function refuse(host: Host, problems: readonly Problem[]): ExitCode {
+  complain(host, problems)
+  return 2
+}
+
+function complain(host: Host, problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    host.stderr.write(`node-proxy: ${describeProblem(problem)} (${problem.code})\n`)
+  }
+}
+
+function asProblem(error: NodeProxyError): Problem {
+  const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
+  return { code: error.code, at: undefined, field: '', value: undefined, message }
+}
