@@ -87,7 +87,12 @@ test('a server that was restored from nothing is believed, once it says somethin
   await expectServedBy('10.180.2.2', 10)
 })
 
-test('an outage is visible and over when the server is back', async () => {
-  expect((await lab().daemon.http(10256, '/readyz')).status).toBe(200)
-  expect((await lab().daemon.http(10256, '/livez')).status).toBe(200)
+test('an outage is visible at /readyz, and nowhere else', async () => {
+  const status = async (path: string) => (await lab().daemon.http(10256, path)).status
+  const all = () => Promise.all(['/readyz', '/healthz', '/livez'].map(status))
+  await expect.poll(all, { timeout: 15_000 }).toEqual([200, 200, 200])
+  await lab().apiServer.hangUp()
+  await expect.poll(all, { timeout: 15_000 }).toEqual([503, 200, 200])
+  await lab().apiServer.answerAgain()
+  await expect.poll(all, { timeout: 30_000 }).toEqual([200, 200, 200])
 })

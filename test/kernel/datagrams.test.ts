@@ -37,7 +37,7 @@ const WAYS = [
 ] as const
 
 describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
-  const askFrom = (fixedSourcePort: number, ...names: readonly string[]): Promise<void> =>
+  const expectAnswer = (fixedSourcePort: number, ...names: readonly string[]): Promise<void> =>
     expectFlow(lab(), {
       from,
       src,
@@ -51,26 +51,26 @@ describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
 
   test('the same client moves on when its endpoint leaves', async () => {
     await deploy(lab(), udp([A]))
-    await askFrom(9001, '10.180.2.1:53')
+    await expectAnswer(9001, '10.180.2.1:53')
     await deploy(lab(), udp([B]))
-    await askFrom(9001, '10.180.2.2:53')
+    await expectAnswer(9001, '10.180.2.2:53')
   })
 
   test('an empty Service refuses it, and serves it again when an endpoint appears', async () => {
     await deploy(lab(), udp([A]))
-    await askFrom(9002, '10.180.2.1:53')
+    await expectAnswer(9002, '10.180.2.1:53')
     await deploy(lab(), udp([]))
     const refused = { from, src, proto: 'UDP', dst, dport, fixedSourcePort: 9002 } as const
     await expectFlow(lab(), { ...refused, retrySeconds: 2, expect: { outcome: 'reject' } })
     await deploy(lab(), udp([C]))
-    await askFrom(9002, '10.180.2.3:53')
+    await expectAnswer(9002, '10.180.2.3:53')
   })
 
   test('a client that came before the Service is served when it exists', async () => {
     const flow = { from, src, proto: 'UDP', dst, dport, fixedSourcePort: 9003 } as const
     await expectFlow(lab(), { ...flow, expect: { outcome: 'unhandled' } })
     await deploy(lab(), udp([A]))
-    await askFrom(9003, '10.180.2.1:53')
+    await expectAnswer(9003, '10.180.2.1:53')
   })
 })
 
