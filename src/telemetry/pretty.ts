@@ -16,8 +16,12 @@ export function build(target: DestinationStream): DestinationStream {
     singleLine: true,
     sync: true,
     destination: sink,
-    messageFormat: (record, key) => visible(String(record[key] ?? '')),
+    messageFormat: (record, key) => visible(textOf(record[key])),
   })
+}
+
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : ''
 }
 
 function visible(text: string): string {

@@ -88,7 +88,11 @@ class Decoder implements FileResult {
       const text = 'raw' in value ? quote(value.raw) : undefined
       const message = 'bad' in value ? value.bad : 'write a map of fields'
       this.problems.push(
-        problem('VALUE', entry.valueAt, { field: entry.key, value: text, message }),
+        problem('NP_NODEPROXY_CONFIG_VALUE', entry.valueAt, {
+          field: entry.key,
+          value: text,
+          message,
+        }),
       )
     }
   }
@@ -97,7 +101,9 @@ class Decoder implements FileResult {
     const { value, valueAt } = entry
     if (!('raw' in value)) {
       const message = 'bad' in value ? value.bad : 'write one value, not a map'
-      this.problems.push(problem('VALUE', valueAt, { field: path, value: undefined, message }))
+      this.problems.push(
+        problem('NP_NODEPROXY_CONFIG_VALUE', valueAt, { field: path, value: undefined, message }),
+      )
       return
     }
     if (value.raw === null || (this.#kube && field.zeroIsUnset && isZero(value.raw))) return
@@ -107,14 +113,22 @@ class Decoder implements FileResult {
     } else {
       const text = quote(value.raw)
       const message = decoded.remedy
-      this.problems.push(problem('VALUE', valueAt, { field: path, value: text, message }))
+      this.problems.push(
+        problem('NP_NODEPROXY_CONFIG_VALUE', valueAt, { field: path, value: text, message }),
+      )
     }
   }
 
   #ignore(entry: Entry, path: string, reason: string): void {
     if (isEmpty(entry)) return
     const message = `ignored: ${reason}`
-    this.warnings.push(problem('IGNORED', entry.keyAt, { field: path, value: undefined, message }))
+    this.warnings.push(
+      problem('NP_NODEPROXY_CONFIG_IGNORED', entry.keyAt, {
+        field: path,
+        value: undefined,
+        message,
+      }),
+    )
   }
 
   #reject(entry: Entry, path: string, ignored: string | undefined): void {
@@ -122,7 +136,9 @@ class Decoder implements FileResult {
       ignored === undefined
         ? `unknown field; ${didYouMean(path)}`
         : `a field of ${KUBE_KIND} only; remove it: ${ignored}`
-    this.problems.push(problem('FIELD', entry.keyAt, { field: path, value: undefined, message }))
+    this.problems.push(
+      problem('NP_NODEPROXY_CONFIG_FIELD', entry.keyAt, { field: path, value: undefined, message }),
+    )
   }
 }
 
@@ -150,9 +166,9 @@ function isEmpty({ value }: Entry): boolean {
 }
 
 function problem(
-  what: 'VALUE' | 'FIELD' | 'IGNORED',
+  code: string,
   at: Position,
   rest: Pick<Problem, 'field' | 'value' | 'message'>,
 ): Problem {
-  return { code: `NP_NODEPROXY_CONFIG_${what}`, at, ...rest }
+  return { code, at, ...rest }
 }

@@ -65,7 +65,8 @@ function decode(given: GivenFlag, settings: ReadonlyMap<FieldPath, Setting>): De
   if (given.text === '0') return field.type.fromFlag('')
   if (!/^[1-9][0-9]{0,4}$/.test(given.text))
     return refuse('write a port from 1 to 65535, or 0 for none')
-  const v6 = String(settings.get('bindAddress')?.value ?? '').includes(':')
+  const bindAddress = settings.get('bindAddress')?.value
+  const v6 = typeof bindAddress === 'string' && bindAddress.includes(':')
   const ip =
     given.path === 'healthzBindAddress' ? (v6 ? '[::]' : '0.0.0.0') : v6 ? '[::1]' : '127.0.0.1'
   return field.type.fromFlag(`${ip}:${given.text}`)

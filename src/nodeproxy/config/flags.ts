@@ -62,7 +62,7 @@ function buildCommand(record: (flag: string, text: string) => void): Command {
 }
 
 function normalise(arg: string): string {
-  if (/^-v=/.test(arg)) return `-${arg}`
+  if (arg.startsWith('-v=')) return `-${arg}`
   const match = /^(--[A-Za-z0-9_-]+)(=.*)?$/s.exec(arg)
   return match === null ? arg : (match[1] ?? '').replaceAll('_', '-') + (match[2] ?? '')
 }

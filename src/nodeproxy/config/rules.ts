@@ -1,6 +1,6 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { FieldPath, NodeProxyConfiguration } from './configuration.ts'
-import { FIELDS } from './fields/index.ts'
+import { FIELD_BY_PATH } from './fields/index.ts'
 import { type Problem, quote } from './problem.ts'
 import { originOf, type Settings, valueAt } from './settings.ts'
 
@@ -34,12 +34,12 @@ export function checkRules(config: NodeProxyConfiguration, settings: Settings): 
     .map(({ paths, message }) => {
       const path = paths.find((candidate) => settings.has(candidate)) ?? paths[0]
       const origin = originOf(settings, path)
-      const encode = FIELDS[path].type.encode as (value: unknown) => unknown
+      const type = FIELD_BY_PATH.get(path)?.type
       return {
         code: 'NP_NODEPROXY_CONFIG_CONFLICT',
         at: origin.from === 'file' ? origin.at : undefined,
         field: origin.from === 'flag' ? `--${origin.flag}` : path,
-        value: quote(encode(valueAt(config, path))),
+        value: quote(type?.encode(valueAt(config, path))),
         message,
       }
     })

@@ -18,7 +18,7 @@ describe('createMetrics', () => {
   it('exports nothing under the prefix that the table does not know', async () => {
     const text = await createMetrics().text()
     const exported = [...text.matchAll(/^# TYPE (nodeproxy_\S+)/gm)].map(([, name]) => name)
-    expect(exported.sort()).toEqual([...NAMES].sort())
+    expect(new Set(exported)).toEqual(new Set(NAMES))
   })
 
   it('adds up in a registry of its own', async () => {
