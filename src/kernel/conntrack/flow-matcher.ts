@@ -1,17 +1,24 @@
 import type { FlowFilter } from './conntrack.ts'
 import { backendOf, type Flow, isRewritten, isSentTo, PROTOCOLS } from './flow.ts'
 
-/** Decides which flows of one family to delete; flows to other ports cost one look-up. */
+/** Decides which flows of one family to delete. */
 export class FlowMatcher {
   readonly #filters = new Map<number, FlowFilter[]>()
+  readonly #ports = new Set<number>()
 
   constructor(filters: readonly FlowFilter[]) {
     for (const filter of filters) {
+      this.#ports.add(filter.port)
       const key = keyOf(PROTOCOLS[filter.protocol], filter.port)
       const same = this.#filters.get(key)
       if (same === undefined) this.#filters.set(key, [filter])
       else same.push(filter)
     }
+  }
+
+  /** Whether any flow to this port may match: the cheap question. */
+  concerns(port: number): boolean {
+    return this.#ports.has(port)
   }
 
   matches(flow: Flow): boolean {

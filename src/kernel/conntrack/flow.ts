@@ -1,5 +1,11 @@
 import { type Family, formatIp, hostPort, type IpAddress, ipBytes } from '../../lib/ip.ts'
-import { encodeAttribute, findAttribute, nest } from '../netlink/attribute.ts'
+import {
+  encodeAttribute,
+  findAttribute,
+  locateAttribute,
+  nest,
+  valueLength,
+} from '../netlink/attribute.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 
 /** linux/netfilter/nfnetlink_conntrack.h: message and attribute types. */
@@ -74,6 +80,18 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
 
 export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage {
   return { type: CT_DELETE, flags: 0, payload: Buffer.concat([header(family), flow.identity]) }
+}
+
+/** The port that a flow was sent to, without decoding the rest; -1 when there is none. */
+export function destinationPortOf({ payload }: { readonly payload: Buffer }): number {
+  let range = { start: NFGENMSG, end: payload.length }
+  for (const type of [CTA_TUPLE_ORIG, CTA_TUPLE_PROTO]) {
+    const at = locateAttribute(payload, type, range)
+    if (at < 0) return -1
+    range = { start: at, end: at + valueLength(payload, at) }
+  }
+  const at = locateAttribute(payload, CTA_PROTO_DST_PORT, range)
+  return at < 0 || valueLength(payload, at) !== 2 ? -1 : payload.readUInt16BE(at)
 }
 
 /** A flow of a protocol with ports, or undefined. */

@@ -5,7 +5,13 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
 import type { FlowFilter } from './conntrack.ts'
-import { backendOf, decodeFlow, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
+import {
+  backendOf,
+  decodeFlow,
+  destinationPortOf,
+  encodeFlowDeletion,
+  encodeFlowDump,
+} from './flow.ts'
 import { NetlinkConntrack } from './netlink-conntrack.ts'
 
 /** Captured: UDP 10.0.0.1:5000 → 10.96.0.10:53, answered by 10.1.0.4:5353. */
@@ -154,6 +160,7 @@ test('damaged flows are skipped without an exception', () => {
       const damaged = Buffer.from(captured)
       damaged[20 + at] = value
       for (const message of decodeMessages(damaged)) {
+        expect(destinationPortOf(message)).toBeLessThan(65_536)
         const flow = decodeFlow(message)
         expect(flow === undefined || backendOf(flow).includes(':')).toBe(true)
         if (flow !== undefined) encodeFlowDeletion(4, flow)

@@ -7,7 +7,7 @@ import type { OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import type { Conntrack, FlowFilter } from './conntrack.ts'
-import { decodeFlow, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
+import { decodeFlow, destinationPortOf, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
 import { FlowMatcher } from './flow-matcher.ts'
 
 /** Deletions in one datagram. */
@@ -48,6 +48,7 @@ export class NetlinkConntrack implements Conntrack {
     const only = filters.every((filter) => filter.port === port) ? port : undefined
     const dump = encodeFlowDump({ family, protocol, port: only })
     const errno = await this.#connect().dump(dump, (message) => {
+      if (!matcher.concerns(destinationPortOf(message))) return
       const flow = decodeFlow(message)
       if (flow === undefined || !matcher.matches(flow)) return
       const deletion = encodeFlowDeletion(family, flow)

@@ -21,16 +21,29 @@ export function nest(type: number, ...attributes: readonly Buffer[]): Buffer {
 
 /** The value of the first attribute of a type, or undefined; a view, nothing is copied. */
 export function findAttribute(bytes: Buffer, wanted: number, start = 0): Buffer | undefined {
-  let at = start
-  while (at + HEADER <= bytes.length) {
+  const at = locateAttribute(bytes, wanted, { start, end: bytes.length })
+  return at < 0 ? undefined : bytes.subarray(at, at + valueLength(bytes, at))
+}
+
+/** Where the value of the first attribute of a type begins between two offsets, or -1. */
+export function locateAttribute(
+  bytes: Buffer,
+  wanted: number,
+  range: { readonly start: number; readonly end: number },
+): number {
+  let at = range.start
+  while (at + HEADER <= range.end) {
     const length = bytes.readUInt16LE(at)
-    if (length < HEADER || at + length > bytes.length) return undefined
-    if ((bytes.readUInt16LE(at + 2) & TYPE_MASK) === wanted) {
-      return bytes.subarray(at + HEADER, at + length)
-    }
+    if (length < HEADER || at + length > range.end) return -1
+    if ((bytes.readUInt16LE(at + 2) & TYPE_MASK) === wanted) return at + HEADER
     at += align(length)
   }
-  return undefined
+  return -1
+}
+
+/** Length of a value that `locateAttribute` found. */
+export function valueLength(bytes: Buffer, at: number): number {
+  return bytes.readUInt16LE(at - HEADER) - HEADER
 }
 
 /** Text without the NUL that ends it. */
