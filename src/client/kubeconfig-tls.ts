@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { TlsMaterial, TlsSettings } from './connection.ts'
 import type { FieldReader } from './field-reader.ts'
@@ -34,20 +35,24 @@ export async function kubeconfigTls(input: KubeconfigTlsInput): Promise<TlsSetti
 
 function checkMaterial(first: TlsMaterial, cluster: FieldReader, user?: FieldReader): void {
   const { ca, cert, key } = first
-  if (!accepts({ ca })) throw cluster.refuse('certificate-authority', 'is not a PEM certificate')
+  if (ca !== undefined && !succeeds(() => new X509Certificate(ca))) {
+    throw cluster.refuse('certificate-authority', 'is not a PEM certificate')
+  }
   if (user === undefined || (cert === undefined && key === undefined)) return
   if (cert === undefined || key === undefined) {
     throw user.refuse('client-certificate', 'and client-key must come together')
   }
-  if (!accepts({ cert })) throw user.refuse('client-certificate', 'is not a PEM certificate')
-  if (!accepts({ cert, key })) {
+  if (!succeeds(() => new X509Certificate(cert))) {
+    throw user.refuse('client-certificate', 'is not a PEM certificate')
+  }
+  if (!succeeds(() => createSecureContext({ cert, key }))) {
     throw user.refuse('client-key', 'is not the PEM key of client-certificate')
   }
 }
 
-function accepts(material: { ca?: string | undefined; cert?: string; key?: string }): boolean {
+function succeeds(attempt: () => unknown): boolean {
   try {
-    createSecureContext(material.ca === undefined ? { ...material, ca: [] } : material)
+    attempt()
     return true
   } catch {
     return false

@@ -1,21 +1,21 @@
 const NEWLINE = 0x0a
 
 export interface LineSplitter {
-  /** The lines that `chunk` completes, without their newlines; blank lines are left out. */
-  push(chunk: Uint8Array): readonly string[]
-  /** How many lines were dropped because they were longer than the limit. */
-  oversized(): number
+  /**
+   * The lines that `chunk` completes, without their newlines; undefined stands
+   * for a line longer than the limit. Blank lines are left out.
+   */
+  push(chunk: Uint8Array): readonly (string | undefined)[]
 }
 
 /**
  * Cuts a byte stream into lines and keeps at most `limit` bytes of one of them:
- * a longer line is thrown away as it arrives and only counted. A line without
+ * a longer line is thrown away as it arrives. A line without
  * its newline is never handed out: the connection may have died in its middle.
  */
 export function createLineSplitter(limit: number): LineSplitter {
   let parts: Uint8Array[] = []
   let size = 0
-  let oversized = 0
 
   function keep(piece: Uint8Array): void {
     size += piece.length
@@ -23,9 +23,8 @@ export function createLineSplitter(limit: number): LineSplitter {
     else parts = []
   }
 
-  function take(): string {
-    const line = size > limit ? '' : Buffer.concat(parts).toString('utf8').trim()
-    if (size > limit) oversized++
+  function take(): string | undefined {
+    const line = size > limit ? undefined : Buffer.concat(parts).toString('utf8').trim()
     parts = []
     size = 0
     return line
@@ -33,7 +32,7 @@ export function createLineSplitter(limit: number): LineSplitter {
 
   return {
     push(chunk) {
-      const lines: string[] = []
+      const lines: (string | undefined)[] = []
       let start = 0
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
         keep(chunk.subarray(start, end))
@@ -44,6 +43,5 @@ export function createLineSplitter(limit: number): LineSplitter {
       if (start < chunk.length) keep(chunk.subarray(start))
       return lines
     },
-    oversized: () => oversized,
   }
 }

@@ -112,13 +112,17 @@ export class WatchSession<T, Problem> {
     return planned && this.#listed ? { kind: 'planned' } : { kind: 'broken', failure }
   }
 
-  #read({ lines, oversized }: WatchBatch): WatchEnd | undefined {
-    for (const line of lines) {
-      const event = readWatchEvent(line)
-      const end = event === undefined ? this.#unreadable('garbage') : this.#apply(event)
+  #read(batch: WatchBatch): WatchEnd | undefined {
+    for (const line of batch) {
+      const end = line === undefined ? this.#unreadable('oversized') : this.#readLine(line)
       if (end !== undefined) return end
     }
-    return oversized > 0 ? this.#unreadable('oversized') : undefined
+    return undefined
+  }
+
+  #readLine(line: string): WatchEnd | undefined {
+    const event = readWatchEvent(line)
+    return event === undefined ? this.#unreadable('garbage') : this.#apply(event)
   }
 
   /** During a streaming list a lost object is just absent; later it may be any of the known. */

@@ -10,11 +10,8 @@ export interface WatchOptions {
   readonly lifetimeMs: number
 }
 
-/** What arrived together: complete lines, and how many were too long (and are lost). */
-export interface WatchBatch {
-  readonly lines: readonly string[]
-  readonly oversized: number
-}
+/** The lines that arrived together; undefined stands for one over 8 MiB, which is lost. */
+export type WatchBatch = readonly (string | undefined)[]
 
 export interface WatchStream {
   /** Ends when the connection does; never rejects. */
@@ -52,13 +49,10 @@ async function* readBatches(
   onBroken: (error: unknown) => void,
 ): AsyncGenerator<WatchBatch, void> {
   const splitter = createLineSplitter(LINE_LIMIT)
-  let oversized = 0
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       const lines = splitter.push(chunk)
-      const fresh = splitter.oversized() - oversized
-      oversized += fresh
-      if (lines.length > 0 || fresh > 0) yield { lines, oversized: fresh }
+      if (lines.length > 0) yield lines
     }
   } catch (error) {
     onBroken(error)

@@ -75,6 +75,7 @@ class Follower implements EndpointsFeed {
     while (!signal.aborted) {
       const found = await discoverEndpointsApi(client, signal)
       this.#failure = found.ok ? undefined : found.failure
+      if (signal.aborted) break
       if (found.ok && (await this.#follow(found.value, signal))) backoff.reset()
       await sleep(clock, backoff.next(), signal)
     }

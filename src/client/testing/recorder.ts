@@ -105,9 +105,10 @@ export function startRecorder(options: RecorderOptions): Recorder {
   }
 }
 
-/** `spec` is the value; `'bad'` cannot be decoded, `'ignored'` is to be ignored. */
+/** `spec` is the value; `'bad'` cannot be decoded, `'ignored'` is ignored, `'throw'` is a bug. */
 function decodeSpec(raw: unknown): Projection<unknown, string> {
   const spec = isRecord(raw) ? raw['spec'] : undefined
+  if (spec === 'throw') throw new Error('a bug')
   if (spec === 'bad') return { ok: false, problems: ['spec is "bad"'] }
   return { ok: true, value: spec === 'ignored' ? undefined : spec }
 }
