@@ -5,6 +5,7 @@ import type { ClusterView } from './cluster-view.ts'
 import type { DrainingBackend, ForwardingEntry } from './entry.ts'
 import { entryId } from './entry-id.ts'
 import { frontendsOf } from './frontends.ts'
+import { hasHealthCheck } from './health-check.ts'
 import type { NodeContext } from './node-context.ts'
 import { poolsOf } from './pools.ts'
 import type { Refusal } from './problem.ts'
@@ -57,8 +58,14 @@ function compilePort({ service, port, family, sources, node }: PortInput): Forwa
     affinity: seconds === undefined ? undefined : { seconds },
     scheduler: service.scheduler,
   }
+  const withCheck = port === service.ports[0] ? { ...entry, ...healthCheckPortOf(service) } : entry
   const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service)]
-  return problems.length === 0 ? entry : { ...entry, refused: problems }
+  return problems.length === 0 ? withCheck : { ...withCheck, refused: problems }
+}
+
+function healthCheckPortOf(service: Service): { readonly healthCheckPort?: number } {
+  const { healthCheckNodePort } = service
+  return hasHealthCheck(service) ? { healthCheckPort: healthCheckNodePort } : {}
 }
 
 function familiesOf(service: Service): readonly Family[] {

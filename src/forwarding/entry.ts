@@ -66,6 +66,8 @@ export interface ForwardingEntry {
   readonly draining: readonly DrainingBackend[]
   readonly affinity: { readonly seconds: number } | undefined
   readonly scheduler: string | undefined
+  /** The node answers health checks of the Service on this TCP port; on its first entry only. */
+  readonly healthCheckPort?: number
   /** What the Service asked for and the compiler refused; absent when nothing was. */
   readonly refused?: readonly Refusal[]
 }

@@ -1,5 +1,5 @@
 import type { Family, IpAddress } from '../lib/ip.ts'
-import type { ServiceKey } from '../resources/types.ts'
+import type { Service, ServiceKey } from '../resources/types.ts'
 import { isSpecialAddress } from './address-policy.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { NodeContext } from './node-context.ts'
@@ -25,9 +25,14 @@ export function healthCheckOf(
 ): HealthCheck | undefined {
   const service = cluster.service(key)
   if (service === undefined || !isServed(service, node)) return undefined
-  const { type, externalTrafficPolicy, healthCheckNodePort: port } = service
-  if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined
+  if (!hasHealthCheck(service)) return undefined
+  const port = service.healthCheckNodePort
   return { service: key, port, localEndpoints: localReadyEndpoints(key, cluster, node) }
+}
+
+export function hasHealthCheck(service: Service): boolean {
+  const { type, externalTrafficPolicy, healthCheckNodePort } = service
+  return type === 'LoadBalancer' && externalTrafficPolicy === 'Local' && healthCheckNodePort > 0
 }
 
 /**

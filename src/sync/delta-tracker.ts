@@ -108,8 +108,8 @@ export class DeltaTracker {
   }
 
   /** Objects that should stand in the kernel. */
-  get wantedCount(): number {
-    return this.#wanted.size
+  wantedKeys(): Iterable<ObjectKey> {
+    return this.#wanted.keys()
   }
 
   /** Whether nothing is left to do, refused objects included. */

@@ -1,12 +1,12 @@
-import type { ObjectKey, Refusal } from '../modes/mode.ts'
+import type { Change, ObjectKey, Refusal } from '../modes/mode.ts'
+import type { ServiceKey } from '../forwarding/entry.ts'
 import type { Drift } from './delta-tracker.ts'
 
 export interface AppliedRun {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly durationMs: number
-  readonly set: number
-  readonly unset: number
+  readonly change: Change
   readonly failed: ReadonlyMap<ObjectKey, Refusal>
 }
 
@@ -14,6 +14,10 @@ export interface AppliedRun {
 export interface SyncObserver {
   /** A change is waiting since `at`. */
   queued(at: number): void
+  /** These Services were compiled; the kernel follows. */
+  compiled(services: readonly ServiceKey[]): void
+  /** The run has taken everything that was queued before it. */
+  begun(): void
   applied(run: AppliedRun): void
   /** Somebody else changed our objects, and we are about to put that right. */
   drifted(drift: readonly Drift[], by: string): void

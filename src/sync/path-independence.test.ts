@@ -153,6 +153,8 @@ function daemon(kernel: Kernel, clock: FakeClock) {
     tracker: new DeltaTracker(),
     observer: {
       queued: ignore,
+      begun: ignore,
+      compiled: ignore,
       applied: ignore,
       drifted: ignore,
       respelled: ignore,

@@ -181,15 +181,15 @@ export class SyncLoop {
     this.#queuedAt = undefined
     const startedAt = clock.now()
     const markers = this.#markers.length
-    model.compile(startedAt)
+    observer.begun()
+    observer.compiled(model.compile(startedAt))
     this.#flows.push(...model.takeStaleFlows())
     tracker.want(mode.program.takeChanges())
     const change = tracker.pending(startedAt)
     const failed = isEmpty(change) ? new Map() : await this.#write(change)
     if (queuedAt !== undefined || !isEmpty(change)) {
       const at = clock.now()
-      const size = { set: change.set.length, unset: change.unset.length }
-      observer.applied({ at, durationMs: at - startedAt, failed, ...size })
+      observer.applied({ at, durationMs: at - startedAt, failed, change })
     }
     if (failed.size > 0 && failed.size >= change.set.length + change.unset.length) return
     for (const marker of this.#markers.splice(0, markers)) marker()

@@ -136,8 +136,7 @@ export class IptablesMode implements Mode {
       iptables: this.#kernel.iptables,
       wrote({ pid, commits: count }) {
         own.pids.push(pid)
-        const known = count !== undefined && own.commits !== undefined
-        own.commits = known ? own.commits + count : undefined
+        if (own.commits !== undefined) own.commits = count && own.commits + count
       },
       contents: {
         rulesOf: (key) => this.program.rulesOf(key),

@@ -25,6 +25,7 @@ export class IptablesProgram implements Program {
   readonly #owners = new Map<ObjectKey, EntryId>()
   readonly #trees: ReadonlyMap<Family, Trees>
   readonly #base = new Map<ObjectKey, readonly string[]>()
+  readonly #ruleCounts = new Map<ObjectKey, number>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
   constructor(settings: NetfilterSettings) {
@@ -54,7 +55,7 @@ export class IptablesProgram implements Program {
         for (const chain of trees.takeChanged(table)) {
           const rules = trees.rules(table, chain)
           const key = keyOf({ kind: 'chain', family, table, chain })
-          this.#changes.set(key, rules && digestRules(rules))
+          this.#setChain(key, rules)
         }
     const changes = this.#changes
     this.#changes = new Map()
@@ -83,6 +84,17 @@ export class IptablesProgram implements Program {
     return entry && render(entry, this.#settings).sets.get(key.slice('set/'.length))
   }
 
+  /** Rules of a chain as it should be; 1 for a jump, 0 for what has none. */
+  ruleCountOf(key: ObjectKey): number {
+    return this.#ruleCounts.get(key) ?? (key.includes('>') ? 1 : 0)
+  }
+
+  #setChain(key: ObjectKey, rules: readonly string[] | undefined): void {
+    this.#changes.set(key, rules && digestRules(rules))
+    if (rules === undefined) this.#ruleCounts.delete(key)
+    else this.#ruleCounts.set(key, rules.length)
+  }
+
   #ownerOf(key: ObjectKey): ForwardingEntry | undefined {
     const owner = this.#owners.get(key)
     return owner === undefined ? undefined : this.#placed.get(owner)?.entry
@@ -90,15 +102,17 @@ export class IptablesProgram implements Program {
 
   #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
     const keys: ObjectKey[] = []
-    const own = (key: ObjectKey, digest: Digest) => {
+    for (const name of sets.keys()) {
+      const key = keyOf({ kind: 'set', name })
       keys.push(key)
-      this.#owners.set(key, entry.id)
-      this.#changes.set(key, digest)
+      this.#changes.set(key, digestCount(1))
     }
-    for (const name of sets.keys()) own(keyOf({ kind: 'set', name }), digestCount(1))
     for (const [chain, rules] of chains) {
-      own(keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain }), digestRules(rules))
+      const key = keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain })
+      keys.push(key)
+      this.#setChain(key, rules)
     }
+    for (const key of keys) this.#owners.set(key, entry.id)
     return keys
   }
 
@@ -106,7 +120,7 @@ export class IptablesProgram implements Program {
     for (const key of before?.keys ?? []) {
       if (wanted.has(key)) continue
       this.#owners.delete(key)
-      this.#changes.set(key, undefined)
+      this.#setChain(key, undefined)
     }
   }
 
@@ -114,7 +128,7 @@ export class IptablesProgram implements Program {
     for (const { table, chain, rules } of baseChains(this.#settings, family)) {
       const key = keyOf({ kind: 'chain', family, table, chain })
       this.#base.set(key, rules)
-      this.#changes.set(key, digestRules(rules))
+      this.#setChain(key, rules)
     }
     for (const jump of jumps(this.#settings, family)) {
       this.#changes.set(keyOf(jump), digestCount(1))

@@ -1,6 +1,7 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { serviceChain } from '../netfilter/names.ts'
+import { dport } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { setOf, setOptions } from './affinity.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
@@ -41,7 +42,10 @@ export function render(entry: ForwardingEntry, settings: NetfilterSettings): Ren
   return {
     chains: new Map([...poolChains(entry, settings), ...externalChains(entry, settings)]),
     sets: entry.affinity ? affinitySets(entry) : new Map(),
-    dispatches: entry.frontends.map((frontend) => dispatch(entry, frontend, settings)),
+    dispatches: [
+      ...entry.frontends.map((frontend) => dispatch(entry, frontend, settings)),
+      ...healthCheck(entry),
+    ],
   }
 }
 
@@ -97,4 +101,18 @@ function dispatch(
     nat: natRules(entry, frontend, settings),
     filter: filterRules(entry, frontend),
   }
+}
+
+/** Lets load balancers reach the health check server, whatever the INPUT policy. */
+function healthCheck({ id, healthCheckPort: port }: ForwardingEntry): readonly Dispatch[] {
+  if (port === undefined) return []
+  return [
+    {
+      id: `node:${port}/health ${id}`,
+      key: dispatchKey('node', 'TCP', port),
+      nodePort: true,
+      nat: [],
+      filter: [`${dport('TCP', port)}-j ACCEPT`],
+    },
+  ]
 }
