@@ -6,9 +6,15 @@ export interface ModelObject {
   readonly metadata: {
     readonly name: string
     readonly namespace?: string
+    readonly labels?: Readonly<Record<string, string>>
     readonly resourceVersion: string
   }
   readonly spec: unknown
+}
+
+export interface MoreFields {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly [field: string]: unknown
 }
 
 interface Entry {
@@ -54,9 +60,10 @@ export class ModelApi {
     return this.#watchers.size
   }
 
-  put(key: string, spec: unknown): void {
+  /** `more` are further fields of the object; labels go into its metadata. */
+  put(key: string, spec: unknown, more: MoreFields = {}): void {
     const type = this.#objects.has(key) ? 'MODIFIED' : 'ADDED'
-    const object = modelObject(key, spec, ++this.#version)
+    const object = modelObject(key, spec, ++this.#version, more)
     this.#objects.set(key, object)
     this.#record({ version: this.#version, type, object })
   }
@@ -65,7 +72,10 @@ export class ModelApi {
     const object = this.#objects.get(key)
     if (object === undefined) return
     this.#objects.delete(key)
-    const last = modelObject(key, object.spec, ++this.#version)
+    const last = {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#version) },
+    }
     this.#record({ version: this.#version, type: 'DELETED', object: last })
   }
 
@@ -174,10 +184,15 @@ export function writeBookmark(
   writeLine(response, { type: 'BOOKMARK', object: { kind: 'Thing', metadata } })
 }
 
-export function modelObject(key: string, spec: unknown, version: number): ModelObject {
+export function modelObject(
+  key: string,
+  spec: unknown,
+  version: number,
+  { labels = {}, ...fields }: MoreFields = {},
+): ModelObject {
   const [first = '', second] = key.split('/')
   const names = second === undefined ? { name: first } : { namespace: first, name: second }
-  return { metadata: { ...names, resourceVersion: String(version) }, spec }
+  return { metadata: { ...names, labels, resourceVersion: String(version) }, spec, ...fields }
 }
 
 function sorted(

@@ -1,0 +1,288 @@
+import { afterEach, expect, test } from 'vitest'
+import { createApiClient } from '../client/api-client.ts'
+import { connectionTo } from '../client/load-connection.ts'
+import { createManualClock } from '../client/testing/manual-clock.ts'
+import type { ScriptedServer } from '../client/testing/scripted-server.ts'
+import { startScriptedServer } from '../client/testing/scripted-server.ts'
+import { ClusterStore } from '../cluster/cluster-store.ts'
+import type { ClusterEvent } from '../cluster/event.ts'
+import type { Clock } from '../lib/clock.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { ServiceKey } from '../resources/types.ts'
+import type { ClusterWatcher } from './cluster-watcher.ts'
+import { createClusterWatcher } from './cluster-watcher.ts'
+import type { WatchProblem } from './problem.ts'
+import { ModelCluster } from './testing/model-cluster.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+interface Watched {
+  readonly server: ScriptedServer
+  readonly watcher: ClusterWatcher
+  readonly store: ClusterStore
+  readonly batches: readonly (readonly ClusterEvent[])[]
+  readonly problems: readonly WatchProblem[]
+  /** How often `onSynced` was called, and after how many batches. */
+  readonly synced: readonly number[]
+}
+
+async function watch(
+  cluster: ModelCluster,
+  { clock = systemClock, proxyName }: { clock?: Clock; proxyName?: string } = {},
+): Promise<Watched> {
+  const server = await startScriptedServer((arrival) => cluster.answer(arrival))
+  const connection = connectionTo(server.url)
+  const client = createApiClient({ connection, clock, userAgent: 'test' })
+  const store = new ClusterStore()
+  const batches: (readonly ClusterEvent[])[] = []
+  const problems: WatchProblem[] = []
+  const synced: number[] = []
+  const watcher = createClusterWatcher({
+    client,
+    clock,
+    random: { below: () => 0 },
+    nodeName: 'node-1',
+    proxyName,
+    timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
+    onEvents(batch) {
+      batches.push(batch)
+      store.apply(batch)
+    },
+    onSynced: () => synced.push(batches.length),
+    onProblem: (problem) => problems.push(problem),
+  })
+  const abort = new AbortController()
+  const done = watcher.run(abort.signal)
+  cleanups.push(async () => {
+    abort.abort()
+    await done
+    await client.close()
+    await server.close()
+  })
+  return { server, watcher, store, batches, problems, synced }
+}
+
+async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const WEB = 'shop/web' as ServiceKey
+
+function smallCluster(): ModelCluster {
+  const cluster = new ModelCluster()
+  cluster.putService('shop/web', '10.96.0.10')
+  cluster.putSlice('shop/web-1', 'web', '10.1.0.4')
+  cluster.putEndpoints('shop/web', '10.1.0.5')
+  cluster.putNode('node-1', 'a')
+  cluster.putNode('node-2', 'b')
+  return cluster
+}
+
+function endpointIps(store: ClusterStore, key: ServiceKey): readonly string[] {
+  const groups = store.endpointsOf(key).flatMap((source) => source.groups)
+  return groups.flatMap((group) => group.endpoints.map(({ ip }) => ip))
+}
+
+test('tells of Services, endpoints and this node, then that it is synced, once', async () => {
+  const cluster = smallCluster()
+  const { store, batches, synced, watcher } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  expect(synced).toEqual([batches.length])
+  expect(store.service(WEB)?.clusterIPs).toEqual(['10.96.0.10'])
+  expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
+  expect(store.node('node-1')?.zone).toBe('a')
+  expect(store.node('node-2')).toBeUndefined()
+  cluster.putSlice('shop/web-1', 'web', '10.1.0.9')
+  cluster.services.remove('shop/web')
+  await eventually(() => store.service(WEB) === undefined)
+  await eventually(() => endpointIps(store, WEB)[0] === '10.1.0.9')
+  expect(synced.length).toBe(1)
+  expect(watcher.state()).toMatchObject({
+    synced: true,
+    endpointsApi: 'discovery.k8s.io/v1',
+    services: { connected: true, objects: 0, events: { deleted: 1 } },
+    endpoints: { connected: true, objects: 1 },
+    node: { connected: true, objects: 1 },
+  })
+})
+
+test('asks only for what it needs, and not so much for a proxy with a name', async () => {
+  const selectors = ({ arrivals }: ScriptedServer): unknown =>
+    Object.fromEntries(
+      arrivals
+        .filter(({ url }) => url.searchParams.has('watch'))
+        .map(({ url }) => [
+          url.pathname,
+          url.searchParams.get('labelSelector') ?? url.searchParams.get('fieldSelector'),
+        ]),
+    )
+  const { server, watcher } = await watch(smallCluster())
+  await eventually(() => watcher.synced())
+  expect(selectors(server)).toEqual({
+    '/api/v1/services': '!service.kubernetes.io/service-proxy-name',
+    '/apis/discovery.k8s.io/v1/endpointslices': '!service.kubernetes.io/headless',
+    '/api/v1/nodes': 'metadata.name=node-1',
+  })
+  const named = await watch(smallCluster(), { proxyName: 'mine' })
+  await eventually(() => named.watcher.synced())
+  expect(selectors(named.server)).toMatchObject({ '/api/v1/services': null })
+})
+
+test.each(['services', 'endpoints', 'nodes'] as const)(
+  'is not synced without %s',
+  async (missing) => {
+    const paths = {
+      services: '/api/v1/services',
+      endpoints: '/apis/discovery.k8s.io/v1/endpointslices',
+      nodes: '/api/v1/nodes',
+    }
+    const cluster = smallCluster()
+    cluster.refusals.set(paths[missing], 500)
+    const { watcher, synced } = await watch(cluster)
+    const lists = (): number[] => {
+      const { services, endpoints, node } = watcher.state()
+      return [services.lists, endpoints?.lists ?? 0, node.lists]
+    }
+    await eventually(() => lists().reduce((sum, count) => sum + count) === 2)
+    await eventually(() => {
+      const { services, endpoints, node } = watcher.state()
+      return services.failures + (endpoints?.failures ?? 0) + node.failures > 3
+    })
+    expect([watcher.synced(), synced]).toEqual([false, []])
+    cluster.refusals.clear()
+    await eventually(() => watcher.synced())
+    expect(synced.length).toBe(1)
+  },
+)
+
+test('a node that does not exist is known to be absent', async () => {
+  const empty = new ModelCluster()
+  const none = await watch(empty)
+  await eventually(() => none.watcher.synced())
+  const refused = smallCluster()
+  refused.refusals.set('/api/v1/nodes', 404)
+  const missing = await watch(refused)
+  await eventually(() => missing.watcher.synced())
+  expect(missing.store.node('node-1')).toBeUndefined()
+})
+
+test('an object that cannot be used is reported, is absent, and harms no other', async () => {
+  const cluster = smallCluster()
+  cluster.putService('shop/api', '10.96.0.11')
+  const { store, problems, watcher } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  cluster.services.put('shop/web', { type: 'Nonsense', ports: 7 })
+  cluster.services.put('shop/"; DROP', { type: 'ClusterIP' })
+  cluster.putService('shop/db', '10.96.0.12')
+  await eventually(() => store.service('shop/db' as ServiceKey) !== undefined)
+  expect(store.service('shop/api' as ServiceKey)).toBeDefined()
+  const names = problems.map(({ resource, key, kind }) => `${resource} ${key} ${kind}`)
+  expect(names).toContain('services shop/"; DROP invalid')
+  expect(problems[0]?.problems[0]?.field).toBeTypeOf('string')
+})
+
+test.each([
+  [['v1beta1'], 'discovery.k8s.io/v1beta1', '10.1.0.4'],
+  [[], 'v1', '10.1.0.5'],
+] as const)('takes endpoints from what the server has (%j)', async (discovery, api, ip) => {
+  const cluster = smallCluster()
+  cluster.discovery = discovery
+  const { store, watcher } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  expect(watcher.state().endpointsApi).toBe(api)
+  expect(endpointIps(store, WEB)).toEqual([ip])
+})
+
+test('a server that loses an API version is followed to the next, in one step', async () => {
+  const cluster = smallCluster()
+  cluster.putSlice('shop/other-1', 'other', '10.1.0.7')
+  cluster.discovery = ['v1beta1']
+  const { store, watcher, batches } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  const before = batches.length
+  cluster.slices.remove('shop/other-1')
+  await eventually(() => batches.length > before)
+  cluster.putSlice('shop/other-1', 'other', '10.1.0.7')
+  await eventually(() => endpointIps(store, 'shop/other' as ServiceKey).length === 1)
+  const known = batches.length
+  cluster.discovery = []
+  cluster.restart()
+  await eventually(
+    () => watcher.state().endpointsApi === 'v1' && (watcher.state().endpoints?.lists ?? 0) > 0,
+  )
+  const switching = batches.slice(known).filter((batch) => batch[0]?.kind === 'endpoints')
+  expect(switching.length).toBe(1)
+  expect(
+    switching[0]?.map((event) => [
+      event.kind === 'endpoints' && event.name,
+      event.value !== undefined,
+    ]),
+  ).toEqual([
+    ['shop/web-1', false],
+    ['shop/other-1', false],
+    ['shop/web', true],
+  ])
+  expect(endpointIps(store, WEB)).toEqual(['10.1.0.5'])
+  expect(endpointIps(store, 'shop/other' as ServiceKey)).toEqual([])
+})
+
+test('a server that gets slices later is followed to them without a restart of it', async () => {
+  const cluster = smallCluster()
+  cluster.discovery = []
+  const clock = createManualClock()
+  const { store, watcher } = await watch(cluster, { clock })
+  await eventually(() => watcher.synced())
+  cluster.discovery = ['v1beta1', 'v1']
+  clock.advance(299_000)
+  await eventually(() => watcher.state().endpoints?.connected === true)
+  expect(watcher.state().endpointsApi).toBe('v1')
+  clock.advance(1_000)
+  await eventually(() => clock.pending().some((delay) => delay <= 2))
+  clock.advance(2)
+  await eventually(() => watcher.state().endpointsApi === 'discovery.k8s.io/v1')
+  await eventually(() => endpointIps(store, WEB)[0] === '10.1.0.4')
+  expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
+})
+
+test('waits for a server that is not there yet, and says so', async () => {
+  const cluster = smallCluster()
+  cluster.refusals.set('/apis/discovery.k8s.io', 503)
+  const { watcher, server } = await watch(cluster)
+  const asked = (): number =>
+    server.arrivals.filter(({ url }) => url.pathname === '/apis/discovery.k8s.io').length
+  await eventually(() => asked() > 2)
+  expect(watcher.state()).toMatchObject({
+    synced: false,
+    endpointsApi: undefined,
+    discoveryFailure: { code: 503 },
+  })
+  cluster.refusals.clear()
+  await eventually(() => watcher.synced())
+  expect(watcher.state().discoveryFailure).toBeUndefined()
+})
+
+test('an outage changes nothing, shows, and heals by itself', async () => {
+  const cluster = smallCluster()
+  const { store, watcher, batches } = await watch(cluster)
+  await eventually(() => watcher.synced())
+  const before = batches.length
+  for (const path of ['/api/v1/services', '/apis/discovery.k8s.io/v1/endpointslices']) {
+    cluster.refusals.set(path, 503)
+  }
+  cluster.services.disconnect(true)
+  cluster.slices.disconnect(true)
+  await eventually(() => watcher.state().services.failures > 3)
+  expect(batches.length).toBe(before)
+  expect(watcher.state()).toMatchObject({
+    synced: true,
+    services: { connected: false, lastFailure: { code: 503 } },
+  })
+  cluster.services.remove('shop/web')
+  cluster.refusals.clear()
+  await eventually(() => store.service(WEB) === undefined)
+  await eventually(() => watcher.state().services.connected)
+  expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
+})

@@ -1,0 +1,69 @@
+import { ModelApi } from '../../client/testing/model-api.ts'
+import type { Arrival } from '../../client/testing/scripted-server.ts'
+import { answerJson, answerStatus } from '../../client/testing/scripted-server.ts'
+
+const SLICES = /^\/apis\/discovery\.k8s\.io\/(v1|v1beta1)\/endpointslices$/
+
+/** An API server with the collections that a node follows. */
+export class ModelCluster {
+  readonly services = new ModelApi()
+  readonly slices = new ModelApi()
+  readonly endpoints = new ModelApi()
+  readonly nodes = new ModelApi()
+  /** Versions of discovery.k8s.io that it has. */
+  discovery: readonly string[] = ['v1']
+  /** Answers every request to these paths with this status. */
+  readonly refusals = new Map<string, number>()
+
+  answer(arrival: Arrival): void {
+    const { url, response } = arrival
+    const refusal = this.refusals.get(url.pathname)
+    if (refusal !== undefined) return answerStatus(response, refusal, 'Refused')
+    const version = SLICES.exec(url.pathname)?.[1]
+    if (version !== undefined && this.discovery.includes(version))
+      return this.slices.answer(arrival)
+    if (url.pathname === '/apis/discovery.k8s.io' && this.discovery.length > 0) {
+      const versions = this.discovery.map((name) => ({ groupVersion: `discovery.k8s.io/${name}` }))
+      return answerJson(response, 200, { kind: 'APIGroup', versions })
+    }
+    if (url.pathname === '/api/v1/services') return this.services.answer(arrival)
+    if (url.pathname === '/api/v1/endpoints') return this.endpoints.answer(arrival)
+    if (url.pathname === '/api/v1/nodes') return this.nodes.answer(arrival)
+    return answerStatus(response, 404, 'NotFound')
+  }
+
+  putService(key: string, clusterIP: string, labels: Readonly<Record<string, string>> = {}): void {
+    const ports = [{ port: 80, protocol: 'TCP' }]
+    this.services.put(
+      key,
+      { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports },
+      { labels },
+    )
+  }
+
+  putSlice(key: string, service: string, ip: string): void {
+    this.slices.put(key, undefined, {
+      labels: { 'kubernetes.io/service-name': service },
+      addressType: 'IPv4',
+      ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+      endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+    })
+  }
+
+  putEndpoints(key: string, ip: string): void {
+    const subsets = [{ addresses: [{ ip }], ports: [{ port: 8080, protocol: 'TCP' }] }]
+    this.endpoints.put(key, undefined, { subsets })
+  }
+
+  putNode(name: string, zone: string): void {
+    this.nodes.put(name, {}, { labels: { 'topology.kubernetes.io/zone': zone }, status: {} })
+  }
+
+  /** Ends every watch and forgets the past, as an upgrade does. */
+  restart(): void {
+    for (const api of [this.services, this.slices, this.endpoints, this.nodes]) {
+      api.compact()
+      api.disconnect(false)
+    }
+  }
+}
