@@ -1,4 +1,11 @@
-import { isJsonObject, type Json, type JsonObject, objectAt, ownValue } from '../lib/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  ownValue,
+  scalarText,
+} from '../lib/json.ts'
 import type { StatusCause } from './status.ts'
 
 const KEY =
@@ -54,7 +61,8 @@ function isQualifiedName(field: string, key: string): boolean {
 
 function sizeCauses(annotations: JsonObject): readonly StatusCause[] {
   let bytes = 0
-  for (const [key, value] of Object.entries(annotations)) bytes += key.length + String(value).length
+  for (const [key, value] of Object.entries(annotations))
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(scalarText(value))
   if (bytes <= ANNOTATION_BYTES) return []
   const message = `Too long: may not be more than ${ANNOTATION_BYTES} bytes`
   return [{ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' }]

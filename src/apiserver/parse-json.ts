@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../lib/json.ts'
 import { badRequest } from './refusals.ts'
-import { Refusal } from './status.ts'
+import type { Refusal } from './status.ts'
 
 /**
  * The JSON document of a body: valid UTF-8, finite numbers, and no deeper than

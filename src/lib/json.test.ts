@@ -5,6 +5,7 @@ import {
   type JsonObject,
   objectAt,
   ownValue,
+  scalarText,
   setOwn,
   stringAt,
   valueAt,
@@ -32,6 +33,18 @@ test('paths end quietly where the document has another shape', () => {
   expect(arrayAt(document, 'a', 'b')).toEqual([])
   expect(objectAt(document, 'a', 'd')).toEqual({ e: true })
   expect(objectAt(document, 'a', 'b', 'x')).toEqual({})
+})
+
+test('scalars have a text, containers have none', () => {
+  expect([1, true, 'x', null, [], {}, undefined].map(scalarText)).toEqual([
+    '1',
+    'true',
+    'x',
+    '',
+    '',
+    '',
+    '',
+  ])
 })
 
 test('arrays and null are not objects', () => {

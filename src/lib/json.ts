@@ -38,6 +38,11 @@ export function stringAt(value: Json | undefined, ...path: readonly string[]): s
   return typeof found === 'string' ? found : ''
 }
 
+/** A scalar as text for people; empty for anything else. */
+export function scalarText(value: Json | undefined): string {
+  return value === undefined || typeof value === 'object' ? '' : String(value)
+}
+
 /** The object at a path; empty (and not attached) when there is none. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path)

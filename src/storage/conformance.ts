@@ -105,7 +105,7 @@ function registerListTests(open: StoreFactory): void {
       if (page.refused !== undefined) throw new Error(page.refused)
       expect(page.revision).toBe(revision)
       expect(page.remaining).toBe(10 - seen.length - page.entries.length)
-      for (const entry of page.entries) seen.push(`${entry.key}=${entry.value}`)
+      for (const entry of page.entries) seen.push(`${entry.key}=${String(entry.value)}`)
       after = page.entries.at(-1)?.key ?? ''
       remaining = page.remaining
       await write(store, remove(names[seen.length] ?? '/none'), put(`/p/5${seen.length}`, 'x'))

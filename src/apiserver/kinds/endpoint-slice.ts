@@ -1,4 +1,11 @@
-import { arrayAt, isJsonObject, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
@@ -34,12 +41,12 @@ export const endpointSlices: Resource = {
 function portList(object: JsonObject): string {
   const ports = arrayAt(object, 'ports').filter(isJsonObject)
   if (ports.length === 0) return '<unset>'
-  return shorten(ports.map((port) => String(valueAt(port, 'port') ?? '*')))
+  return shorten(ports.map((port) => scalarText(valueAt(port, 'port')) || '*'))
 }
 
 function addressList(object: JsonObject): string {
   const addresses = arrayAt(object, 'endpoints').flatMap((one) => arrayAt(one, 'addresses'))
-  return addresses.length === 0 ? '<unset>' : shorten(addresses.map(String))
+  return addresses.length === 0 ? '<unset>' : shorten(addresses.map(scalarText))
 }
 
 function shorten(texts: readonly string[]): string {

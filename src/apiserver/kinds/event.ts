@@ -1,4 +1,4 @@
-import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { Resource } from '../resource.ts'
 import { shortDuration } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
@@ -34,8 +34,10 @@ export const events: Resource = {
     column('Object', 'What it is about.', about),
     wideColumn('Source', 'Who recorded it.', (object) => stringAt(object, 'source', 'component')),
     column('Message', 'What happened.', (object) => stringAt(object, 'message').trim()),
-    wideColumn('Count', 'How often it happened.', (object) =>
-      String(valueAt(object, 'count') ?? 1),
+    wideColumn(
+      'Count',
+      'How often it happened.',
+      (object) => scalarText(valueAt(object, 'count')) || '1',
     ),
     { ...wideColumn('Name', 'Name of the event.', name), format: 'name' },
   ],

@@ -1,4 +1,12 @@
-import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
@@ -50,17 +58,16 @@ function externalAddresses(object: JsonObject): string {
 
 function ports(object: JsonObject): string {
   const texts = arrayAt(object, 'spec', 'ports').map((port) => {
-    const { port: number, nodePort, protocol } = port as JsonObject
-    const node = typeof nodePort === 'number' && nodePort > 0 ? `:${nodePort}` : ''
-    return `${String(number)}${node}/${String(protocol ?? 'TCP')}`
+    const nodePort = scalarText(valueAt(port, 'nodePort'))
+    const node = nodePort === '' || nodePort === '0' ? '' : `:${nodePort}`
+    return `${scalarText(valueAt(port, 'port'))}${node}/${stringAt(port, 'protocol') || 'TCP'}`
   })
   return orNone(texts.join(','))
 }
 
 function selector(object: JsonObject): string {
-  const labels = (object['spec'] as JsonObject | undefined)?.['selector']
-  const pairs = Object.entries((labels as JsonObject | undefined) ?? {})
-  return orNone(pairs.map(([key, value]) => `${key}=${String(value)}`).join(','))
+  const pairs = Object.entries(objectAt(object, 'spec', 'selector'))
+  return orNone(pairs.map(([key, value]) => `${key}=${scalarText(value)}`).join(','))
 }
 
 function isString(value: Json): value is string {

@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from 'fast-json-patch'
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { badRequest, tooLarge } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import type { Refusal } from '../status.ts'
 
 export interface JsonPatchLimits {
   readonly patchOperations: number
@@ -43,7 +43,7 @@ export function applyJsonPatch(
         true,
         true,
         index,
-      ).newDocument as Json
+      ).newDocument
     } catch (error) {
       return `operation ${index}: ${(error as Error).message.split('\n')[0]}`
     }

@@ -52,6 +52,7 @@ export function listRule(kind: string, path: string): ListRule | undefined {
 }
 
 function containers(path: string): Readonly<Record<string, ListRule>> {
-  const inner = Object.entries(CONTAINER_LISTS).map(([list, rule]) => [`${path}.${list}`, rule])
-  return { [path]: { key: 'name' }, ...Object.fromEntries(inner) }
+  const lists = Object.entries(CONTAINER_LISTS)
+  const inner = Object.fromEntries(lists.map(([list, rule]) => [`${path}.${list}`, rule] as const))
+  return { [path]: { key: 'name' }, ...inner }
 }

@@ -1,5 +1,5 @@
 import { badRequest } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import type { Refusal } from '../status.ts'
 
 export type Fields = Readonly<Record<string, string>>
 

@@ -3,6 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   objectAt,
+  scalarText,
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
@@ -21,7 +22,8 @@ export function nodePortKey(protocol: string, port: number): string {
 /** Every allocation key that a stored Service holds. */
 export function keysHeldBy(service: JsonObject): ReadonlySet<string> {
   const spec = objectAt(service, 'spec')
-  const ips = arrayAt(spec, 'clusterIPs').filter((ip) => typeof ip === 'string' && ip !== 'None')
+  const texts = arrayAt(spec, 'clusterIPs').map(scalarText)
+  const ips = texts.filter((ip) => ip !== '' && ip !== 'None')
   const ports = arrayAt(spec, 'ports').filter(isJsonObject)
   const nodePorts = ports.flatMap((port) => {
     const number = numberAt(port, 'nodePort')
@@ -29,7 +31,7 @@ export function keysHeldBy(service: JsonObject): ReadonlySet<string> {
   })
   const health = numberAt(spec, 'healthCheckNodePort')
   return new Set([
-    ...ips.map((ip) => addressKey(String(ip))),
+    ...ips.map(addressKey),
     ...nodePorts,
     ...(health === 0 ? [] : [nodePortKey('TCP', health)]),
   ])

@@ -24,7 +24,7 @@ export async function removeCollection(serving: Serving, request: ApiRequest): P
   const deleted = await deleteEach(
     serving,
     request,
-    all.filter(options.selection.matches),
+    all.filter((item) => options.selection.matches(item)),
     deleteOptions,
   )
   if (deleted instanceof Refusal) return deleted
