@@ -109,7 +109,7 @@ describe('an event', () => {
   it('is within the limits of the API, and prints nothing that a terminal obeys', () => {
     const { events, sent } = recorder()
     const name = 'x'.repeat(253)
-    const evil = '\u001b[2J\n'.repeat(1_000)
+    const evil = '\u009b\u001b[2J\n'.repeat(1_000)
     events.warn(warnings.objectRejected({ ...CART, name }, evil))
     expect(sent[0]?.metadata.name).toHaveLength(253)
     expect(sent[0]?.message.length).toBeLessThanOrEqual(1_024)

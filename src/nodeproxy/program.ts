@@ -121,7 +121,8 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
     complain(host, [asProblem(error)])
     return 1
   }
-  return print(host, `wrote ${path}\n`)
+  host.stderr.write(`wrote ${path}\n`)
+  return 0
 }
 
 function print(host: Host, text: string): ExitCode {

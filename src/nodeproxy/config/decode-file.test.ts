@@ -92,6 +92,15 @@ describe('decodeFile', () => {
     expect(problems(`${OWN}${layers.join('\n')}\n`)).toHaveLength(30)
     expect(problems(`${OWN}iptables: &m\n  iptables: *m\n`)).toHaveLength(1)
     const loop = Array.from({ length: 3_000 }, (_, i) => `  x${i}: *m`).join('\n')
+    const aliases = Array.from({ length: 101 }, (_, i) => `  x${i}: *a`).join('\n')
+    expect(problems(`${OWN}mode: &a ipvs\niptables:\n${aliases}\n`)).toHaveLength(101)
+    expect(
+      problems(`${OWN}hostnameOverride: &a n\niptables:\n${aliases}\nproxyName: *a\n`),
+    ).toContainEqual(
+      expect.stringMatching(
+        /^c\.yaml:106:12: proxyName: an alias that leads nowhere, or one of too many/,
+      ),
+    )
     expect(problems(`${KUBE}featureGates: &m\n${loop}\n`)).toEqual([])
     expect(problems(`${OWN}mode: ${'['.repeat(100_000)}`).length).toBeGreaterThan(0)
     expect(problems(`${OWN}# ${'x'.repeat(1_048_576)}\n`)).toEqual([
