@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { AVAILABLE_MODES } from './available-modes.ts'
 import { runProgram } from './program.ts'
 
@@ -7,8 +8,15 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   stderr: process.stderr,
   version: packageVersion(),
   modes: AVAILABLE_MODES,
-  loadDaemon: () => import('./daemon.ts'),
+  loadDaemon,
 })
+
+/** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
+async function loadDaemon() {
+  const daemon = await import('./daemon.ts')
+  flushCompileCache()
+  return daemon
+}
 
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
