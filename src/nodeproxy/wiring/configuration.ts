@@ -1,0 +1,83 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import { compareConfigurations } from '../config/compare.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
+import type { ConfigurationFile } from '../config/load.ts'
+import { describeProblem } from '../config/problem.ts'
+import { configzBody } from '../config/render.ts'
+import type { Settings } from '../config/settings.ts'
+import { type ConfigWatch, watchConfig } from '../config/watch-config.ts'
+import type { Launch } from '../program.ts'
+
+export interface ConfigurationParts {
+  readonly launch: Launch
+  readonly clock: Clock
+  readonly metrics: Metrics
+}
+
+/** The configuration in force. A changed file is taken over whole, or refused with the reason. */
+export class Configuration {
+  readonly #parts: ConfigurationParts
+  #current: NodeProxyConfiguration
+  #settings: Settings
+  #watch: ConfigWatch | undefined
+
+  constructor(parts: ConfigurationParts) {
+    this.#parts = parts
+    this.#current = parts.launch.config
+    this.#settings = parts.launch.settings
+  }
+
+  get current(): NodeProxyConfiguration {
+    return this.#current
+  }
+
+  /** The body of /configz. */
+  describe(): string {
+    return configzBody(this.#current, this.#settings)
+  }
+
+  /** Watches the file, if there is one. */
+  follow(onChange: () => void): void {
+    const { file, log } = this.#parts.launch
+    if (file === undefined) return
+    this.#watch = watchConfig(file.name, {
+      clock: this.#parts.clock,
+      text: file.text,
+      onChange: async (changed) => {
+        if (await this.#take(changed)) onChange()
+      },
+      onUnreadable: (error) => log.warn({ err: error }, 'the configuration file cannot be read'),
+    })
+  }
+
+  reread(): void {
+    void this.#watch?.reread()
+  }
+
+  close(): void {
+    this.#watch?.close()
+  }
+
+  async #take(file: ConfigurationFile): Promise<boolean> {
+    const { launch, metrics } = this.#parts
+    const loaded = await launch.reload(file)
+    const reasons = loaded.ok ? this.#needsRestart(loaded.config) : loaded.problems.map(describeProblem)
+    if (!loaded.ok || reasons.length > 0) {
+      metrics.configReloads.inc({ result: 'refused' })
+      launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')
+      return false
+    }
+    const { live } = compareConfigurations(this.#current, loaded.config)
+    this.#current = loaded.config
+    this.#settings = loaded.settings
+    metrics.configReloads.inc({ result: 'applied' })
+    launch.log.info({ changed: live }, 'the changed configuration is applied')
+    return live.length > 0
+  }
+
+  #needsRestart(next: NodeProxyConfiguration): readonly string[] {
+    const { restart } = compareConfigurations(this.#current, next)
+    return restart.map((field) => `${field} cannot change while running; restart the daemon`)
+  }
+}

@@ -1,0 +1,77 @@
+import { countNoLocalEndpoints } from '../../forwarding/no-local-endpoints.ts'
+import type { ForwardingTable } from '../../forwarding/table.ts'
+import type { IptablesMode } from '../../modes/iptables/mode.ts'
+import type { DeltaTracker } from '../../sync/delta-tracker.ts'
+import type { FamilyName } from '../../telemetry/health/family-progress.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { objectKind } from './sync-observer.ts'
+
+interface Running {
+  readonly table: ForwardingTable
+  readonly tracker: DeltaTracker
+  readonly mode: IptablesMode
+}
+
+/** Gauges that are cheap to count when somebody looks, and costly to keep. */
+export function refreshGauges(
+  metrics: Metrics,
+  { running, watch }: { readonly running: Running | undefined; readonly watch: WatchState },
+): void {
+  watchGauges(metrics, watch)
+  if (running === undefined) return
+  for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
+  kernelObjects(metrics, running)
+  const failing = new Set([...running.tracker.failures().keys()].flatMap((key) => running.mode.program.ownersOf(key)))
+  metrics.entries.set({ status: 'Error' }, failing.size)
+  metrics.entries.set({ status: 'Conflict' }, new Set(running.table.problems().map(({ entry }) => entry)).size)
+  metrics.entries.set({ status: 'Done' }, running.table.size - failing.size)
+}
+
+function watchGauges(metrics: Metrics, watch: WatchState): void {
+  const feeds = { services: watch.services, endpoints: watch.endpoints, nodes: watch.node }
+  for (const [resource, state] of Object.entries(feeds)) {
+    if (state === undefined) continue
+    metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
+    if (state.lastEventAt !== undefined) metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
+    metrics.objects.set({ resource }, state.objects)
+    for (const [type, count] of Object.entries(state.events)) {
+      const labels = { resource, type: type.toUpperCase() }
+      metrics.watchEvents.remove(labels)
+      metrics.watchEvents.inc(labels, count)
+    }
+    metrics.reflectorRestarts.remove({ resource, reason: 'list' })
+    metrics.reflectorRestarts.inc({ resource, reason: 'list' }, state.restarts)
+    metrics.reflectorRestarts.remove({ resource, reason: 'failure' })
+    metrics.reflectorRestarts.inc({ resource, reason: 'failure' }, state.failures)
+  }
+}
+
+function noLocalEndpoints(metrics: Metrics, table: ForwardingTable, family: 4 | 6): void {
+  const ip_family: FamilyName = `IPv${family}`
+  const ofFamily = [...table.entries()].filter((entry) => entry.family === family)
+  const { internal, external } = countNoLocalEndpoints(ofFamily)
+  metrics.noLocalEndpoints.set({ traffic_policy: 'internal', ip_family }, internal)
+  metrics.noLocalEndpoints.set({ traffic_policy: 'external', ip_family }, external)
+}
+
+function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
+  const objects = new Map<string, number>()
+  const rules = new Map<string, number>()
+  for (const key of tracker.wantedKeys()) {
+    const [family = '', table = ''] = key.split('/', 2)
+    const kind = `${objectKind(key)} ${family === 'set' ? 'any' : `IPv${family}`}`
+    objects.set(kind, (objects.get(kind) ?? 0) + 1)
+    if (family === 'set') continue
+    const place = `${table} IPv${family}`
+    rules.set(place, (rules.get(place) ?? 0) + mode.program.ruleCountOf(key))
+  }
+  for (const [name, count] of objects) {
+    const [kind = '', family = ''] = name.split(' ')
+    metrics.programmedObjects.set({ kind, family }, count)
+  }
+  for (const [place, count] of rules) {
+    const [table = '', ip_family = ''] = place.split(' ')
+    metrics.iptablesRules.set({ table, ip_family }, count)
+  }
+}

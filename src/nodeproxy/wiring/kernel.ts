@@ -1,0 +1,70 @@
+import { NetlinkAddresses } from '../../kernel/addresses/netlink-addresses.ts'
+import { NetlinkConntrack } from '../../kernel/conntrack/netlink-conntrack.ts'
+import { CommandIpset } from '../../kernel/ipset/command-ipset.ts'
+import { openIptables } from '../../kernel/iptables/command-iptables.ts'
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import { ProcListeners } from '../../kernel/listener/proc-listeners.ts'
+import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../kernel/netlink/transport.ts'
+import { authorship } from '../../kernel/nftables-monitor/authorship.ts'
+import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
+import { NftablesMonitor } from '../../kernel/nftables-monitor/nftables-monitor.ts'
+import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
+import { openXtables } from '../../kernel/xtables-watch/ffi-xtables.ts'
+import { XtablesMonitor } from '../../kernel/xtables-watch/xtables-monitor.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Family } from '../../lib/ip.ts'
+import { concernsUs } from '../../modes/iptables/foreign-change.ts'
+import type { IptablesBackend } from '../config/configuration.ts'
+
+/** Every way in which the daemon touches this kernel. */
+export type Kernel = Awaited<ReturnType<typeof openKernel>>
+
+/** Opens the real kernel of this network namespace. */
+export async function openKernel(clock: Clock, backend: IptablesBackend) {
+  const runner = new Spawner()
+  try {
+    const iptables = await openIptables({ runner, backend: backend === '' ? undefined : backend })
+    const netfilter = rawTransport(NETLINK_NETFILTER)
+    const conntrack = new NetlinkConntrack(netfilter, clock)
+    const families = await workingFamilies(iptables)
+    return {
+      iptables,
+      families,
+      ipset: new CommandIpset(runner),
+      conntrack,
+      monitor: await openMonitor(iptables, { clock, families }),
+      sysctl: new ProcSysctl(),
+      addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
+      listeners: new ProcListeners(),
+      async close() {
+        conntrack.close()
+        await runner.close()
+      },
+    }
+  } catch (error) {
+    await runner.close()
+    throw error
+  }
+}
+
+/** IPv4, and IPv6 where this kernel has it. */
+async function workingFamilies(iptables: Iptables): Promise<readonly Family[]> {
+  const six = await iptables.restore(6, '*nat\nCOMMIT\n*filter\nCOMMIT\n')
+  return six.ok ? [4, 6] : [4]
+}
+
+async function openMonitor(
+  { backend }: Iptables,
+  { clock, families }: { readonly clock: Clock; readonly families: readonly Family[] },
+): Promise<RuleMonitor> {
+  if (backend === 'nft') {
+    const options = { clock, concerns: concernsUs, authorship: authorship() }
+    return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), options)
+  }
+  const xtables = await openXtables()
+  const tables = families.flatMap((family) => ['nat', 'filter'].map((table) => ({ family, table })))
+  return xtables ? new XtablesMonitor(xtables, { clock, tables }) : deafMonitor
+}

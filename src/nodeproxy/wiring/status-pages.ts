@@ -1,0 +1,43 @@
+import { assessReadiness } from '../../telemetry/health/readiness.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { WatchState } from '../../watch/cluster-watcher.ts'
+import type { PageSources } from '../servers/pages.ts'
+import type { Configuration } from './configuration.ts'
+import { refreshGauges } from './gauges.ts'
+import type { NodeProxy } from './node-proxy.ts'
+
+export interface StatusParts {
+  readonly proxy: NodeProxy
+  readonly metrics: Metrics
+  readonly configuration: Configuration
+  watch(): WatchState
+}
+
+/** What the pages of the daemon show at this moment. */
+export function statusPages({ proxy, metrics, configuration, watch }: StatusParts): PageSources {
+  return {
+    health: proxy.health,
+    readiness: () => {
+      const state = watch()
+      const feeds = { services: state.services, endpoints: state.endpoints, nodes: state.node }
+      const of = (has: (feed: NonNullable<WatchState['endpoints']>) => boolean) =>
+        new Map(Object.entries(feeds).map(([name, feed]) => [name, feed !== undefined && has(feed)]))
+      return assessReadiness({
+        connected: of((feed) => feed.connected),
+        synced: of((feed) => feed.listedAt !== undefined),
+        applied: proxy.isApplied,
+      })
+    },
+    metrics: {
+      ...metrics,
+      async text() {
+        const state = watch()
+        proxy.mark(state)
+        refreshGauges(metrics, { running: proxy.running, watch: state })
+        return metrics.text()
+      },
+    },
+    configz: () => configuration.describe(),
+    mode: () => 'iptables',
+  }
+}
