@@ -100,7 +100,7 @@ async function send(lab: Lab, flow: LabFlow, endpoints: readonly string[]): Prom
   try {
     return await lab.connect(placeOf(flow.from), attemptOf(flow, endpoints.length))
   } finally {
-    await lab.node.namespace.ip(bound.map((line) => line.replace('add', 'del')))
+    await lab.node.namespace.ip(bound.map((line) => line.replace('addr add', 'addr del')))
   }
 }
 

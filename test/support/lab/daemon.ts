@@ -13,7 +13,9 @@ import { parseMetrics, type Samples, sumOf } from './metrics.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
-const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
+/** The program under test; `NP_DAEMON` names another one that takes the same flags. */
+const LAUNCHER =
+  process.env['NP_DAEMON'] ?? new URL('../../../bin/node-proxy', import.meta.url).pathname
 
 export interface DaemonStart {
   readonly config?: ProxyConfig
