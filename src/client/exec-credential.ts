@@ -1,4 +1,3 @@
-import { execa } from 'execa'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
@@ -60,7 +59,9 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
   }
 }
 
+/** Loads execa on first use: few kubeconfigs have a plugin, and it takes 20 MiB. */
 async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
+  const { execa } = await import('execa')
   const result = await execa(plugin.command, plugin.args, {
     shell: false,
     reject: false,

@@ -1,3 +1,5 @@
+import { joinedText } from './joined-text.ts'
+
 const NEWLINE = 0x0a
 
 export interface LineSplitter {
@@ -24,7 +26,7 @@ export function createLineSplitter(limit: number): LineSplitter {
   }
 
   function take(): string | undefined {
-    const line = size > limit ? undefined : Buffer.concat(parts).toString('utf8').trim()
+    const line = size > limit ? undefined : joinedText(parts).trim()
     parts = []
     size = 0
     return line

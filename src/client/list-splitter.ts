@@ -1,4 +1,5 @@
 import { NodeProxyError } from '../lib/error.ts'
+import { joinedText } from './joined-text.ts'
 import { ObjectScanner } from './json-scan.ts'
 
 const QUOTE = 0x22
@@ -60,7 +61,7 @@ export class ListSplitter {
 
   /** The list without its items (`items` is empty or null). Call once, at the end. */
   end(): unknown {
-    const text = Buffer.concat(this.#envelope).toString('utf8')
+    const text = joinedText(this.#envelope)
     try {
       return JSON.parse(text)
     } catch (cause) {
@@ -82,7 +83,7 @@ export class ListSplitter {
 
   #finishItem(): void {
     const lost = this.#itemSize > this.#options.itemLimit
-    const text = Buffer.concat(this.#item).toString('utf8')
+    const text = joinedText(this.#item)
     this.#item = []
     this.#itemSize = 0
     this.#place = 'between'

@@ -3,6 +3,7 @@ import type { Deadline } from './deadline.ts'
 import { createDeadline } from './deadline.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'
 import { localFailure, statusFailure } from './failure.ts'
+import { joinedText } from './joined-text.ts'
 import { parseJson } from './json.ts'
 import { networkFailure, timeoutFailure } from './network-failure.ts'
 import type { Query } from './query.ts'
@@ -111,7 +112,7 @@ async function readText(body: Answer['body'], limit: number): Promise<string | u
     if (size > limit) return undefined
     parts.push(part)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return joinedText(parts)
 }
 
 function garbage(server: string): ApiFailure {

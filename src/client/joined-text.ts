@@ -1,0 +1,6 @@
+/** The UTF-8 text of pieces that belong together; a single piece is not copied first. */
+export function joinedText(parts: readonly Uint8Array[]): string {
+  const [only] = parts
+  if (only === undefined || parts.length > 1) return Buffer.concat(parts).toString('utf8')
+  return Buffer.from(only.buffer, only.byteOffset, only.length).toString('utf8')
+}
