@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExecPlugin } from './exec-credential.ts'
 import { execCredential } from './exec-credential.ts'
@@ -55,9 +56,8 @@ ${answer('{\\"token\\":\\"t$COUNT\\"}')}`
   )
   const [first, second] = await Promise.all([source.current(), source.current()])
   expect([first, second, await source.current()]).toEqual(
-    Array(3).fill({ authorization: 'Bearer t1' }),
+    [1, 2, 3].map(() => ({ authorization: 'Bearer t1' })),
   )
-  const { readFileSync } = await import('node:fs')
   const [one, two, three, extra, info] = readFileSync(`${folder.path}/seen`, 'utf8').split('\n')
   expect([one, two, three, extra]).toEqual(['a b', '$(id)', ';', 'e'])
   expect(JSON.parse(info ?? '')).toEqual({

@@ -22,7 +22,7 @@ test('anything but a Status is described by its HTTP status', () => {
 test('a hostile message becomes one bounded line', () => {
   const evil = `x\n{"level":30}\u001b[2J\u2028${'y'.repeat(5000)}`
   const { message } = statusFailure(403, { kind: 'Status', message: evil, reason: 'a\nb' })
-  expect(message).not.toMatch(/[\n\u001b\u2028]/)
+  for (const character of ['\n', '\u001b', '\u2028']) expect(message).not.toContain(character)
   expect(message.length).toBe(512)
   expect(statusFailure(403, { kind: 'Status', reason: 'a\nb' }).reason).toBe('a b')
   expect(printable('  ok ')).toBe('ok')

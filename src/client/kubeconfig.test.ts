@@ -167,6 +167,36 @@ test('a token file is read again after a 401, and the request repeated once', as
   await client.close()
 })
 
+test('a credential plugin may bring a certificate, and a new one opens a new connection', async () => {
+  const answer = (identity: { readonly cert: string; readonly key: string }): string => {
+    const status = { clientCertificateData: identity.cert, clientKeyData: identity.key }
+    const apiVersion = 'client.authentication.k8s.io/v1'
+    const credential = { kind: 'ExecCredential', apiVersion, status }
+    return folder.write('answer', JSON.stringify(credential))
+  }
+  folder.write('plugin', '#!/bin/sh\ncat "$1"\n', 0o700)
+  const seen: unknown[] = []
+  server = await startScriptedServer(
+    ({ request, response }) => {
+      seen.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN)
+      if (seen.length > 1) return answerJson(response, 200, {})
+      answer(certificates.named)
+      return answerJson(response, 401, {})
+    },
+    { tls: { ...certificates.server, requestCert: true, rejectUnauthorized: false } },
+  )
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: './plugin',
+    args: [answer(certificates.client)],
+  }
+  const connection = await load({ cluster: { server: server.url, ...ca }, user: { exec } })
+  const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  expect(seen).toEqual(['node-proxy test client', 'node-proxy test server by name'])
+  await client.close()
+})
+
 test('--master replaces the server and nothing else', async () => {
   const connection = await load({ cluster: ca, user: { token: 't' } }, 'https://other:7443/base/')
   expect(connection).toMatchObject({ origin: 'https://other:7443', basePath: '/base' })

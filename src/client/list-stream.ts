@@ -87,7 +87,12 @@ function readEnvelope(envelope: unknown): ApiResult<ListPage> {
   const metadata = isRecord(envelope) ? envelope['metadata'] : undefined
   const kind = isRecord(envelope) ? envelope['kind'] : undefined
   const version = isRecord(metadata) ? metadata['resourceVersion'] : undefined
-  if (!isRecord(metadata) || typeof version !== 'string' || !/List$/.test(String(kind))) {
+  if (
+    !isRecord(metadata) ||
+    typeof version !== 'string' ||
+    typeof kind !== 'string' ||
+    !kind.endsWith('List')
+  ) {
     const message = 'the answer is not a list with a resourceVersion'
     return { ok: false, failure: localFailure('NP_CLIENT_GARBAGE', 'Garbage', message) }
   }

@@ -19,7 +19,8 @@ import type { ReflectorState } from './reflector-state.ts'
 import { createProgress } from './reflector-state.ts'
 import { isRewound } from './resource-version.ts'
 import { sleep } from './sleep.ts'
-import { rewound, WatchSession } from './watch-session.ts'
+import { rewound } from './watch-end.ts'
+import { WatchSession } from './watch-session.ts'
 
 export interface ReflectorOptions<T, Problem> {
   readonly client: ApiClient
@@ -27,13 +28,13 @@ export interface ReflectorOptions<T, Problem> {
   readonly random: Pick<Random, 'below'>
   readonly resource: ReflectorResource
   readonly timing?: Partial<ReflectorTiming>
-  decode(raw: unknown): Projection<T, Problem>
+  readonly decode: (raw: unknown) => Projection<T, Problem>
   /** What changed, in order; what arrived together comes together. Never empty. */
-  onChanges(changes: readonly Change<T>[]): void
+  readonly onChanges: (changes: readonly Change<T>[]) => void
   /** A list is complete; all of it has gone through `onChanges`. */
-  onListed(): void
-  onInvalid(key: string, problems: readonly Problem[]): void
-  onLost(reason: LossReason): void
+  readonly onListed: () => void
+  readonly onInvalid: (key: string, problems: readonly Problem[]) => void
+  readonly onLost: (reason: LossReason) => void
 }
 
 export interface Reflector {

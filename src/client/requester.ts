@@ -92,7 +92,7 @@ export function createRequester(options: RequesterOptions): Requester {
 async function refusal({ status, headers, body }: Answer, server: string): Promise<ApiFailure> {
   if (status >= 300 && status < 400) {
     await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
-    const target = URL.parse(String(headers.location ?? ''), server)?.origin ?? 'nowhere'
+    const target = URL.parse(headers.location ?? '', server)?.origin ?? 'nowhere'
     const message = `${server} redirects to ${target}; redirects are never followed`
     return { ...localFailure('NP_CLIENT_REDIRECT', 'Redirect', message), code: status }
   }

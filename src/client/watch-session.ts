@@ -1,24 +1,14 @@
 import type { Deadline } from './deadline.ts'
 import { createDeadline } from './deadline.ts'
-import type { ApiFailure } from './failure.ts'
 import { localFailure, statusFailure } from './failure.ts'
 import type { Query } from './query.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 import { isRewound } from './resource-version.ts'
+import type { WatchEnd } from './watch-end.ts'
+import { endedEarly, erroneousWatch, refusedWatch, rewound } from './watch-end.ts'
 import type { WatchEvent } from './watch-event.ts'
 import { readWatchEvent } from './watch-event.ts'
 import type { WatchBatch, WatchStream } from './watch-stream.ts'
-
-/** How a watch came to its end, and so what to do next. */
-export type WatchEnd =
-  /** The server closed it at `timeoutSeconds`: go on where it stopped. */
-  | { readonly kind: 'planned' }
-  /** It broke: make sure that the server still knows our past, then go on. */
-  | { readonly kind: 'broken'; readonly failure: ApiFailure }
-  /** Our place in history is gone or not to be trusted: list again. */
-  | { readonly kind: 'lost'; readonly failure: ApiFailure }
-  /** The server does not do streaming lists: list in pages. */
-  | { readonly kind: 'unsupported' }
 
 export interface WatchSessionOptions {
   /** Where to go on from; undefined: begin with a streaming list. */
@@ -26,9 +16,6 @@ export interface WatchSessionOptions {
   readonly signal: AbortSignal
 }
 
-/** The answers by which a server says that it does not know our parameters, or our version. */
-const MISUNDERSTOOD = new Set([400, 403, 405, 406, 415, 422, 501])
-const LOST = new Set([400, 410, 422])
 /** An end after this part of `timeoutSeconds` is the planned one. */
 const PLANNED = 0.95
 /** A watch that held this long counts as a success, even when nothing happened. */
@@ -67,7 +54,7 @@ export class WatchSession<T, Problem> {
     try {
       const query = this.#query()
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
-      if (!opened.ok) return this.#refused(opened.failure)
+      if (!opened.ok) return refusedWatch(opened.failure, !this.#listed)
       progress.connected = true
       progress.disconnectedSince = undefined
       progress.watches++
@@ -89,11 +76,6 @@ export class WatchSession<T, Problem> {
     return { ...this.#context.resource.query, ...common, ...start }
   }
 
-  #refused(failure: ApiFailure): WatchEnd {
-    if (!this.#listed && MISUNDERSTOOD.has(failure.code)) return { kind: 'unsupported' }
-    return { kind: LOST.has(failure.code) || isOutage(failure) ? 'lost' : 'broken', failure }
-  }
-
   async #follow(stream: WatchStream, guard: Deadline): Promise<WatchEnd> {
     const { timing } = this.#context
     if (!this.#listed) this.#context.tracker.beginListing()
@@ -106,7 +88,7 @@ export class WatchSession<T, Problem> {
       else guard.extend(timing.initialIdleMs)
     }
     if (!this.#listed && guard.expired()) return { kind: 'unsupported' }
-    const failure = stream.failure() ?? early(this.#context.resource.path)
+    const failure = stream.failure() ?? endedEarly(this.#context.resource.path)
     const inTime = this.#age() >= this.#seconds * 1000 * PLANNED
     const planned = stream.failure() === undefined && inTime
     return planned && this.#listed ? { kind: 'planned' } : { kind: 'broken', failure }
@@ -139,7 +121,7 @@ export class WatchSession<T, Problem> {
     if (event.type === 'ERROR') {
       progress.events.error++
       const failure = statusFailure(0, event.status)
-      return { kind: LOST.has(failure.code) ? 'lost' : 'broken', failure }
+      return erroneousWatch(failure)
     }
     if (this.#listed) this.#events++
     if (event.type === 'BOOKMARK') return this.#bookmark(event)
@@ -187,23 +169,3 @@ export class WatchSession<T, Problem> {
 }
 
 const COUNTER = { ADDED: 'added', MODIFIED: 'modified', DELETED: 'deleted' } as const
-
-/** The failure of a server whose versions went from `known` back to `current`. */
-export function rewound(known: string, current: string): ApiFailure {
-  const message = `the server's resourceVersion went back from ${known} to ${current}`
-  return localFailure('NP_CLIENT_REWOUND', 'Rewound', message)
-}
-
-/**
- * Whether the server was away. Versions alone cannot tell whether one that comes
- * back after that has the same past: it may have been put back to an older state
- * and have moved on since. So everything is listed again then.
- */
-function isOutage({ code, errorCode }: ApiFailure): boolean {
-  return code >= 500 || errorCode === 'NP_CLIENT_UNREACHABLE' || errorCode === 'NP_CLIENT_TLS'
-}
-
-function early(path: string): ApiFailure {
-  const message = `the watch of ${path} ended before its time`
-  return localFailure('NP_CLIENT_WATCH_ENDED', 'WatchEnded', message)
-}

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createApiClient } from '../client/api-client.ts'
 import { connectionTo } from '../client/load-connection.ts'
+import { eventually } from '../client/testing/eventually.ts'
 import { createManualClock } from '../client/testing/manual-clock.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
@@ -63,10 +64,6 @@ async function watch(
     await server.close()
   })
   return { server, watcher, store, batches, problems, synced }
-}
-
-async function eventually(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const WEB = 'shop/web' as ServiceKey

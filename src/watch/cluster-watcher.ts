@@ -26,11 +26,11 @@ export interface ClusterWatcherOptions {
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
   /** Changes in their order, never empty. A deletion may come for what was never known. */
-  onEvents(batch: readonly ClusterEvent[]): void
+  readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Once: everything has been listed and handed to `onEvents`. */
-  onSynced(): void
+  readonly onSynced: () => void
   /** An object that cannot be used (or not all of it). */
-  onProblem(problem: WatchProblem): void
+  readonly onProblem: (problem: WatchProblem) => void
 }
 
 /** How well the cluster is followed. */

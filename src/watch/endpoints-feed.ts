@@ -15,8 +15,8 @@ import { createFeed } from './feed.ts'
 
 export interface EndpointsFeedOptions {
   readonly context: FeedContext
-  onEvents(batch: readonly ClusterEvent[]): void
-  onListed(): void
+  readonly onEvents: (batch: readonly ClusterEvent[]) => void
+  readonly onListed: () => void
 }
 
 export interface EndpointsFeed {

@@ -16,15 +16,15 @@ export interface FeedContext {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly timing: Partial<ReflectorTiming>
-  onProblem(problem: WatchProblem): void
+  readonly onProblem: (problem: WatchProblem) => void
 }
 
 export interface FeedOptions<T> {
   readonly name: WatchProblem['resource']
   readonly resource: ReflectorResource
-  decode(raw: unknown): Decoded<T | undefined>
-  onChanges(changes: readonly Change<T>[]): void
-  onListed(): void
+  readonly decode: (raw: unknown) => Decoded<T | undefined>
+  readonly onChanges: (changes: readonly Change<T>[]) => void
+  readonly onListed: () => void
 }
 
 /** A reflector whose troubles with single objects are reported as watch problems. */
