@@ -67,8 +67,11 @@ describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
   })
 
   test('a client that came before the Service is served when it exists', async () => {
-    const flow = { from, src, proto: 'UDP', dst, dport, fixedSourcePort: 9003 } as const
-    await expectFlow(lab(), { ...flow, expect: { outcome: 'unhandled' } })
+    const place = from === 'external' ? 'outside' : from
+    const { agent } = await lab().site(place, src)
+    const early = { protocol: 'UDP', source: src, sourcePort: 9003, destination: dst } as const
+    const [outcome] = await agent.call('connect', { ...early, port: dport, timeoutMs: 300 })
+    expect(outcome?.kind).not.toBe('answered')
     await deploy(lab(), udp([A]))
     await expectAnswer(9003, '10.180.2.1:53')
   })

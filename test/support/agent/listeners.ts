@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { type Listener, socketName, type Transport } from './protocol.ts'
 
 interface Open {
+  readonly name: string
   close(): Promise<void>
   /** Datagrams received; connections are not counted. */
   heard(): number
@@ -13,8 +14,9 @@ interface Open {
 export class Listeners {
   readonly #open = new Map<string, Open>()
 
-  /** Idempotent: a listener that is already there only changes its name. */
+  /** Idempotent: a listener of the same name is left alone, another one makes room. */
   async add(listener: Listener): Promise<null> {
+    if (this.#open.get(keyOf(listener))?.name === listener.name) return null
     await this.remove(listener)
     const opened = await OPENERS[listener.protocol](listener)
     this.#open.set(keyOf(listener), opened)
@@ -50,7 +52,7 @@ const OPENERS: Readonly<Record<Transport, (listener: Listener) => Promise<Open>>
 async function listenRaw(listener: Listener): Promise<Open> {
   const { listenSctp } = await import('./sctp.ts')
   const stop = listenSctp(listener)
-  return { heard: () => 0, close: async () => stop() }
+  return { name: listener.name, heard: () => 0, close: async () => stop() }
 }
 
 function keyOf({ protocol, ip, port }: Omit<Listener, 'name'>): string {
@@ -74,6 +76,7 @@ async function listenTcp({ ip, port, name }: Listener): Promise<Open> {
   server.listen({ host: ip, port, ipv6Only: true, backlog: 4096 })
   await once(server, 'listening')
   return {
+    name,
     heard: () => 0,
     async close() {
       const closed = once(server, 'close')
@@ -94,6 +97,7 @@ async function listenUdp({ ip, port, name }: Listener): Promise<Open> {
   socket.bind(port, ip)
   await once(socket, 'listening')
   return {
+    name,
     heard: () => heard,
     async close() {
       const closed = once(socket, 'close')

@@ -28,6 +28,7 @@ export interface DaemonStart {
 export interface Daemon {
   /** Starts it and waits until it serves metrics. */
   start(options?: DaemonStart): Promise<void>
+  isRunning(): boolean
   /** Waits until everything written at the API so far is in the kernel. */
   synced(): Promise<void>
   /** Waits until `condition` holds for what it exports. */
@@ -101,6 +102,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
       running = startProcess(node.namespace, command, { env })
       await until('serving metrics', (samples) => samples.size > 0)
     },
+    isRunning: () => running !== undefined,
     synced: () => until('synced', (samples) => isApplied(api, samples)),
     stop: () => end('SIGTERM'),
     async kill() {

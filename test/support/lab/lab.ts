@@ -51,7 +51,7 @@ export interface Lab {
   crowd(count: number): Promise<readonly string[]>
   /** Addresses that a masqueraded connection may come from. */
   nodeAddresses(): Promise<ReadonlySet<string>>
-  /** Removes all objects, pods, endpoints and sinks; keeps daemon and namespaces. */
+  /** Removes all objects, then pods, endpoints and sinks; keeps daemon and namespaces. */
   reset(): Promise<void>
   close(): Promise<void>
 }
@@ -133,6 +133,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     },
     async reset() {
       await api.clear()
+      if (daemon.isRunning()) await daemon.synced()
       await pods.clear()
       await beyond.clear()
       await node.agent.call('unlistenAll', null)
