@@ -27,7 +27,8 @@ export interface ApiRequest {
 export interface Reply {
   readonly code: number
   readonly contentType: string
-  readonly body: readonly Buffer[]
+  /** In the order of sending; a long one is made while it is sent. */
+  readonly body: Iterable<Buffer>
 }
 
 /** The request is answered by a stream that already runs. */
@@ -39,10 +40,6 @@ export function subjectOf(request: ApiRequest, name: string = request.name): Sub
   return { plural: request.face.resource.plural, group: request.face.group, name }
 }
 
-export function jsonReply(code: number, body: Buffer | readonly Buffer[]): Reply {
-  return {
-    code,
-    contentType: 'application/json',
-    body: Array.isArray(body) ? body : [body as Buffer],
-  }
+export function jsonReply(code: number, body: Buffer | Iterable<Buffer>): Reply {
+  return { code, contentType: 'application/json', body: Buffer.isBuffer(body) ? [body] : body }
 }

@@ -16,8 +16,8 @@ export interface Limits {
   readonly windowChanges: number
   /** Bytes per resource that these changes may hold. */
   readonly windowBytes: number
-  /** A watch whose client takes nothing for this long is closed. */
-  readonly stalledWatchMs: number
+  /** A client that takes nothing of its answer or watch for this long is disconnected. */
+  readonly stalledClientMs: number
   /** Milliseconds between bookmarks. */
   readonly bookmarkMs: number
   /** Default and longest duration of a watch in seconds. */
@@ -37,7 +37,7 @@ export const defaultLimits: Limits = {
   watches: 10_000,
   windowChanges: 10_000,
   windowBytes: 24 << 20,
-  stalledWatchMs: 60_000,
+  stalledClientMs: 60_000,
   bookmarkMs: 60_000,
   watchSeconds: 3600,
   futureRevisionMs: 3000,

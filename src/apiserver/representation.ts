@@ -21,15 +21,18 @@ export interface Representation {
   /** Distinguishes memoised frames: the same id means the same bytes. */
   readonly id: string
   object(shown: Shown): Buffer
-  list(items: readonly Shown[], meta: ListMeta): readonly Buffer[]
+  list(items: readonly Shown[], meta: ListMeta): Iterable<Buffer>
   /** The object of a watch event; the first of a watch may say more. */
   event(shown: Shown, first: boolean): Buffer
   /** Whether the first event of a watch differs from the others. */
   readonly firstDiffers: boolean
 }
 
-/** Items per buffer of a long list. */
-const CHUNK = 200
+/** Bytes per buffer of a long list, more or less. */
+const CHUNK_BYTES = 128 << 10
+
+const COMMA = Buffer.from(',')
+const LIST_END = Buffer.from(']}\n')
 
 /** The representation that the client prefers among those that there are. */
 export function negotiate(serving: Serving, request: ApiRequest): Representation | Refusal {
@@ -72,29 +75,30 @@ function plain(face: Face): Representation {
   }
 }
 
-function writeList(
+/** A list, made while it is sent: a client that does not read costs one chunk. */
+function* writeList(
   face: Face,
   wire: WireEncoder,
   items: readonly Shown[],
   meta: ListMeta,
-): readonly Buffer[] {
+): Generator<Buffer> {
   const kind = JSON.stringify(`${face.resource.kind}List`)
   const version = JSON.stringify(apiVersionOf(face))
   const metadata = JSON.stringify(listMetadata(meta))
-  const chunks = [
-    Buffer.from(`{"kind":${kind},"apiVersion":${version},"metadata":${metadata},"items":[`),
-  ]
-  const comma = Buffer.from(',')
-  for (let start = 0; start < items.length; start += CHUNK) {
-    const parts: Buffer[] = []
-    for (const [index, { value, revision }] of items.slice(start, start + CHUNK).entries()) {
-      if (start + index > 0) parts.push(comma)
-      parts.push(wire.item(value, revision))
-    }
-    chunks.push(Buffer.concat(parts))
+  yield Buffer.from(`{"kind":${kind},"apiVersion":${version},"metadata":${metadata},"items":[`)
+  let parts: Buffer[] = []
+  let bytes = 0
+  for (const [index, { value, revision }] of items.entries()) {
+    if (index > 0) parts.push(COMMA)
+    const item = wire.item(value, revision)
+    parts.push(item)
+    bytes += item.length
+    if (bytes < CHUNK_BYTES) continue
+    yield Buffer.concat(parts)
+    parts = []
+    bytes = 0
   }
-  chunks.push(Buffer.from(']}\n'))
-  return chunks
+  yield Buffer.concat([...parts, LIST_END])
 }
 
 /** One line of a watch. */

@@ -56,6 +56,13 @@ export function service(
   return { metadata: { name, ...metadata }, spec: { ports: [{ port: 80 }], ...spec } }
 }
 
+/** POSTs an object to a server that is not a `TestApi`. */
+export async function postTo(url: string, object: JsonObject): Promise<JsonObject> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(object) })
+  return (await answer.json()) as JsonObject
+}
+
 /** A server on a free port of the loopback, gone after the test. */
 export async function startApi(
   options: Omit<ApiServerOptions, 'store'> & { readonly history?: MemoryStoreOptions } = {},
@@ -96,7 +103,9 @@ async function exchange(
   const { body, headers = {} } = given
   const raw = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const type = raw === undefined ? {} : { 'content-type': 'application/json' }
+    const length = String(Buffer.byteLength(raw ?? ''))
+    const type =
+      raw === undefined ? {} : { 'content-type': 'application/json', 'content-length': length }
     const options = { method, headers: { ...type, ...headers }, agent: false as const }
     const request = httpRequest(`${url}${path}`, options, resolve)
     request.on('error', reject)

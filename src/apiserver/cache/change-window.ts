@@ -34,7 +34,7 @@ export class ChangeWindow {
   }
 
   at(number: number): Change | undefined {
-    return this.#changes[this.#head + number - this.#first]
+    return number < this.#first ? undefined : this.#changes[this.#head + number - this.#first]
   }
 
   push(change: Change): void {

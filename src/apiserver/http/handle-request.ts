@@ -8,7 +8,7 @@ import { Refusal } from '../status.ts'
 import { parseMediaType } from './media-type.ts'
 import { readBody } from './request-body.ts'
 import { parseRequestTarget } from './request-target.ts'
-import { send, sendRefusal } from './send.ts'
+import { type Exchange, send, sendRefusal } from './send.ts'
 
 export interface HandlerOptions {
   readonly serving: Serving
@@ -26,15 +26,17 @@ export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { serving } = options
+  const exchange = { request, response }
   try {
     const outcome = await decide(options, request, response)
     if (outcome === STREAMING) return
-    if (outcome instanceof Refusal) sendRefusal(request, response, outcome)
-    else send(request, response, outcome)
+    if (outcome instanceof Refusal) sendRefusal(serving, exchange, outcome)
+    else send(serving, exchange, outcome)
   } catch (error) {
     options.onError(error)
     if (response.headersSent) response.destroy()
-    else sendRefusal(request, response, internalError())
+    else sendRefusal(serving, exchange, internalError())
   }
 }
 
@@ -61,9 +63,7 @@ async function decide(
   return found.route.kind === 'health' ? health(options) : documentReply(found.route)
 }
 
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+interface QueriedExchange extends Exchange {
   readonly query: URLSearchParams
 }
 
@@ -71,7 +71,7 @@ function apiRequest(
   serving: Serving,
   route: Extract<Route, { kind: 'resource' }>,
   found: FoundRoute,
-  { request, response, query }: Exchange,
+  { request, response, query }: QueriedExchange,
 ): ApiRequest {
   const isNamespace = route.face.resource === namespaces
   return {

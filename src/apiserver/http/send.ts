@@ -1,40 +1,83 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../api-request.ts'
+import type { Serving } from '../serving.ts'
 import { type Refusal, statusDocument } from '../status.ts'
 
-/** Writes a whole answer; long ones as fast as the client takes them. */
-export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  if (response.destroyed) return
-  const length = reply.body.reduce((sum, chunk) => sum + chunk.length, 0)
-  response.writeHead(reply.code, {
-    'Content-Type': reply.contentType,
-    'Content-Length': length,
-    'Cache-Control': 'no-cache, private',
-    ...(request.complete ? {} : { Connection: 'close' }),
-  })
-  if (reply.body.length === 1) response.end(reply.body[0])
-  else sendRest(response, reply.body, 0)
+/** The two ends of one HTTP exchange. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
 }
 
-export function sendRefusal(
-  request: IncomingMessage,
-  response: ServerResponse,
-  refusal: Refusal,
-): void {
+type Chunks = Iterator<Buffer, unknown>
+
+/** Answers up to this size are sent with their length, longer ones in chunks. */
+const SMALL = 64 << 10
+
+/** Bytes written before the loop lets others run. */
+const SLICE = 1 << 20
+
+/** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
+export function send(serving: Serving, { request, response }: Exchange, reply: Reply): void {
+  if (response.destroyed) return
+  const headers = {
+    'Content-Type': reply.contentType,
+    'Cache-Control': 'no-cache, private',
+    ...(request.complete ? {} : { Connection: 'close' }),
+  }
+  const chunks: Chunks = reply.body[Symbol.iterator]()
+  const { head, isWhole } = takeHead(chunks)
+  if (isWhole) {
+    response.writeHead(reply.code, { ...headers, 'Content-Length': head.length })
+    response.end(head)
+    return
+  }
+  response.writeHead(reply.code, headers)
+  response.write(head)
+  sendRest(serving, response, chunks)
+}
+
+export function sendRefusal(serving: Serving, exchange: Exchange, refusal: Refusal): void {
   const { status } = refusal
+  const { response } = exchange
   const retry = status.details?.retryAfterSeconds
   if (retry !== undefined && !response.headersSent) response.setHeader('Retry-After', retry)
   const body = [Buffer.from(`${JSON.stringify(statusDocument(status))}\n`)]
-  send(request, response, { code: status.code, contentType: 'application/json', body })
+  send(serving, exchange, { code: status.code, contentType: 'application/json', body })
 }
 
-function sendRest(response: ServerResponse, chunks: readonly Buffer[], from: number): void {
-  let index = from
-  while (index < chunks.length) {
-    const goesOn = response.write(chunks[index++])
-    if (goesOn) continue
-    response.once('drain', () => sendRest(response, chunks, index))
-    return
+function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: boolean } {
+  const parts: Buffer[] = []
+  for (let bytes = 0; bytes <= SMALL; ) {
+    const next = chunks.next()
+    if (next.done === true) return { head: Buffer.concat(parts), isWhole: true }
+    parts.push(next.value)
+    bytes += next.value.length
   }
-  response.end()
+  return { head: Buffer.concat(parts), isWhole: false }
+}
+
+function sendRest(serving: Serving, response: ServerResponse, chunks: Chunks): void {
+  for (let bytes = 0; bytes < SLICE; ) {
+    if (response.destroyed) return
+    if (response.writableNeedDrain) return awaitDrain(serving, response, chunks)
+    const next = chunks.next()
+    if (next.done === true) {
+      response.end()
+      return
+    }
+    bytes += next.value.length
+    response.write(next.value)
+  }
+  setImmediate(() => sendRest(serving, response, chunks))
+}
+
+function awaitDrain(serving: Serving, response: ServerResponse, chunks: Chunks): void {
+  const cancel = serving.clock.after(serving.limits.stalledClientMs, () => response.destroy())
+  response.once('close', cancel)
+  response.once('drain', () => {
+    cancel()
+    response.off('close', cancel)
+    setImmediate(() => sendRest(serving, response, chunks))
+  })
 }

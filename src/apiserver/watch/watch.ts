@@ -85,7 +85,7 @@ function run(serving: Serving, request: ApiRequest, { options, representation, s
     from: start.from,
     revision: start.revision,
     clock,
-    stalledMs: limits.stalledWatchMs,
+    stalledMs: limits.stalledClientMs,
   })
   let known = start.revision
   const remind = (): void => {

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import type { Json } from '../../lib/json.ts'
+import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import type { Store } from '../../storage/store.ts'
+import { catalogue } from '../kinds/catalogue.ts'
+import { pods } from '../kinds/pod.ts'
+import { createManualClock, type ManualClock } from '../manual-clock.ts'
+import { Feed } from './feed.ts'
+
+function createFeed(store: Store, clock: ManualClock, errors: unknown[] = []): Feed {
+  return new Feed({
+    store,
+    clock,
+    resources: catalogue,
+    backlog: 100,
+    followers: {},
+    windowChanges: 1000,
+    windowBytes: 1 << 20,
+    onError: (error) => errors.push(error),
+  })
+}
+
+async function putPod(store: Store, name: string, labels: Json = {}): Promise<number> {
+  const value = Buffer.from(JSON.stringify({ metadata: { name, labels } }))
+  const key = `/pods/default/${name}`
+  const result = await store.txn({ compare: [], operations: [{ op: 'put', key, value }] })
+  return result.revision
+}
+
+function namesIn(feed: Feed): readonly string[] {
+  return feed
+    .cache(pods)
+    .snapshot()
+    .map((item) => item.fields['metadata.name']!)
+}
+
+test('it starts with the past that the store remembers and follows the present', async () => {
+  const store = createMemoryStore()
+  const first = await putPod(store, 'a')
+  await putPod(store, 'b')
+  const feed = createFeed(store, createManualClock())
+  await feed.start()
+  expect(namesIn(feed)).toEqual(['a', 'b'])
+  expect(feed.cache(pods).window.numberAfter(first)).toBeDefined()
+  const last = await putPod(store, 'c')
+  expect(await feed.until(last, 1000)).toBe(true)
+  expect(namesIn(feed)).toEqual(['a', 'b', 'c'])
+  await feed.stop()
+})
+
+test('waiting for a revision that does not come ends by the clock', async () => {
+  const clock = createManualClock()
+  const feed = createFeed(createMemoryStore(), clock)
+  await feed.start()
+  const waiting = feed.until(99, 500)
+  clock.advance(500)
+  expect(await waiting).toBe(false)
+  await feed.stop()
+})
+
+test('when the store compacts what it has not read yet, it loads anew and watchers fall behind', async () => {
+  const store = createMemoryStore()
+  await putPod(store, 'a')
+  const clock = createManualClock()
+  let overtake = false
+  const forgetful: Store = {
+    ...store,
+    watch: (query) => {
+      if (!overtake) return store.watch({ ...query, after: query.after })
+      overtake = false
+      return store.watch({ ...query, after: -1 })
+    },
+  }
+  overtake = true
+  const feed = createFeed(forgetful, clock)
+  await store.compact(await store.revision())
+  await feed.start()
+  const last = await putPod(store, 'b')
+  expect(await feed.until(last, 1000)).toBe(true)
+  expect(namesIn(feed)).toEqual(['a', 'b'])
+  await feed.stop()
+})
+
+test('a store that fails is asked again after a second', async () => {
+  const store = createMemoryStore()
+  const clock = createManualClock()
+  const errors: unknown[] = []
+  let failures = 1
+  const flaky: Store = {
+    ...store,
+    watch: (query) => {
+      if (failures-- > 0) throw new Error('the store is away')
+      return store.watch(query)
+    },
+  }
+  const feed = createFeed(flaky, clock, errors)
+  await feed.start()
+  await putPod(store, 'a')
+  expect(errors).toMatchObject([{ message: 'the store is away' }])
+  clock.advance(1000)
+  expect(await feed.until(1, 1000)).toBe(true)
+  expect(namesIn(feed)).toEqual(['a'])
+  await feed.stop()
+})

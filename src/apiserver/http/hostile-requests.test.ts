@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+
+/** Sends bytes and returns all that comes back until the connection ends. */
+async function raw(api: TestApi, text: string): Promise<string> {
+  const socket = connect(api.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.write(text)
+  await once(socket, 'close')
+  return Buffer.concat(chunks).toString()
+}
+
+function get(target: string, headers = ''): string {
+  return `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`
+}
+
+test.each([
+  '/api/v1/namespaces/default%2f..%2fkube-system/services',
+  '/api/v1/namespaces/default%2Fservices',
+  '//api/v1/services',
+  '/api//v1/services',
+  '/api/v1/namespaces/../services',
+  '/api/v1/namespaces/default/services/..',
+  '/api/v1/./services',
+  '/api/v1/namespaces/%2e%2e/services',
+  '/api/v1/services%00',
+  '/api/v1/services;x=1',
+  '/api/v1/services%3bx',
+  '/api/v1\\services',
+  '/api/v1/services%5c',
+  '/api/v1/%zz',
+  '/api/v1/%c3%28',
+  '/api/v1/services%0a',
+  'http://127.0.0.1/api/v1/services',
+])('the path %s is 400', async (path) => {
+  const api = await startApi()
+  expect(await raw(api, get(path))).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test.each([
+  '/',
+  '/nope',
+  '/api/v2',
+  '/api/v1/nope',
+  '/API/v1/services',
+  '/apis/nope/v1',
+  `${SERVICES}/a/b/c`,
+  `${SERVICES}/${'a'.repeat(300)}`,
+])('the path %s is 404 with a Status', async (path) => {
+  const api = await startApi()
+  const { status, body } = await api.call('GET', path)
+  expect(status).toBe(404)
+  expect(body).toMatchObject({
+    kind: 'Status',
+    reason: 'NotFound',
+    message: 'the server could not find the requested resource',
+  })
+})
+
+test('a method that a path does not have is 405', async () => {
+  const api = await startApi()
+  for (const [method, path] of [
+    ['PUT', SERVICES],
+    ['POST', `${SERVICES}/web`],
+    ['DELETE', '/api/v1/services'],
+    ['DELETE', '/api/v1/namespaces'],
+    ['DELETE', `${SERVICES}/web/status`],
+    ['POST', '/version'],
+    ['OPTIONS', SERVICES],
+  ] as const) {
+    const { status, body } = await api.call(method, path)
+    expect([method, path, status, body['reason']]).toEqual([method, path, 405, 'MethodNotAllowed'])
+  }
+})
+
+test('a body above the limit is 413, whether its length is announced or not', async () => {
+  const api = await startApi({ limits: { bodyBytes: 1000 } })
+  const body = service('web', {}, { annotations: { big: 'x'.repeat(2000) } })
+  const announced = await api.call('POST', SERVICES, { body })
+  expect([announced.status, announced.body['reason']]).toEqual([413, 'RequestEntityTooLarge'])
+  expect(announced.body['message']).toBe('Request entity too large: limit is 1000')
+  const chunk = `${(800).toString(16)}\r\n${'x'.repeat(800)}\r\n`
+  const head = `POST ${SERVICES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const answer = await raw(api, `${head}${chunk}${chunk}`)
+  expect(answer).toMatch(/^HTTP\/1.1 413 /)
+  expect((await api.call('GET', SERVICES)).status).toBe(200)
+})
+
+test('the default limit is 3 MiB', async () => {
+  const api = await startApi()
+  const huge = Buffer.alloc((3 << 20) + 1, 0x20)
+  expect((await api.call('POST', SERVICES, { body: huge })).status).toBe(413)
+})
+
+test.each([
+  ['not JSON', '{"metadata":', 'not valid JSON'],
+  ['empty', '', 'not valid JSON'],
+  ['a bomb of brackets', '['.repeat(200_000), 'nested deeper'],
+  ['a bomb of objects', `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`, 'nested deeper'],
+  ['an infinite number', '{"metadata":{"name":"a"},"spec":{"x":1e999}}', 'number out of range'],
+])('a body that is %s is 400', async (_what, body, text) => {
+  const api = await startApi()
+  const answer = await api.call('POST', SERVICES, { body })
+  expect(answer.status).toBe(400)
+  expect(answer.body['message']).toContain(text)
+})
+
+test('a body that is not UTF-8 is 400', async () => {
+  const api = await startApi()
+  const body = Buffer.concat([
+    Buffer.from('{"metadata":{"name":"'),
+    Buffer.from([0xc3, 0x28]),
+    Buffer.from('"}}'),
+  ])
+  const answer = await api.call('POST', SERVICES, { body })
+  expect([answer.status, answer.body['message']]).toEqual([400, 'the body is not valid UTF-8'])
+})
+
+test.each([
+  ['application/json; charset=utf-8', 201],
+  ['APPLICATION/JSON', 201],
+  ['application/yaml', 415],
+  ['application/vnd.kubernetes.protobuf', 415],
+  ['text/plain', 415],
+])('Content-Type %s is %i', async (type, status) => {
+  const api = await startApi()
+  const headers = { 'content-type': type }
+  expect((await api.call('POST', SERVICES, { body: service('web'), headers })).status).toBe(status)
+})
+
+test('a body without a Content-Type is JSON', async () => {
+  const api = await startApi()
+  const body = JSON.stringify(service('web'))
+  const answer = await raw(
+    api,
+    `POST ${SERVICES} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  expect(answer).toMatch(/^HTTP\/1.1 201 /)
+})
+
+test.each([
+  ['Content-Type', 'Content-Type: application/json\r\nContent-Type: application/yaml\r\n'],
+  ['Content-Length', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
+  ['Host', 'Host: y\r\n'],
+  ['length and encoding', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
+])('a repeated or contradictory %s is 400', async (_what, headers) => {
+  const api = await startApi()
+  expect(await raw(api, get(SERVICES, headers))).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test('headers above the limit are 431, and the server goes on', async () => {
+  const api = await startApi()
+  const answer = await raw(api, get(SERVICES, `X-Big: ${'x'.repeat(100_000)}\r\n`))
+  expect(answer).toMatch(/^HTTP\/1.1 431 /)
+  expect((await api.call('GET', SERVICES)).status).toBe(200)
+})
+
+test('texts made for slow regular expressions are refused at once', async () => {
+  const api = await startApi()
+  const long = `${'a'.repeat(200_000)}!`
+  const labels = await api.call('POST', SERVICES, {
+    body: service('web', {}, { labels: { [long]: long } }),
+  })
+  expect(labels.status).toBe(422)
+  const name = await api.call('POST', SERVICES, { body: service(long) })
+  expect(name.status).toBe(422)
+  expect(name.text.length).toBeLessThan(500_000)
+  const selector = await api.call('GET', `${SERVICES}?labelSelector=${'a'.repeat(20_000)}`)
+  expect(selector.status).toBe(400)
+})
+
+test('what a client breaks off leaves no trace', async () => {
+  const api = await startApi()
+  const socket = connect(api.port, '127.0.0.1')
+  socket.write(`POST ${SERVICES} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"metadata"`)
+  await once(socket, 'ready')
+  socket.destroy()
+  await once(socket, 'close')
+  expect((await api.call('GET', SERVICES)).body['items']).toEqual([])
+})
