@@ -1,4 +1,5 @@
 import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../modes/mode.ts'
+import { Spellings } from './spellings.ts'
 
 /** How an object differs from what we last knew of it. */
 export interface Drift {
@@ -26,8 +27,7 @@ export class DeltaTracker {
   readonly #actual = new Map<ObjectKey, Digest>()
   readonly #different = new Set<ObjectKey>()
   readonly #failures = new Map<ObjectKey, Failure>()
-  /** Digests under which the kernel shows what we wrote, where it prints it differently. */
-  readonly #spellings = new Map<ObjectKey, Digest>()
+  readonly #spellings = new Spellings()
 
   /** New digests of wanted objects; undefined: no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
@@ -35,7 +35,7 @@ export class DeltaTracker {
       if (digest === undefined) this.#wanted.delete(key)
       else this.#wanted.set(key, digest)
       this.#failures.delete(key)
-      this.#spellings.delete(key)
+      this.#spellings.forget(key)
       this.#compare(key)
     }
   }
@@ -54,22 +54,27 @@ export class DeltaTracker {
 
   /**
    * Looks again at objects that were found altered and have been rewritten. One
-   * that shows exactly as before is not altered: the kernel prints it in its own
-   * way. Returns those.
+   * that insists on what it showed before is not altered: the kernel prints it in
+   * its own way, and is believed. Any other that does not show what we wrote is
+   * in doubt: it must be looked at again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
     seen: ReadonlyMap<ObjectKey, Digest>,
-  ): readonly ObjectKey[] {
-    const respelled = drift.filter((before) => {
-      const digest = seen.get(before.key)
-      return digest !== undefined && digest === before.seen && digest !== this.#actual.get(before.key)
-    })
-    for (const { key, seen: digest } of respelled) {
-      if (digest !== undefined) this.#spellings.set(key, digest)
+  ): { readonly respelled: readonly ObjectKey[]; readonly doubtful: readonly ObjectKey[] } {
+    const respelled: ObjectKey[] = []
+    const doubtful: ObjectKey[] = []
+    for (const { key, seen: before } of drift) {
+      const digest = seen.get(key)
+      if (digest === this.#actual.get(key)) continue
+      if (digest === undefined || digest !== before || !this.#spellings.insists(key, digest)) {
+        doubtful.push(key)
+        continue
+      }
+      respelled.push(key)
       this.#setActual(key, digest)
     }
-    return respelled.map(({ key }) => key)
+    return { respelled, doubtful }
   }
 
   /** What to do now, without objects whose last refusal is too recent. */

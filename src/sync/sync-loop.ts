@@ -23,6 +23,8 @@ export interface SyncLoopParts {
 /** Verification may use at most this share of one processor. */
 const VERIFY_SHARE = 1 / 400
 const READ_RETRY_MS = 1_000
+/** Flows that wait to be cut, where the kernel does not let us. */
+const MOST_FLOWS = 10_000
 
 /**
  * Forever: cluster changes in, one small transaction out. It alone talks to the
@@ -62,7 +64,7 @@ export class SyncLoop {
 
   /** The cluster was listed completely: from now on the kernel is written. */
   setSynced(): void {
-    if (this.#synced) return
+    if (this.#synced || this.#stopped) return
     this.#synced = true
     this.#stopWatching = this.#parts.mode.watch((change) => this.suspect(change))
     this.#queue()
@@ -77,10 +79,8 @@ export class SyncLoop {
   }
 
   /** Somebody else changed our objects, or may have: look and repair. */
-  suspect({ keys, by }: ForeignChange): void {
-    const known = this.#suspects
-    if (keys === 'all' || known?.keys === 'all') this.#suspects = { keys: 'all', by }
-    else this.#suspects = { keys: new Set([...(known?.keys ?? []), ...keys]), by }
+  suspect(change: ForeignChange): void {
+    this.#note(change)
     this.#wake()
   }
 
@@ -96,6 +96,12 @@ export class SyncLoop {
     if (this.#queuedAt !== undefined) return
     this.#queuedAt = this.#parts.clock.now()
     this.#parts.observer.queued(this.#queuedAt)
+  }
+
+  #note({ keys, by }: ForeignChange): void {
+    const known = this.#suspects
+    if (keys === 'all' || known?.keys === 'all') this.#suspects = { keys: 'all', by }
+    else this.#suspects = { keys: new Set([...(known?.keys ?? []), ...keys]), by }
   }
 
   #wake(): void {
@@ -154,7 +160,7 @@ export class SyncLoop {
     const keys = suspects.keys === 'all' ? undefined : [...suspects.keys]
     this.#suspects = undefined
     const seen = await mode.observe(keys).catch((error: unknown) => {
-      this.suspect({ keys: keys ?? 'all', by: suspects.by })
+      this.#note({ keys: keys ?? 'all', by: suspects.by })
       throw error
     })
     const drift = tracker.saw(seen, keys)
@@ -167,12 +173,13 @@ export class SyncLoop {
     return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
   }
 
-  /** Looks at what was just rewritten, lest a different spelling be repaired for ever. */
+  /** Looks at what was just rewritten, lest another spelling be repaired for ever. */
   async #learnSpelling(drift: readonly Drift[]): Promise<void> {
     const { mode, tracker, observer } = this.#parts
     const seen = await mode.observe(drift.map(({ key }) => key))
-    const respelled = tracker.sawAfterRepair(drift, seen)
+    const { respelled, doubtful } = tracker.sawAfterRepair(drift, seen)
     if (respelled.length > 0) observer.respelled(respelled)
+    if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
   async #apply(): Promise<void> {
@@ -203,11 +210,17 @@ export class SyncLoop {
     return result.failed
   }
 
+  /** What could not be cut is cut with the next run; the rules do not depend on it. */
   async #cut(): Promise<void> {
     if (this.#flows.length === 0) return
     const flows = this.#flows
     this.#flows = []
-    this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
+    try {
+      this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
+    } catch (error) {
+      this.#flows = [...flows, ...this.#flows].slice(-MOST_FLOWS)
+      this.#parts.observer.failed(error)
+    }
   }
 }
 
