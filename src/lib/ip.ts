@@ -9,6 +9,8 @@ export type Cidr = Brand<string, 'Cidr'>
 export type Family = 4 | 6
 
 const OCTET = /^(0|[1-9][0-9]{0,2})$/
+const DOTTED_QUAD =
+  /^(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}$/
 const HEXTET = /^[0-9a-fA-F]{1,4}$/
 
 /**
@@ -20,8 +22,12 @@ export function parseIpBytes(text: string): Uint8Array | undefined {
   return text.includes(':') ? parseV6(text) : parseV4(text)
 }
 
-/** Parses and canonicalises; undefined when `text` is not an address. */
+/**
+ * Parses and canonicalises; undefined when `text` is not an address. IPv4 has one
+ * spelling only, so that text is checked and kept.
+ */
 export function parseIp(text: string): IpAddress | undefined {
+  if (DOTTED_QUAD.test(text)) return text as IpAddress
   const bytes = parseIpBytes(text)
   return bytes && formatIp(bytes)
 }
