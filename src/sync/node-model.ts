@@ -1,11 +1,11 @@
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { ClusterStore } from '../cluster/cluster-store.ts'
-import type { StaleFlows, TableDelta } from '../forwarding/entry.ts'
+import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { recompile } from '../forwarding/recompile.ts'
 import type { ForwardingTable } from '../forwarding/table.ts'
 import type { Program } from '../modes/mode.ts'
-import type { ServiceKey } from '../forwarding/entry.ts'
+import { FlowQueue } from './flow-queue.ts'
 
 export interface NodeModelParts {
   readonly store: ClusterStore
@@ -24,7 +24,7 @@ export class NodeModel {
   readonly #parts: NodeModelParts
   readonly #dirty = new Set<ServiceKey>()
   #node: NodeContext
-  #staleFlows = new Map<string, StaleFlows>()
+  readonly #staleFlows = new FlowQueue()
 
   constructor(parts: NodeModelParts) {
     this.#parts = parts
@@ -58,9 +58,7 @@ export class NodeModel {
 
   /** Conntrack entries that became stale since the last call. */
   takeStaleFlows(): readonly StaleFlows[] {
-    const flows = [...this.#staleFlows.values()]
-    this.#staleFlows = new Map()
-    return flows
+    return this.#staleFlows.takeAll()
   }
 
   /** When a draining backend's time is up next. */
@@ -71,11 +69,6 @@ export class NodeModel {
   #take({ upserts, removals, staleFlows }: TableDelta): void {
     for (const id of removals) this.#parts.program.replace(id, undefined)
     for (const entry of upserts) this.#parts.program.replace(entry.id, entry)
-    for (const flows of staleFlows) this.#staleFlows.set(frontendOf(flows), flows)
+    this.#staleFlows.add(staleFlows)
   }
-}
-
-/** The latest word about a frontend counts: an earlier one may cut flows that are right by now. */
-function frontendOf({ family, protocol, ip, port }: StaleFlows): string {
-  return `${family}/${protocol}/${ip}/${port}`
 }

@@ -3,6 +3,7 @@ import type { StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
 import type { DeltaTracker, Drift } from './delta-tracker.ts'
+import { FlowQueue } from './flow-queue.ts'
 import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
 import { Throttle } from './throttle.ts'
@@ -23,8 +24,6 @@ export interface SyncLoopParts {
 /** Verification may use at most this share of one processor. */
 const VERIFY_SHARE = 1 / 400
 const READ_RETRY_MS = 1_000
-/** Flows that wait to be cut, where the kernel does not let us. */
-const MOST_FLOWS = 10_000
 
 /**
  * Forever: cluster changes in, one small transaction out. It alone talks to the
@@ -41,7 +40,7 @@ export class SyncLoop {
   #cancelTimer: () => void = () => {}
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
-  #flows: StaleFlows[] = []
+  readonly #flows = new FlowQueue()
   /** What somebody else touched, to be looked at; everything at the start. */
   #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
   #verifyAt = Number.POSITIVE_INFINITY
@@ -190,7 +189,7 @@ export class SyncLoop {
     const markers = this.#markers.length
     observer.begun()
     observer.compiled(model.compile(startedAt))
-    this.#flows.push(...model.takeStaleFlows())
+    this.#flows.add(model.takeStaleFlows())
     tracker.want(mode.program.takeChanges())
     const change = tracker.pending(startedAt)
     const failed = isEmpty(change) ? new Map() : await this.#write(change)
@@ -212,13 +211,12 @@ export class SyncLoop {
 
   /** What could not be cut is cut with the next run; the rules do not depend on it. */
   async #cut(): Promise<void> {
-    if (this.#flows.length === 0) return
-    const flows = this.#flows
-    this.#flows = []
+    const flows = this.#flows.takeAll()
+    if (flows.length === 0) return
     try {
       this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
     } catch (error) {
-      this.#flows = [...flows, ...this.#flows].slice(-MOST_FLOWS)
+      this.#flows.putBack(flows)
       this.#parts.observer.failed(error)
     }
   }
