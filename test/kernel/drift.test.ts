@@ -29,6 +29,13 @@ const SINGLE_V6: Deployment = {
 }
 const EMPTY: Deployment = { key: 'ns/empty', clusterIP: '172.30.16.2', endpoints: [] }
 
+const STICKY: Deployment = {
+  key: 'ns/sticky',
+  clusterIP: '172.30.16.3',
+  endpoints: [2, 3, 4].map((n) => ({ ip: `10.180.2.${n}`, node: 'far' })),
+  spec: { sessionAffinity: 'ClientIP' },
+}
+
 beforeAll(async () => {
   for (let serial = 0; serial < SERVICES; serial++) {
     const clusterIP = `172.29.${serial >> 8}.${serial & 255}`
@@ -212,15 +219,6 @@ const SABOTAGES: readonly Sabotage[] = [
       await tool('iptables', '-w', '-t', 'nat', '-I', chain, '-j', 'RETURN')
     },
   },
-  {
-    what: 'every entry of our IP sets deleted',
-    probe: HAIRPIN,
-    async harm() {
-      const names = (await lab().node.namespace.exec(['ipset', 'list', '-n'])).trim().split('\n')
-      expect(names.length).toBeGreaterThan(0)
-      for (const name of names) await lab().node.namespace.exec(['ipset', 'flush', name])
-    },
-  },
 ]
 
 describe.each(SABOTAGES)('$what', ({ probe, harm }) => {
@@ -232,6 +230,22 @@ describe.each(SABOTAGES)('$what', ({ probe, harm }) => {
     }
     await expect.poll(repairs, { timeout: REPAIR_MS }).toBeGreaterThan(before)
   })
+})
+
+test('every entry of our IP sets deleted: sticky clients are served on, and stick again', async () => {
+  await deployAll(lab(), [STICKY])
+  const ask = () =>
+    lab().connect('pod', { source: '10.0.0.2', destination: '172.30.16.3', port: 80, attempts: 10 })
+  const expectSticky = async () => {
+    const names = (await ask()).map((o) => (o.kind === 'answered' ? o.name : o.kind))
+    expect(new Set(names).size).toBe(1)
+    expect(STICKY.endpoints.map(({ ip }) => `${ip}:80`)).toContain(names[0])
+  }
+  await expectSticky()
+  const names = (await lab().node.namespace.exec(['ipset', 'list', '-n'])).trim().split('\n')
+  expect(names[0]).not.toBe('')
+  for (const name of names) await lab().node.namespace.exec(['ipset', 'flush', name])
+  await expectSticky()
 })
 
 test('every repair was logged', () => {

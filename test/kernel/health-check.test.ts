@@ -61,7 +61,7 @@ describe('a proxy that cannot program the kernel', () => {
     await lab().daemon.stop()
     await lab().daemon.start({
       config: { iptables: { syncPeriod: '1s' } },
-      env: { PATH: `${breakable(lab().folder, flag)}:${process.env['PATH'] ?? ''}` },
+      programs: breakable(lab().folder, flag),
     })
     await lab().daemon.synced()
     writeFileSync(flag, '')

@@ -8,6 +8,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   Endpoints: 'endpoints',
   EndpointSlice: 'endpointslices',
   Node: 'nodes',
+  Namespace: 'namespaces',
 }
 
 /** The lab's own client of the API server, and the revisions of what it wrote. */
@@ -49,7 +50,8 @@ export function createApi(agent: Agent, url: string): Api {
   async function write(method: string, path: string, body?: unknown): Promise<void> {
     const reply = await request(method, path, body)
     if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`)
-    const resource = /\/(services|endpoints|endpointslices|nodes)\//.exec(`${path}/`)?.[1] ?? ''
+    const resource = /\/(services|endpoints|endpointslices|nodes)\//.exec(`${path}/`)?.[1]
+    if (resource === undefined) return
     written.set(resource, Math.max(written.get(resource) ?? 0, revisionOf(reply.body)))
   }
 

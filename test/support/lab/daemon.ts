@@ -22,6 +22,8 @@ export interface DaemonStart {
   /** Extra flags; they beat the file. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Folder of programs that the daemon, and nobody else, finds in place of the machine's. */
+  readonly programs?: string
 }
 
 /** The program under test, as a child process in the node's namespace. */
@@ -95,11 +97,11 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     http,
     until,
     writeConfig,
-    async start({ config = {}, flags = [], env = {} } = {}) {
+    async start({ config = {}, flags = [], env = {}, programs } = {}) {
       writeFileSync(kubeconfig, kubeconfigText(api.url))
       writeConfig(config)
       const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
-      running = startProcess(node.namespace, command, { env })
+      running = startProcess(node.namespace, withPrograms(command, programs), { env })
       await until('serving metrics', (samples) => samples.size > 0)
     },
     isRunning: () => running !== undefined,
@@ -111,6 +113,13 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     signal: (name) => running?.signal(name),
     once: (flags) => node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags]),
   }
+}
+
+/** `ip netns exec` gives every process its own mounts, so this one is the daemon's alone. */
+function withPrograms(command: readonly string[], folder: string | undefined): readonly string[] {
+  if (folder === undefined) return command
+  const script = 'mount --bind "$1" /usr/local/sbin && shift && exec "$@"'
+  return ['sh', '-c', script, 'sh', folder, ...command]
 }
 
 /** Nodes are left out: a node change has no effect of its own that could be waited for. */
