@@ -7,6 +7,7 @@ import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Feed } from './cache/feed.ts'
 import { encodeStored } from './codec.ts'
+import { expireEvents } from './event-expiry.ts'
 import { type HandlerOptions, handleRequest } from './http/handle-request.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { namespaces } from './kinds/namespace.ts'
@@ -58,20 +59,23 @@ export interface ApiServer {
 
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const serving = assemble(options)
+  const { onError = () => undefined } = options
+  const serving = assemble({ ...options, onError })
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined
   let isReady = false
+  let stopExpiry = (): void => undefined
   const start = async (): Promise<void> => {
     await ensureDefaultNamespace(serving)
     await serving.feed.start()
+    stopExpiry = expireEvents(serving, onError)
     isReady = true
   }
   const handler: HandlerOptions = {
     serving,
     route: createRoutes(catalogue),
     isReady: () => isReady,
-    onError: options.onError ?? (() => undefined),
+    onError,
   }
   return {
     listen: async (listenOptions = {}) => {
@@ -83,6 +87,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
     close: async () => {
       isReady = false
+      stopExpiry()
       serving.watches.endAll()
       await Promise.all([...listeners].map((listening) => listening.close()))
       await serving.feed.stop()
@@ -90,7 +95,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   }
 }
 
-function assemble(options: ApiServerOptions): Serving {
+function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): Serving {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -105,7 +110,7 @@ function assemble(options: ApiServerOptions): Serving {
     resources: catalogue,
     backlog: limits.windowChanges,
     followers: { [ALLOCATIONS]: allocator.pool },
-    onError: options.onError ?? (() => undefined),
+    onError: options.onError,
   })
   return {
     store,

@@ -63,13 +63,22 @@ export async function postTo(url: string, object: JsonObject): Promise<JsonObjec
   return (await answer.json()) as JsonObject
 }
 
+export interface TestOptions extends Omit<ApiServerOptions, 'store'> {
+  readonly history?: MemoryStoreOptions
+  /** The store as the server sees it, to hold back or interleave what it does. */
+  readonly wrap?: (store: Store) => Store
+}
+
 /** A server on a free port of the loopback, gone after the test. */
-export async function startApi(
-  options: Omit<ApiServerOptions, 'store'> & { readonly history?: MemoryStoreOptions } = {},
-): Promise<TestApi> {
+export async function startApi(options: TestOptions = {}): Promise<TestApi> {
   const store = createMemoryStore(options.history)
+  const seen = options.wrap?.(store) ?? store
   const errors: unknown[] = []
-  const server = createApiServer({ store, onError: (error) => errors.push(error), ...options })
+  const server = createApiServer({
+    store: seen,
+    onError: (error) => errors.push(error),
+    ...options,
+  })
   const { url, port } = await server.listen()
   const close = async (): Promise<void> => {
     await server.close()

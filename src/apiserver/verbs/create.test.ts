@@ -158,6 +158,29 @@ test('a pod starts as Pending, an Endpoints object has no status', async () => {
   expect(Object.keys(endpoints).sort()).toEqual(['apiVersion', 'kind', 'metadata', 'subsets'])
 })
 
+test('null fields are absent fields', async () => {
+  const api = await startApi()
+  const body = service(
+    'web',
+    { externalName: null, ports: [{ port: 80, nodePort: null }] },
+    { labels: null },
+  )
+  const made = await api.make(SERVICES, body)
+  expect(JSON.stringify(made)).not.toContain('null')
+})
+
+test('annotations above 256 KiB together are 422', async () => {
+  const api = await startApi()
+  const annotations = Object.fromEntries(['a', 'b', 'c'].map((key) => [key, 'x'.repeat(90_000)]))
+  const { status, body } = await api.call('POST', PODS, {
+    body: { metadata: { name: 'p', annotations }, spec: {} },
+  })
+  expect([status, valueAt(body, 'details', 'causes')]).toMatchObject([
+    422,
+    [{ reason: 'FieldValueTooLong', field: 'metadata.annotations' }],
+  ])
+})
+
 test('magic keys are data like any other', async () => {
   const api = await startApi()
   const body = `{"metadata":{"name":"p","annotations":{"constructor":"c","hasOwnProperty":"h"}},"spec":{"__proto__":{"polluted":true}}}`

@@ -118,6 +118,31 @@ test('no object survives a race with the deletion of its namespace', async () =>
   }
 })
 
+test('a create that was decided before its namespace was deleted is refused', async () => {
+  let interlude: (() => Promise<unknown>) | undefined
+  const api = await startApi({
+    wrap: (store) => ({
+      ...store,
+      txn: async (transaction) => {
+        const isCreate = transaction.operations.some((one) => one.key === '/services/shop/late')
+        const run = isCreate ? interlude : undefined
+        if (run !== undefined) interlude = undefined
+        await run?.()
+        return store.txn(transaction)
+      },
+    }),
+  })
+  await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
+  interlude = () => api.call('DELETE', '/api/v1/namespaces/shop')
+  const late = await api.call('POST', '/api/v1/namespaces/shop/services', { body: service('late') })
+  expect([interlude, late.status, late.body['message']]).toEqual([
+    undefined,
+    404,
+    'namespaces "shop" not found',
+  ])
+  expect((await api.call('GET', '/api/v1/services')).body['items']).toEqual([])
+})
+
 test('the default namespace stays', async () => {
   const api = await startApi()
   const answer = await api.call('DELETE', '/api/v1/namespaces/default')

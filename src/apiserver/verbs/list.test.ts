@@ -33,6 +33,39 @@ test('a list shows every object in order, with the newest revision', async () =>
   expect(namesOf((await api.call('GET', '/api/v1/services')).body)).toEqual(['a', 'b', 'c'])
 })
 
+test('a list waits for the cache to show what was written before it', async () => {
+  let open: (() => void) | undefined
+  let gate = Promise.resolve()
+  const api = await startApi({
+    wrap: (store) => ({
+      ...store,
+      watch: (query) => {
+        const watch = store.watch(query)
+        const next = async () => {
+          const batch = await watch.next()
+          await gate
+          return batch
+        }
+        return { next, [Symbol.asyncIterator]: () => ({ next }) as typeof watch }
+      },
+    }),
+  })
+  gate = new Promise((resolve) => {
+    open = resolve
+  })
+  await api.make(SERVICES, service('new'))
+  const any = await api.call('GET', `${SERVICES}?resourceVersion=0`)
+  expect(any.body['items']).toEqual([])
+  const newest = api.call('GET', SERVICES)
+  const watching = api.watch(`${SERVICES}?watch=1`)
+  for (let trips = 0; trips < 20; trips++) await api.call('GET', '/healthz')
+  open?.()
+  expect(namesOf((await newest).body)).toEqual(['new'])
+  const watch = await watching
+  expect((await watch.next())?.type).toBe('ADDED')
+  watch.close()
+})
+
 test('an empty list is a list', async () => {
   const api = await startApi()
   expect((await api.call('GET', SERVICES)).body['items']).toEqual([])

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { arrayAt, stringAt } from '../lib/json.ts'
+import { createManualClock } from './manual-clock.ts'
+import { startApi, type TestApi } from './test-api.ts'
+
+const EVENTS = '/api/v1/namespaces/default/events'
+
+test('an Event is forgotten an hour after it was last seen', async () => {
+  const clock = createManualClock()
+  const api = await startApi({ clock })
+  const involvedObject = { kind: 'Service', name: 'web', namespace: 'default' }
+  const lastTimestamp = new Date(clock.now() + 1_800_000).toISOString()
+  await api.make(EVENTS, { metadata: { name: 'once' }, involvedObject })
+  await api.make(EVENTS, { metadata: { name: 'again' }, involvedObject, lastTimestamp })
+  clock.advance(3_660_000)
+  await expect.poll(() => namesOf(api)).toEqual(['again'])
+  clock.advance(1_800_000)
+  await expect.poll(() => namesOf(api)).toEqual([])
+})
+
+async function namesOf(api: TestApi): Promise<readonly string[]> {
+  const { body } = await api.call('GET', EVENTS)
+  return arrayAt(body, 'items').map((item) => stringAt(item, 'metadata', 'name'))
+}

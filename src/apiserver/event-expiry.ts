@@ -1,0 +1,44 @@
+import { type Json, stringAt } from '../lib/json.ts'
+import type { Item } from './cache/item.ts'
+import { events } from './kinds/event.ts'
+import type { Serving } from './serving.ts'
+
+/** Events are forgotten this long after they were last seen. */
+const LIFETIME_MS = 3_600_000
+const SWEEP_MS = 60_000
+
+/** Keeps the number of Events bounded by their age; the returned function ends that. */
+export function expireEvents(serving: Serving, onError: (error: unknown) => void): () => void {
+  const { clock } = serving
+  let cancel = (): void => undefined
+  const again = (): void => {
+    cancel = clock.after(SWEEP_MS, () => {
+      again()
+      sweep(serving).catch(onError)
+    })
+  }
+  again()
+  return () => cancel()
+}
+
+async function sweep({ clock, feed, store }: Serving): Promise<void> {
+  const oldest = clock.now() - LIFETIME_MS
+  for (const item of feed.cache(events).snapshot()) {
+    if (lastSeen(item) >= oldest) continue
+    const { key, revision } = item
+    const compare = [{ key, modRevision: revision }]
+    await store.txn({ compare, operations: [{ op: 'delete', key }] })
+  }
+}
+
+/** Milliseconds since the epoch; an event without a readable time counts as new. */
+function lastSeen(item: Item): number {
+  const event = JSON.parse(item.value.toString()) as Json
+  const texts = [
+    stringAt(event, 'lastTimestamp'),
+    stringAt(event, 'eventTime'),
+    stringAt(event, 'metadata', 'creationTimestamp'),
+  ]
+  const times = texts.map((text) => Date.parse(text)).filter((time) => !Number.isNaN(time))
+  return times.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...times)
+}
