@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Namespace } from '../network/namespace.ts'
+import type { AgentReply, Answer, Question } from './protocol.ts'
+
+const PROGRAM = new URL('./main.ts', import.meta.url).pathname
+
+/** A running agent, seen from the sandbox. */
+export interface Agent {
+  readonly pid: number
+  /** Resolves when the process has ended, however that came. */
+  readonly ended: Promise<void>
+  /** Never rejects: an agent that ended answers `failed`. */
+  ask(question: Question): Promise<Answer>
+  /** SIGKILL, and waits for the end. */
+  kill(): Promise<void>
+}
+
+/** What an agent serves, if it is a pod. */
+export interface Serving {
+  readonly name: string
+  readonly ip: string
+  readonly port: number
+}
+
+/** Starts an agent in a namespace; resolves once it listens. */
+export async function startAgent(namespace: Namespace, serving?: Serving): Promise<Agent> {
+  const flags = serving === undefined ? [] : flagsOf(serving)
+  const command = namespace.command([process.execPath, PROGRAM, ...flags])
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const ready = Promise.withResolvers<void>()
+  const waiting = new Map<number, (answer: Answer) => void>()
+  let serial = 0
+  child.stdin.on('error', () => undefined)
+  child.once('error', (error) => ready.reject(broken(namespace, error.message)))
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const reply = JSON.parse(line) as AgentReply
+    if ('ready' in reply) return ready.resolve()
+    waiting.get(reply.id)?.(reply.answer)
+    waiting.delete(reply.id)
+  })
+  void ended.then(() => {
+    ready.reject(broken(namespace, 'it ended at once'))
+    for (const settle of waiting.values()) settle(GONE)
+    waiting.clear()
+  })
+  await ready.promise
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    ask: (question) =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve(GONE)
+        const id = ++serial
+        waiting.set(id, resolve)
+        child.stdin.write(`${JSON.stringify({ id, question })}\n`)
+      }),
+    kill: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const closed = once(child, 'close')
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}
+
+const GONE: Answer = { kind: 'failed', ms: 0, code: 'the sender is gone' }
+
+function flagsOf({ name, ip, port }: Serving): readonly string[] {
+  return [`--name=${name}`, `--host=${ip}`, `--port=${port}`]
+}
+
+function broken({ name }: Namespace, how: string): NodeProxyError {
+  return new NodeProxyError('NP_SANDBOX_AGENT', `the helper process in ${name} failed: ${how}`, {
+    object: name,
+  })
+}

@@ -1,0 +1,35 @@
+import { request } from 'node:http'
+import type { Answer, Question } from './protocol.ts'
+
+/** Asks once. Whatever happens is an answer; it never rejects. */
+export function ask({ url, from, timeoutMs }: Question): Promise<Answer> {
+  const began = performance.now()
+  const ms = (): number => Math.round((performance.now() - began) * 10) / 10
+  return new Promise((resolve) => {
+    const sent = request(url, {
+      agent: false,
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(from === undefined ? {} : { localAddress: from }),
+    })
+    sent.on('error', (error) => resolve(failure(error, ms())))
+    sent.on('response', (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (text: string) => {
+        body += text
+      })
+      response.on('error', (error) => resolve(failure(error, ms())))
+      response.on('end', () => {
+        resolve({ kind: 'answered', ms: ms(), status: response.statusCode ?? 0, body })
+      })
+    })
+    sent.end()
+  })
+}
+
+function failure(error: NodeJS.ErrnoException, ms: number): Answer {
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return { kind: 'silent', ms }
+  const code = error.code ?? error.message
+  return code === 'ECONNREFUSED' ? { kind: 'refused', ms } : { kind: 'failed', ms, code }
+}

@@ -1,0 +1,38 @@
+/** One HTTP request, sent from inside an agent's namespace on a connection of its own. */
+export interface Question {
+  readonly url: string
+  /** Source address, when the namespace has several. */
+  readonly from?: string
+  /** Milliseconds of silence after which it is over. */
+  readonly timeoutMs: number
+}
+
+/**
+ * What became of it. `refused`: RST, or ICMP port unreachable, at once.
+ * `silent`: nothing at all. `failed`: anything else, with the system's code.
+ */
+export type Answer =
+  | {
+      readonly kind: 'answered'
+      readonly ms: number
+      readonly status: number
+      readonly body: string
+    }
+  | { readonly kind: 'refused' | 'silent'; readonly ms: number }
+  | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
+
+/** Parent to agent, one JSON line each. */
+export interface AgentRequest {
+  readonly id: number
+  readonly question: Question
+}
+
+/** Agent to parent. The first line of all says `ready`. */
+export type AgentReply = { readonly ready: true } | { readonly id: number; readonly answer: Answer }
+
+/** What a pod's server says to everybody, as one line of JSON. */
+export interface PodReply {
+  readonly pod: string
+  /** The client's address as the pod saw it. */
+  readonly client: string
+}

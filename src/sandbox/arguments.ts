@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util'
+
+export interface SandboxOptions {
+  /** Handed to the daemon as it is; which modes exist is for the daemon to say. */
+  readonly mode: string
+  /** The tour instead of the screen. */
+  readonly once: boolean
+  /** Further flags for the daemon. */
+  readonly daemonFlags: readonly string[]
+}
+
+export type Arguments =
+  | { readonly kind: 'run'; readonly options: SandboxOptions }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly problem: string }
+
+export const USAGE = `Usage: npm start -- [options] [-- flags of node-proxy]
+
+A live sandbox: one node with three pods, an API server, an outside client, and
+node-proxy forwarding real requests, all in network namespaces of their own.
+The machine's own addresses, routes, rules and settings stay as they are.
+
+  --proxy-mode=MODE   how node-proxy forwards; default iptables
+  --once              walk through the tour, print every step, and exit: 0 only
+                      if every request was answered as expected
+  --help              print this
+
+Without --once it runs until Ctrl-C, q or SIGTERM. Whatever way it ends, it
+removes everything that it made; what a killed run left goes at the next start.
+
+Examples:
+  npm start
+  npm start -- --once
+  npm start -- --proxy-mode=iptables -- --iptables-backend=legacy --v=4
+`
+
+/** Reads the arguments behind `npm start --`. */
+export function readArguments(args: readonly string[]): Arguments {
+  const end = args.indexOf('--')
+  const own = end < 0 ? args : args.slice(0, end)
+  const daemonFlags = end < 0 ? [] : args.slice(end + 1)
+  try {
+    const { values } = parseArgs({
+      args: [...own],
+      options: {
+        'proxy-mode': { type: 'string', default: 'iptables' },
+        once: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+    if (values.help) return { kind: 'help' }
+    const { 'proxy-mode': mode, once } = values
+    return { kind: 'run', options: { mode, once, daemonFlags } }
+  } catch (error) {
+    return { kind: 'wrong', problem: firstLine(error) }
+  }
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.split('\n')[0] ?? text
+}

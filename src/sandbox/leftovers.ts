@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ownerOf } from './run.ts'
+
+/** What was found of one run and is gone now. */
+export interface Removed {
+  readonly run: string
+  readonly namespaces: readonly string[]
+  /** How many processes were still running in them. */
+  readonly processes: number
+}
+
+/** Removes what runs left whose owner is dead. */
+export function removeDeadRuns(): readonly Removed[] {
+  const found = [...listNamespaces(), ...readdirSync(tmpdir())].map(ownerOf)
+  const dead = found.filter((owner) => owner !== undefined && !isSandbox(owner.pid))
+  return [...new Set(dead.map((owner) => owner?.run ?? ''))].map(removeRun)
+}
+
+/**
+ * Removes everything of one run at once: its processes, namespaces (and with
+ * them all links, addresses, routes and rules) and scratch folder. Synchronous,
+ * so that it also works while this process is ending; never throws.
+ */
+export function removeRun(run: string): Removed {
+  const namespaces = listNamespaces().filter((name) => ownerOf(name)?.run === run)
+  const processes = namespaces.flatMap(processesIn)
+  for (const pid of processes) kill(pid)
+  for (const name of namespaces) spawnSync('ip', ['netns', 'del', name])
+  for (const entry of readdirSync(tmpdir())) {
+    if (ownerOf(entry)?.run === run) rmSync(join(tmpdir(), entry), { recursive: true, force: true })
+  }
+  return { run, namespaces, processes: processes.length }
+}
+
+/** The namespaces of one run that exist. */
+export function namespacesOf(run: string): readonly string[] {
+  return listNamespaces().filter((name) => ownerOf(name)?.run === run)
+}
+
+function listNamespaces(): readonly string[] {
+  return linesOf(['netns', 'list']).map((line) => line.split(' ')[0] ?? '')
+}
+
+function processesIn(namespace: string): readonly number[] {
+  return linesOf(['netns', 'pids', namespace]).map(Number)
+}
+
+function linesOf(args: readonly string[]): readonly string[] {
+  const { stdout } = spawnSync('ip', args, { encoding: 'utf8' })
+  return (stdout ?? '').split('\n').filter((line) => line !== '')
+}
+
+/** Whether the process is a sandbox that runs: a process id alone may belong to a stranger by now. */
+function isSandbox(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('src/sandbox/main.ts')
+  } catch {
+    return false
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    return
+  }
+}

@@ -1,0 +1,22 @@
+import { readArguments, USAGE } from './arguments.ts'
+import { supervise } from './supervise.ts'
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const args = readArguments(process.argv.slice(2))
+  if (args.kind === 'help') {
+    process.stdout.write(USAGE)
+    return 0
+  }
+  if (args.kind === 'wrong') return refuse(`${args.problem} (npm start -- --help)`, 2)
+  if (process.platform !== 'linux')
+    return refuse('needs Linux: it is made of network namespaces', 1)
+  if (process.getuid?.() !== 0) return refuse('needs root, to make network namespaces', 1)
+  return supervise(args.options)
+}
+
+function refuse(text: string, code: number): number {
+  process.stderr.write(`sandbox: ${text}\n`)
+  return code
+}

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { NodeProxyError } from '../../lib/error.ts'
+
+const PATIENCE_MS = 20_000
+
+/**
+ * Runs one command to its end and returns its standard output. The command has
+ * a session of its own, so that Ctrl-C in the terminal does not reach it.
+ * Throws NP_SANDBOX_COMMAND with its own words when it does not exit 0.
+ */
+export function runCommand(command: readonly string[], input = ''): Promise<string> {
+  const [program = '', ...args] = command
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: 'pipe', detached: true, timeout: PATIENCE_MS })
+    const out: Buffer[] = []
+    const err: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    child.stdin.on('error', () => undefined)
+    child.on('error', (cause) => reject(failed(command, cause.message)))
+    child.on('close', (status, signal) => {
+      if (status === 0) return resolve(Buffer.concat(out).toString())
+      const said = Buffer.concat([...err, ...out])
+        .toString()
+        .trim()
+      reject(failed(command, `${signal ?? `exit ${status}`}: ${said}`))
+    })
+    child.stdin.end(input)
+  })
+}
+
+function failed(command: readonly string[], how: string): NodeProxyError {
+  return new NodeProxyError('NP_SANDBOX_COMMAND', `${command.join(' ')}: ${how}`, {
+    hint: 'is this root with CAP_SYS_ADMIN and CAP_NET_ADMIN, allowed to make network namespaces?',
+  })
+}

@@ -1,0 +1,29 @@
+/**
+ * One run of the sandbox. Its name carries the process id of its owner, and
+ * everything that it makes carries its name, so that a later run can tell what
+ * a dead one left behind.
+ */
+export interface Run {
+  /** `np-sandbox-4711`. */
+  readonly name: string
+  /** Scratch folder: kubeconfig and the daemon's log. */
+  readonly folder: string
+}
+
+const NAME = /^(np-sandbox-(\d+))(?:-|$)/
+
+export function runName(pid: number): string {
+  return `np-sandbox-${pid}`
+}
+
+/** The network namespace of one place of a run: `np-sandbox-4711-client`. */
+export function namespaceOf(run: string, place: string): string {
+  return `${run}-${place}`
+}
+
+/** The run that a namespace or folder belongs to, and its owner; undefined for those of others. */
+export function ownerOf(name: string): { readonly run: string; readonly pid: number } | undefined {
+  const found = NAME.exec(name)
+  if (found?.[1] === undefined) return undefined
+  return { run: found[1], pid: Number(found[2]) }
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import type { Reply } from '../request.ts'
+import { countPods, type Expectation, judge } from './expectation.ts'
+
+const refused: Reply = { kind: 'refused', ms: 1 }
+const silent: Reply = { kind: 'silent', ms: 900 }
+const failed: Reply = { kind: 'failed', ms: 1, code: 'ECONNRESET' }
+
+function by(pod: string, saw = '192.0.2.20'): Reply {
+  return { kind: 'answered', ms: 1, pod, saw }
+}
+
+const all: Expectation = {
+  kind: 'answered',
+  pods: ['pod-1', 'pod-2'],
+  spread: 'all',
+  saw: (pod) => (pod === 'pod-1' ? ['10.244.0.1'] : ['192.0.2.20']),
+}
+
+test('is content when every pod answered and saw whom it should', () => {
+  expect(judge(all, [by('pod-2'), by('pod-1', '10.244.0.1'), by('pod-2')])).toEqual([])
+})
+
+test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
+  ['nothing asked', all, [], ['nothing was asked']],
+  ['a pod left out', all, [by('pod-2')], ['pod-1 never answered']],
+  [
+    'a pod too many',
+    { ...all, saw: () => ['192.0.2.20'] },
+    [by('pod-1'), by('pod-2'), by('pod-3'), by('pod-3')],
+    ['pod-3 answered 2 times, but must not'],
+  ],
+  [
+    'a wrong source, told once',
+    all,
+    [by('pod-1'), by('pod-1'), by('pod-2')],
+    ['pod-1 saw 192.0.2.20, not 10.244.0.1'],
+  ],
+  [
+    'one request lost',
+    all,
+    [by('pod-2'), failed, by('pod-1', '10.244.0.1')],
+    ['1 of 3 were not answered, but failed (ECONNRESET)'],
+  ],
+  [
+    'affinity broken',
+    { ...all, spread: 'one', saw: () => ['192.0.2.20'] },
+    [by('pod-1'), by('pod-2')],
+    ['pod-1 and pod-2 answered, not one pod'],
+  ],
+  [
+    'an answer where silence is due',
+    { kind: 'silent' },
+    [by('pod-1')],
+    ['1 of 1 were not silent, but answered by pod-1, which saw 192.0.2.20'],
+  ],
+  [
+    'silence where refusal is due',
+    { kind: 'refused' },
+    [refused, silent],
+    ['1 of 2 were not refused, but silent'],
+  ],
+])('finds %s', (_what, expected, replies, problems) => {
+  expect(judge(expected, replies)).toEqual(problems)
+})
+
+test('nobody answering is refusal, silence or failure', () => {
+  expect(judge({ kind: 'unanswered' }, [refused, silent, failed])).toEqual([])
+  expect(judge({ kind: 'unanswered' }, [by('pod-1')])).toHaveLength(1)
+})
+
+test('counts pods by name', () => {
+  expect([...countPods([by('pod-2'), refused, by('pod-1'), by('pod-2')])]).toEqual([
+    ['pod-1', 1],
+    ['pod-2', 2],
+  ])
+})

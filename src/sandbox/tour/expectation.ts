@@ -1,0 +1,83 @@
+import type { Reply } from '../request.ts'
+
+/** What must become of a series of equal requests. */
+export type Expectation =
+  | {
+      readonly kind: 'answered'
+      /** Pods that may answer. `all`: each of them does; `one`: always the same one. */
+      readonly pods: readonly string[]
+      readonly spread: 'all' | 'one'
+      /** Client addresses that a pod may see. */
+      readonly saw: (pod: string) => readonly string[]
+    }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'silent' }
+  /** Refused, silent, unreachable: anything but an answer. */
+  | { readonly kind: 'unanswered' }
+
+/** Everything that is wrong with the replies, one sentence each; empty when all is well. */
+export function judge(expected: Expectation, replies: readonly Reply[]): readonly string[] {
+  if (replies.length === 0) return ['nothing was asked']
+  if (expected.kind !== 'answered') return unlike(expected.kind, replies)
+  const lost = unlike('answered', replies)
+  if (lost.length > 0) return lost
+  const counts = countPods(replies)
+  return [
+    ...strangers(expected.pods, counts),
+    ...wrongSpread(expected, counts),
+    ...wrongSources(expected.saw, replies),
+  ]
+}
+
+/** How many requests each pod answered, in the order of their names. */
+export function countPods(replies: readonly Reply[]): ReadonlyMap<string, number> {
+  const names = replies.flatMap((reply) => (reply.kind === 'answered' ? [reply.pod] : []))
+  const counts = new Map<string, number>()
+  for (const name of names.toSorted()) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+function unlike(kind: Expectation['kind'], replies: readonly Reply[]): readonly string[] {
+  const fits = (reply: Reply): boolean =>
+    kind === 'unanswered' ? reply.kind !== 'answered' : reply.kind === kind
+  const wrong = replies.filter((reply) => !fits(reply))
+  const [first] = wrong
+  if (first === undefined) return []
+  return [`${wrong.length} of ${replies.length} were not ${kind}, but ${describe(first)}`]
+}
+
+function describe(reply: Reply): string {
+  if (reply.kind === 'answered') return `answered by ${reply.pod}, which saw ${reply.saw}`
+  return reply.kind === 'failed' ? `failed (${reply.code})` : reply.kind
+}
+
+function strangers(
+  pods: readonly string[],
+  counts: ReadonlyMap<string, number>,
+): readonly string[] {
+  return [...counts]
+    .filter(([pod]) => !pods.includes(pod))
+    .map(([pod, count]) => `${pod} answered ${count} times, but must not`)
+}
+
+function wrongSpread(
+  { pods, spread }: Extract<Expectation, { kind: 'answered' }>,
+  counts: ReadonlyMap<string, number>,
+): readonly string[] {
+  if (spread === 'all') {
+    return pods.filter((pod) => !counts.has(pod)).map((pod) => `${pod} never answered`)
+  }
+  return counts.size === 1 ? [] : [`${[...counts.keys()].join(' and ')} answered, not one pod`]
+}
+
+function wrongSources(
+  saw: (pod: string) => readonly string[],
+  replies: readonly Reply[],
+): readonly string[] {
+  const wrong = replies.flatMap((reply) =>
+    reply.kind === 'answered' && !saw(reply.pod).includes(reply.saw)
+      ? [`${reply.pod} saw ${reply.saw}, not ${saw(reply.pod).join(' or ')}`]
+      : [],
+  )
+  return [...new Set(wrong)]
+}

@@ -1,0 +1,58 @@
+import { type Reply, type Request, readReply } from '../request.ts'
+import type { Sandbox } from '../sandbox.ts'
+import { judge } from './expectation.ts'
+import { type Outcome, stepText } from './report.ts'
+import type { Step } from './step.ts'
+
+/** How long silence must last to count as such; answers come within milliseconds. */
+const SILENCE_MS = 1500
+/** Less than a second, after which the kernel repeats a lost SYN: no packet may get lost on the way. */
+const ANSWER_MS = 950
+
+export interface TourOptions {
+  readonly steps: readonly Step[]
+  print(text: string): void
+  /** Ends the tour before the next request. */
+  readonly signal: AbortSignal
+}
+
+/** Takes every step in order, whatever the others brought; returns how many went wrong. */
+export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<number> {
+  const { mode } = sandbox.options
+  const steps = options.steps.filter(({ modes }) => modes?.includes(mode) ?? true)
+  let wrong = 0
+  for (const [index, step] of steps.entries()) {
+    if (options.signal.aborted) break
+    const outcome = await take(sandbox, step, options.signal)
+    options.print(stepText(sandbox.run.name, index + 1, outcome))
+    if (outcome.problems.length > 0) wrong++
+  }
+  return wrong
+}
+
+async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<Outcome> {
+  try {
+    await step.action?.run(sandbox)
+  } catch (error) {
+    return { step, replies: [], problems: [error instanceof Error ? error.message : String(error)] }
+  }
+  const replies: Reply[] = []
+  for (let i = 0; i < step.times && !signal.aborted; i++) {
+    replies.push(await send(sandbox, step.request, patienceOf(step)))
+  }
+  return { step, replies, problems: judge(step.expected, replies) }
+}
+
+function patienceOf({ expected }: Step): number {
+  return expected.kind === 'silent' || expected.kind === 'unanswered' ? SILENCE_MS : ANSWER_MS
+}
+
+/** Sends one request from its place. */
+export async function send(
+  sandbox: Sandbox,
+  { from, source, url }: Request,
+  timeoutMs: number,
+): Promise<Reply> {
+  const bind = source === undefined ? {} : { from: source }
+  return readReply(await sandbox.ask(from, { url, timeoutMs, ...bind }))
+}

@@ -1,0 +1,18 @@
+import type { Request } from '../request.ts'
+import type { Sandbox } from '../sandbox.ts'
+import type { Expectation } from './expectation.ts'
+
+/** One stop of the tour: perhaps something is done, then something is asked. */
+export interface Step {
+  readonly title: string
+  readonly action?: {
+    /** In words, for the reader. */
+    readonly says: string
+    run(sandbox: Sandbox): Promise<void>
+  }
+  readonly request: Request
+  readonly times: number
+  readonly expected: Expectation
+  /** The only modes in which the step makes sense; all when absent. */
+  readonly modes?: readonly string[]
+}

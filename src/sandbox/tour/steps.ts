@@ -1,0 +1,164 @@
+import { sumOf } from '../daemon/samples.ts'
+import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/plan.ts'
+import { REQUESTS } from '../requests.ts'
+import type { Expectation } from './expectation.ts'
+import type { Step } from './step.ts'
+
+const ALL = PODS.map(({ name }) => name)
+/** So many that a pod with its fair share of three is left out once in 2 million tours. */
+const MANY = 40
+const FEW = 10
+const REPAIRS = 'nodeproxy_drift_repairs_total'
+
+/** The whole tour, in order. */
+export const TOUR: readonly Step[] = [
+  {
+    title: 'A pod asks a Service by its ClusterIP; where it meets itself, it sees the node',
+    request: REQUESTS.podToWeb,
+    times: MANY,
+    expected: answered(ALL, (pod) => [pod === 'pod-1' ? GATEWAY : '10.244.0.11']),
+  },
+  {
+    title: 'The node asks the same Service: masqueraded, because it is no pod',
+    request: REQUESTS.nodeToWeb,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'A client outside asks the node port: the pods see the node',
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'The same with externalTrafficPolicy Local: the pods see the client',
+    request: REQUESTS.clientToLocal,
+    times: MANY,
+    expected: answered(ALL, () => [CLIENT_IP]),
+  },
+  {
+    title: 'Policy Local with all pods on another node: silence, so that others take over',
+    request: REQUESTS.clientToElsewhere,
+    times: 1,
+    expected: { kind: 'silent' },
+  },
+  {
+    title: 'A load balancer address, from within loadBalancerSourceRanges',
+    request: REQUESTS.clientToBalanced,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'The same address from outside the source ranges: silence',
+    request: REQUESTS.strangerToBalanced,
+    times: 1,
+    expected: { kind: 'silent' },
+  },
+  {
+    title: 'Session affinity: a client keeps its pod',
+    request: REQUESTS.clientToCart,
+    times: MANY,
+    expected: { ...answered(ALL, () => [GATEWAY, NODE_IP]), spread: 'one' },
+  },
+  {
+    title: 'Session affinity: so does another client, whichever pod it got',
+    request: REQUESTS.strangerToCart,
+    times: MANY,
+    expected: { ...answered(ALL, () => [GATEWAY, NODE_IP]), spread: 'one' },
+  },
+  {
+    title: 'A Service without endpoints refuses a pod at once',
+    request: REQUESTS.podToEmpty,
+    times: FEW,
+    expected: { kind: 'refused' },
+  },
+  {
+    title: 'A Service without endpoints refuses a client at once',
+    request: REQUESTS.clientToEmpty,
+    times: FEW,
+    expected: { kind: 'refused' },
+  },
+  {
+    title: 'Scaled down, one pod does all the work',
+    action: { says: 'scale web-public to 1', run: (sandbox) => sandbox.scale('web-public', 1) },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(['pod-1'], () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Scaled up, all share it again',
+    action: { says: 'scale web-public to 3', run: (sandbox) => sandbox.scale('web-public', 3) },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'A pod is killed: traffic moves to the others',
+    action: {
+      says: 'kill pod-2',
+      run: async (sandbox) => {
+        await sandbox.pods.kill('pod-2')
+        await sandbox.settled()
+      },
+    },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(['pod-1', 'pod-3'], () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Affinity holds nobody to a dead pod',
+    request: REQUESTS.clientToCart,
+    times: MANY,
+    expected: { ...answered(['pod-1', 'pod-3'], () => [GATEWAY, NODE_IP]), spread: 'one' },
+  },
+  {
+    title: 'The pod is back and gets its share',
+    action: {
+      says: 'start pod-2',
+      run: async (sandbox) => {
+        await sandbox.pods.start('pod-2')
+        await sandbox.settled()
+      },
+    },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Somebody flushes the NAT rules: they are put back',
+    modes: ['iptables'],
+    action: {
+      says: 'iptables -t nat -F, on the node',
+      run: async (sandbox) => {
+        const { daemon } = sandbox
+        const before = sumOf(await daemon.metrics(), REPAIRS)
+        await sandbox.onNode(['iptables', '-t', 'nat', '-F'])
+        await daemon.until('has repaired', (text) => sumOf(text, REPAIRS) > before)
+      },
+    },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'node-proxy stops: what it wrote goes on working',
+    action: { says: 'SIGTERM to node-proxy', run: ({ daemon }) => daemon.stop('SIGTERM') },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'node-proxy --cleanup: nobody answers any more',
+    action: { says: 'node-proxy --cleanup', run: (sandbox) => sandbox.cleanUp() },
+    request: REQUESTS.clientToPublic,
+    times: 1,
+    expected: { kind: 'unanswered' },
+  },
+]
+
+function answered(
+  pods: readonly string[],
+  saw: (pod: string) => readonly string[],
+): Expectation & { kind: 'answered' } {
+  return { kind: 'answered', pods, spread: 'all', saw }
+}
