@@ -1,6 +1,7 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import type { EndpointSource, Node, Service, ServiceKey } from '../resources/types.ts'
 import type { ClusterEvent } from './event.ts'
+import { SharedParts } from './shared-parts.ts'
 
 /** What a batch of events touched. */
 export interface Dirty {
@@ -21,6 +22,7 @@ export class ClusterStore {
   readonly #sources = new Map<string, EndpointSource>()
   readonly #sourcesOf = new Map<ServiceKey, readonly EndpointSource[]>()
   readonly #nodes = new Map<string, Node>()
+  readonly #shared = new SharedParts()
 
   /** Takes events in order; equal values make nothing dirty. Costs the size of the batch. */
   apply(batch: readonly ClusterEvent[]): Dirty {
@@ -31,7 +33,7 @@ export class ClusterStore {
         if (this.#setService(event.key, event.value)) services.add(event.key)
       } else if (event.kind === 'endpoints') {
         for (const key of this.#setSource(event.name, event.value)) services.add(key)
-      } else if (replace(this.#nodes, event.name, event.value)) nodes = true
+      } else if (this.#setNode(event.name, event.value)) nodes = true
     }
     return { services, nodes }
   }
@@ -58,31 +60,43 @@ export class ClusterStore {
   }
 
   #setService(key: ServiceKey, value: Service | undefined): boolean {
-    return replace(this.#services, key, value)
+    if (value === undefined) return this.#services.delete(key)
+    if (isDeepEqual(this.#services.get(key), value)) return false
+    this.#services.set(key, this.#shared.service(value))
+    return true
   }
 
   /** The Services that gained, lost or changed endpoints: at most the old and the new one. */
-  #setSource(name: string, value: EndpointSource | undefined): readonly ServiceKey[] {
+  #setSource(name: string, value: EndpointSource | undefined): Iterable<ServiceKey> {
     const before = this.#sources.get(name)
-    if (!replace(this.#sources, name, value)) return []
-    const touched = [...new Set([before?.service, value?.service])].filter((key) => key !== undefined)
-    for (const key of touched) this.#reindex(key, name, value)
+    if (isDeepEqual(before, value)) return []
+    const after = value && this.#shared.source(value)
+    if (after === undefined) this.#sources.delete(name)
+    else this.#sources.set(name, after)
+    const touched = new Set([before, after].flatMap((source) => source?.service ?? []))
+    for (const key of touched) this.#reindex(key, before, after)
     return touched
   }
 
-  #reindex(key: ServiceKey, name: string, value: EndpointSource | undefined): void {
-    const others = this.endpointsOf(key).filter((source) => source.name !== name)
-    const mine = value?.service === key ? [...others, value] : others
+  #reindex(
+    key: ServiceKey,
+    before: EndpointSource | undefined,
+    after: EndpointSource | undefined,
+  ): void {
+    const mine = this.endpointsOf(key).filter((source) => source !== before)
+    if (after?.service === key) mine.push(after)
     if (mine.length === 0) this.#sourcesOf.delete(key)
-    else this.#sourcesOf.set(key, mine.sort((a, b) => (a.name < b.name ? -1 : 1)))
+    else this.#sourcesOf.set(key, mine.length === 1 ? mine : mine.sort(byName))
+  }
+
+  #setNode(name: string, value: Node | undefined): boolean {
+    if (value === undefined) return this.#nodes.delete(name)
+    if (isDeepEqual(this.#nodes.get(name), value)) return false
+    this.#nodes.set(name, value)
+    return true
   }
 }
 
-/** Sets or deletes; false when nothing changed. */
-function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): boolean {
-  const before = map.get(key)
-  if (value === undefined) return map.delete(key)
-  if (before !== undefined && isDeepEqual(before, value)) return false
-  map.set(key, value)
-  return true
+function byName(a: EndpointSource, b: EndpointSource): number {
+  return a.name < b.name ? -1 : 1
 }
