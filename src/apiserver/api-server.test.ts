@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
 import { createApiServer } from './api-server.ts'
-import { PODS, postTo, SERVICES, service, startApi } from './test-api.ts'
+import { POD, PODS, postTo, SERVICES, service, startApi } from './test-api.ts'
 
 test('discovery names every resource, its verbs and its status', async () => {
   const api = await startApi()
@@ -83,7 +83,7 @@ test('a server that starts on a filled store serves watches from before its star
   const store = createMemoryStore()
   const first = createApiServer({ store })
   const { url } = await first.listen()
-  const made = await postTo(`${url}${PODS}`, { metadata: { name: 'a' }, spec: {} })
+  const made = await postTo(`${url}${PODS}`, { metadata: { name: 'a' }, spec: POD })
   const version = stringAt(made, 'metadata', 'resourceVersion')
   await fetch(`${url}${PODS}/a`, { method: 'DELETE' })
   await first.close()

@@ -48,6 +48,9 @@ export const ENDPOINTS = '/api/v1/namespaces/default/endpoints'
 export const PODS = '/api/v1/namespaces/default/pods'
 export const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
 
+/** The least that a pod must say of itself. */
+export const POD = { containers: [{ name: 'main', image: 'none' }] }
+
 export function service(
   name: string,
   spec: JsonObject = {},

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createManualClock } from '../manual-clock.ts'
-import { PODS, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, startApi, type TestApi } from '../test-api.ts'
 
 const MIB = 1 << 20
 
@@ -20,7 +20,7 @@ test('clients that ask for long lists and never read them cost one chunk each, t
   const api = await startApi({ clock })
   const padding = 'x'.repeat(100_000)
   for (let index = 0; index < 200; index++) {
-    await api.make(PODS, { metadata: { name: `p${index}`, annotations: { padding } }, spec: {} })
+    await api.make(PODS, { metadata: { name: `p${index}`, annotations: { padding } }, spec: POD })
   }
   const before = process.memoryUsage()
   const sockets = await Promise.all(Array.from({ length: 20 }, () => listWithoutReading(api)))

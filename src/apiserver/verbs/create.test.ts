@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
 
 test('a created object gets its metadata from the server and its defaults from its kind', async () => {
   const api = await startApi()
@@ -74,7 +74,7 @@ test('a taken generated name is replaced by another one', async () => {
     below: (bound: number) => (rolls.shift() ?? 7) % bound,
   }
   const api = await startApi({ random })
-  const pod = { metadata: { generateName: 'p-' }, spec: {} }
+  const pod = { metadata: { generateName: 'p-' }, spec: POD }
   expect(valueAt(await api.make(PODS, pod), 'metadata', 'name')).toBe('p-bbbbb')
   expect(valueAt(await api.make(PODS, pod), 'metadata', 'name')).toBe('p-bbbbc')
 })
@@ -149,7 +149,7 @@ test('a pod starts as Pending, an Endpoints object has no status', async () => {
   const api = await startApi()
   const pod = await api.make(PODS, {
     metadata: { name: 'p' },
-    spec: {},
+    spec: POD,
     status: { phase: 'Running' },
   })
   expect(pod['status']).toEqual({ phase: 'Pending' })
@@ -173,7 +173,7 @@ test('annotations above 256 KiB together are 422', async () => {
   const api = await startApi()
   const annotations = Object.fromEntries(['a', 'b', 'c'].map((key) => [key, 'x'.repeat(90_000)]))
   const { status, body } = await api.call('POST', PODS, {
-    body: { metadata: { name: 'p', annotations }, spec: {} },
+    body: { metadata: { name: 'p', annotations }, spec: POD },
   })
   expect([status, valueAt(body, 'details', 'causes')]).toMatchObject([
     422,
@@ -183,7 +183,7 @@ test('annotations above 256 KiB together are 422', async () => {
 
 test('magic keys are data like any other', async () => {
   const api = await startApi()
-  const body = `{"metadata":{"name":"p","annotations":{"constructor":"c","hasOwnProperty":"h"}},"spec":{"__proto__":{"polluted":true}}}`
+  const body = `{"metadata":{"name":"p","annotations":{"constructor":"c","hasOwnProperty":"h"}},"spec":{"containers":[{"name":"main"}],"__proto__":{"polluted":true}}}`
   const answer = await api.call('POST', PODS, { body })
   expect(answer.status).toBe(201)
   expect((await api.call('GET', `${PODS}/p`)).text).toContain('"__proto__":{"polluted":true}')

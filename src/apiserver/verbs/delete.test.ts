@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, PODS, SERVICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, service, startApi } from '../test-api.ts'
 
 test('deleting answers Success, and the object is gone', async () => {
   const api = await startApi()
@@ -24,7 +24,7 @@ test('deleting answers Success, and the object is gone', async () => {
 
 test('a deleted pod is returned', async () => {
   const api = await startApi()
-  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   expect((await api.call('DELETE', `${PODS}/p`)).body).toEqual(made)
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
 
 function namesOf(list: JsonObject): readonly string[] {
   return (list['items'] as JsonObject[]).map((item) => stringAt(item, 'metadata', 'name'))
@@ -13,7 +13,7 @@ async function fill(api: TestApi, count: number): Promise<void> {
         name: `p${String(index).padStart(3, '0')}`,
         labels: { parity: index % 2 ? 'odd' : 'even' },
       },
-      spec: { nodeName: `n${index % 3}` },
+      spec: { ...POD, nodeName: `n${index % 3}` },
     })
   }
 }
@@ -90,7 +90,7 @@ test('pages follow each other at one revision, whatever happens between them', a
       next === '' ? undefined : 25 - names.length,
     )
     await api.call('DELETE', `${PODS}/p${String(names.length).padStart(3, '0')}`)
-    await api.make(PODS, { metadata: { name: `p0${names.length}x` }, spec: {} })
+    await api.make(PODS, { metadata: { name: `p0${names.length}x` }, spec: POD })
   } while (next !== '')
   expect(names).toEqual(
     Array.from({ length: 25 }, (_, index) => `p${String(index).padStart(3, '0')}`),
@@ -123,7 +123,7 @@ test('an old continue token is 410 with one that carries on', async () => {
   await fill(api, 10)
   const first = (await api.call('GET', `${PODS}?limit=4`)).body
   for (let index = 0; index < 10; index++)
-    await api.make(PODS, { metadata: { name: `q${index}` }, spec: {} })
+    await api.make(PODS, { metadata: { name: `q${index}` }, spec: POD })
   const token = stringAt(first, 'metadata', 'continue')
   const gone = await api.call('GET', `${PODS}?limit=4&continue=${token}`)
   expect([gone.status, gone.body['reason']]).toEqual([410, 'Expired'])
@@ -197,7 +197,7 @@ test('Exact lists an old revision, NotOlderThan a newer one, and a future one is
   const api = await startApi({ limits: { futureRevisionMs: 20 } })
   await fill(api, 2)
   const revision = await api.store.revision()
-  await api.make(PODS, { metadata: { name: 'late' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'late' }, spec: POD })
   const exact = await api.call(
     'GET',
     `${PODS}?resourceVersion=${revision}&resourceVersionMatch=Exact`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Json, valueAt } from '../../lib/json.ts'
-import { PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 
 const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
@@ -27,7 +27,7 @@ test('a merge patch merges maps, replaces lists and deletes by null', async () =
 
 test('a merge patch cannot reach a prototype', async () => {
   const api = await startApi()
-  await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const answer = await patch(
     api,
     `${PODS}/p`,
@@ -81,7 +81,7 @@ test.each([
   ['a path that is no pointer', [{ op: 'add', path: 'spec', value: 1 }], 'must start with'],
 ])('a JSON patch with %s is 422', async (_what, operations, text) => {
   const api = await startApi()
-  await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const answer = await patch(api, `${PODS}/p`, JSON_PATCH, operations)
   expect(answer.status).toBe(422)
   expect(answer.body['message']).toContain(text)
@@ -91,7 +91,7 @@ test.each([
 test('a JSON patch of 10,001 operations and one that copies without end are 413', async () => {
   const api = await startApi()
   const big = 'x'.repeat(100_000)
-  await api.make(PODS, { metadata: { name: 'p', annotations: { big } }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'p', annotations: { big } }, spec: POD })
   const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Pod' }))
   const flood = await patch(api, `${PODS}/p`, JSON_PATCH, many)
   expect([flood.status, flood.body['reason']]).toEqual([413, 'RequestEntityTooLarge'])
@@ -132,7 +132,7 @@ test('a strategic patch merges ports by number and obeys directives', async () =
 
 test('a patch that names an old version is 409, one without survives other writers', async () => {
   const api = await startApi()
-  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const resourceVersion = valueAt(made, 'metadata', 'resourceVersion')!
   const changes = Array.from({ length: 15 }, (_, index) => ({
     metadata: { labels: { [`l${index}`]: 'x' } },
@@ -149,14 +149,14 @@ test('a patch that names an old version is 409, one without survives other write
 
 test('a patch that changes nothing takes no version', async () => {
   const api = await startApi()
-  const made = await api.make(PODS, { metadata: { name: 'p', labels: { a: '1' } }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'p', labels: { a: '1' } }, spec: POD })
   const answer = await patch(api, `${PODS}/p`, MERGE, { metadata: { labels: { a: '1' } } })
   expect(answer.body).toEqual(made)
 })
 
 test('status is patched through its subresource', async () => {
   const api = await startApi()
-  await api.make(PODS, { metadata: { name: 'p' }, spec: { nodeName: 'n1' } })
+  await api.make(PODS, { metadata: { name: 'p' }, spec: { ...POD, nodeName: 'n1' } })
   const change = { spec: { nodeName: 'n2' }, status: { phase: 'Running', podIP: '10.1.0.1' } }
   const answer = await patch(api, `${PODS}/p/status`, MERGE, change)
   expect(answer.body).toMatchObject({ spec: { nodeName: 'n1' }, status: { phase: 'Running' } })

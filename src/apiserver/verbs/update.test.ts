@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
 
 function versionOf(object: JsonObject): unknown {
   return valueAt(object, 'metadata', 'resourceVersion')
@@ -39,7 +39,7 @@ test('an update with an old version is 409 Conflict and changes nothing', async 
 
 test('of concurrent updates with one version exactly one wins', async () => {
   const api = await startApi()
-  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const put = (index: number) => {
     const metadata = { ...objectAt(made, 'metadata'), labels: { winner: String(index) } }
     return api.call('PUT', `${PODS}/p`, { body: { ...made, metadata } })

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { stringAt } from '../../lib/json.ts'
 import { createManualClock } from '../manual-clock.ts'
-import { PODS, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, startApi, type TestApi } from '../test-api.ts'
 
 const SLOW = 200
 const MIB = 1 << 20
@@ -29,7 +29,7 @@ async function write(api: TestApi, count: number, padding: string): Promise<void
 test('200 watchers that never read cost bounded memory and nobody else anything', async () => {
   const windowBytes = 4 * MIB
   const api = await startApi({ limits: { windowBytes } })
-  await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const slow = await Promise.all(Array.from({ length: SLOW }, () => watchWithoutReading(api)))
   const quick = await api.watch(`${PODS}?watch=1`)
   await quick.next()
@@ -55,7 +55,7 @@ async function closedByServer(socket: Socket): Promise<void> {
 test('a watcher that takes nothing for too long is disconnected', async () => {
   const clock = createManualClock()
   const api = await startApi({ clock })
-  await api.make(PODS, { metadata: { name: 'p' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const socket = await watchWithoutReading(api)
   await write(api, 100, 'x'.repeat(200_000))
   clock.advance(60_000)

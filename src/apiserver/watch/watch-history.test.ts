@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { PODS, startApi, type TestApi, type WatchClient } from '../test-api.ts'
+import { POD, PODS, startApi, type TestApi, type WatchClient } from '../test-api.ts'
 
 interface Step {
   readonly name: string
@@ -29,7 +29,7 @@ async function perform(api: TestApi, { name, action, team }: Step): Promise<void
     return
   }
   const metadata = { name, labels: { team } }
-  const made = await api.call('POST', PODS, { body: { metadata, spec: {} } })
+  const made = await api.call('POST', PODS, { body: { metadata, spec: POD } })
   if (made.status !== 409) return
   const headers = { 'content-type': 'application/merge-patch+json' }
   await api.call('PATCH', path, { body: { metadata: { labels: { team } } }, headers })

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { createManualClock } from '../manual-clock.ts'
-import { PODS, SERVICES, service, startApi, type TestApi, type WatchEvent } from '../test-api.ts'
+import {
+  POD,
+  PODS,
+  SERVICES,
+  service,
+  startApi,
+  type TestApi,
+  type WatchEvent,
+} from '../test-api.ts'
 
 function show({ type, object }: WatchEvent): readonly string[] {
   return [type, stringAt(object, 'metadata', 'name')]
@@ -34,7 +42,7 @@ test('a watch without a version begins with what is there', async () => {
 
 test('a watch from a version delivers exactly what followed it', async () => {
   const api = await startApi()
-  const made = await api.make(PODS, { metadata: { name: 'a' }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   const second = await relabel(api, 'a', { x: '1' })
   await api.make(SERVICES, service('elsewhere'))
   await api.call('DELETE', `${PODS}/a`)
@@ -52,7 +60,7 @@ test('a watch from a version delivers exactly what followed it', async () => {
 test('an object enters a selection as ADDED and leaves it as DELETED, with its old labels', async () => {
   const api = await startApi()
   const watch = await api.watch(`${PODS}?watch=1&labelSelector=in%3Dyes`)
-  await api.make(PODS, { metadata: { name: 'a' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   await relabel(api, 'a', { in: 'yes' })
   await relabel(api, 'a', { more: '1' })
   await relabel(api, 'a', { in: 'no' })
@@ -116,7 +124,7 @@ test.each([
 
 test('a version whose history is gone is answered by an ERROR event with 410', async () => {
   const api = await startApi({ limits: { windowChanges: 5 } })
-  const made = await api.make(PODS, { metadata: { name: 'a' }, spec: {} })
+  const made = await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   for (let index = 0; index < 10; index++) await relabel(api, 'a', { n: String(index) })
   const watch = await api.watch(`${PODS}?watch=1&resourceVersion=${versionOf(made)}`)
   expect(watch.status).toBe(200)
@@ -138,7 +146,7 @@ test('a version from the future is 504 after a while', async () => {
 test('timeoutSeconds ends a watch cleanly', async () => {
   const clock = createManualClock()
   const api = await startApi({ clock })
-  await api.make(PODS, { metadata: { name: 'a' }, spec: {} })
+  await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   const watch = await api.watch(`${PODS}?watch=1&timeoutSeconds=30`)
   expect(show((await watch.next())!)).toEqual(['ADDED', 'a'])
   clock.advance(30_000)
