@@ -1,6 +1,7 @@
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import type { Connection } from './connection.ts'
 import type { Credential } from './credential.ts'
+import { buildConnector as connectorOf } from './undici.ts'
 
 type Certificate = Credential['certificate']
 
@@ -32,7 +33,7 @@ function openSocket(
   callback: buildConnector.Callback,
 ): void {
   try {
-    buildConnector(built)(options, (...result) => {
+    connectorOf(built)(options, (...result) => {
       result[1]?.setKeepAlive(KEEP_ALIVE)
       callback(...result)
     })

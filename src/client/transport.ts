@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { Pool } from 'undici'
+import { Pool } from './undici.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'

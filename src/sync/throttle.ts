@@ -3,8 +3,8 @@ import type { Clock } from '../lib/clock.ts'
 /**
  * Decides when the next run may start: the first change at once, the following
  * ones together, `minPeriodMs` after the previous start and never sooner than
- * the previous run took. So the loop sleeps at least half of the time, however
- * slow the kernel and however fast the changes.
+ * half of what the previous run took. So the loop sleeps at least a third of the
+ * time, however slow the kernel and however fast the changes.
  */
 export class Throttle {
   readonly #clock: Clock
@@ -29,6 +29,6 @@ export class Throttle {
   ended(): void {
     const now = this.#clock.now()
     const took = now - this.#startedAt
-    this.#earliest = Math.max(this.#startedAt + this.#minPeriodMs, now + took)
+    this.#earliest = Math.max(this.#startedAt + this.#minPeriodMs, now + took / 2)
   }
 }
