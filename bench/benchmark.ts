@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism, release } from 'node:os'
+import { join } from 'node:path'
+import { measureCell } from './cell.ts'
+import { type Cluster, growTo, startCluster } from './cluster/cluster.ts'
+import { replacementAddress } from './lab/plan.ts'
+import { enterControl } from './lab/topology.ts'
+import type { Options } from './options.ts'
+import { resultsPage } from './report/page.ts'
+import type { Cell, Machine, Results } from './report/results.ts'
+
+/** Runs everything, from small to large, and saves the results after every cell. */
+export async function runBenchmark(options: Options, folder: string): Promise<void> {
+  const machine = describeMachine()
+  enterControl()
+  const startedAt = new Date().toISOString().slice(0, 10)
+  const cells: Cell[] = []
+  const serial = counter()
+  const address = counter()
+  for (const size of options.sizes) {
+    const cluster = await seededCluster(size)
+    for (const backend of options.backends) {
+      const cell = await measureCell({
+        ...{ cluster, backend, folder, repeats: options.repeats },
+        say: (what) => say(`${size} Services, ${backend}: ${what}`),
+        freshSerial: serial,
+        freshAddress: () => replacementAddress(address()),
+      })
+      cells.push(cell)
+      save(options.into, { startedAt, machine, quick: options.quick, cells })
+    }
+    await cluster.stop()
+  }
+}
+
+async function seededCluster(size: number): Promise<Cluster> {
+  const startedAt = performance.now()
+  const cluster = await startCluster()
+  await growTo(cluster, size)
+  say(`${size} Services written in ${Math.round(performance.now() - startedAt)} ms`)
+  return cluster
+}
+
+function save(into: string, results: Results): void {
+  mkdirSync(join(into, 'results'), { recursive: true })
+  writeFileSync(join(into, 'results', 'latest.json'), `${jsonText(results)}\n`)
+  writeFileSync(join(into, 'RESULTS.md'), resultsPage(results))
+}
+
+/** A list of samples is one line. */
+function jsonText(results: Results): string {
+  const text = JSON.stringify(results, rounded, 1)
+  return text.replace(/\[[\d\s,.]+\]/g, (list) => list.replace(/\s+/g, ' '))
+}
+
+/** Microseconds are enough. */
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value
+}
+
+function describeMachine(): Machine {
+  const said = spawnSync('iptables', ['--version'], { encoding: 'utf8' }).stdout
+  return {
+    cores: availableParallelism(),
+    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    iptables: /v[\d.]+/.exec(said)?.[0] ?? 'unknown',
+    node: process.version,
+  }
+}
+
+function counter(): () => number {
+  let count = 0
+  return () => count++
+}
+
+function say(what: string): void {
+  process.stderr.write(`bench: ${what}\n`)
+}

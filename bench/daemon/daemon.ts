@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { request } from 'undici'
+import { stringify } from 'yaml'
+import { CLUSTER_CIDR, CONTROL, METRICS_PORT } from '../lab/plan.ts'
+import type { Backend } from '../report/results.ts'
+import { parseMetrics, type Samples } from './metrics.ts'
+
+const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
+const LISTED = 'the cluster is listed'
+const POLL_MS = 20
+const STOP_MS = 10_000
+
+export interface DaemonOptions {
+  readonly namespace: string
+  readonly url: string
+  readonly backend: Backend
+  /** For the configuration file. */
+  readonly folder: string
+}
+
+/** The daemon in the node's namespace, by its launcher, as an operator starts it. */
+export interface Daemon {
+  readonly pid: number
+  /** `performance.now()` when it was started. */
+  readonly startedAt: number
+  /** `performance.now()` of the log record that says that the cluster is listed. */
+  listedAt(): number | undefined
+  /** Whether it said anything that a healthy run does not say. */
+  complaints(): readonly string[]
+  metrics(): Promise<Samples>
+  /** Waits until `condition` holds; false after the time-out. */
+  until(condition: (samples: Samples) => boolean, timeoutMs: number): Promise<boolean>
+  /** Rewrites the running daemon's configuration and waits until it is taken over. */
+  setMinSyncPeriod(period: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Isolated changes are applied at once whatever `minSyncPeriod` is; a short one
+ * only saves the benchmark from waiting a second between two of them.
+ */
+const SHORT_PERIOD = '10ms'
+
+export function startDaemon(options: DaemonOptions): Daemon {
+  const configFile = join(options.folder, 'config.yaml')
+  const write = (period: string) => writeFileSync(configFile, configText(options.backend, period))
+  write(SHORT_PERIOD)
+  const flags = [`--config=${configFile}`, `--master=${options.url}`]
+  const command = ['netns', 'exec', options.namespace, LAUNCHER, ...flags]
+  const startedAt = performance.now()
+  const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const log = collect(child.stdout, child.stderr)
+  const ended = once(child, 'exit')
+  const metrics = () => readMetrics()
+  const until = async (condition: (samples: Samples) => boolean, timeoutMs: number) => {
+    const deadline = performance.now() + timeoutMs
+    while (performance.now() < deadline) {
+      if (condition(await metrics())) return true
+      if (child.exitCode !== null) throw new Error(`the daemon ended\n${log().slice(-3_000)}`)
+      await delay(POLL_MS)
+    }
+    return false
+  }
+  return {
+    pid: child.pid ?? 0,
+    startedAt,
+    listedAt: () => timeOf(log(), LISTED),
+    complaints: () =>
+      log()
+        .split('\n')
+        .filter((line) => /"level":"?(warn|error|[456]0)/.test(line)),
+    metrics,
+    until,
+    async setMinSyncPeriod(period) {
+      write(period)
+      const name = 'nodeproxy_config_reloads_total{result="applied"}'
+      await until((samples) => (samples.get(name) ?? 0) > 0, STOP_MS)
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      const killing = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+      await ended
+      clearTimeout(killing)
+    },
+  }
+}
+
+function configText(backend: Backend, minSyncPeriod: string): string {
+  return stringify({
+    apiVersion: 'proxy.config.orch.io/v1alpha1',
+    kind: 'NodeProxyConfiguration',
+    hostnameOverride: 'bench-node',
+    clusterCIDR: CLUSTER_CIDR,
+    detectLocalMode: 'ClusterCIDR',
+    metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
+    mode: 'iptables',
+    iptables: { backend, minSyncPeriod },
+  })
+}
+
+/** Empty while it does not serve metrics. */
+async function readMetrics(): Promise<Samples> {
+  try {
+    const { body } = await request(`http://${CONTROL.node}:${METRICS_PORT}/metrics`)
+    return parseMetrics(await body.text())
+  } catch {
+    return new Map()
+  }
+}
+
+function collect(...streams: readonly NodeJS.ReadableStream[]): () => string {
+  let text = ''
+  for (const stream of streams) {
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+  }
+  return () => text
+}
+
+/** `performance.now()` of a log record; its `time` is ISO 8601 or milliseconds since 1970. */
+function timeOf(log: string, words: string): number | undefined {
+  const line = log.split('\n').find((each) => each.includes(words))
+  const time = /"time":(?:"([^"]+)"|(\d+))/.exec(line ?? '')
+  if (time === null) return undefined
+  return (time[1] ? Date.parse(time[1]) : Number(time[2])) - performance.timeOrigin
+}

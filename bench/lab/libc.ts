@@ -1,0 +1,36 @@
+import { dlopen } from 'node:ffi'
+
+/** The system calls that Node has no door to: namespaces, raw and blocking sockets. */
+export const { functions: libc } = dlopen('libc.so.6', {
+  setns: { return: 'i32', arguments: ['i32', 'i32'] },
+  socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },
+  setsockopt: { return: 'i32', arguments: ['i32', 'i32', 'i32', 'buffer', 'u32'] },
+  bind: { return: 'i32', arguments: ['i32', 'buffer', 'u32'] },
+  listen: { return: 'i32', arguments: ['i32', 'i32'] },
+  connect: { return: 'i32', arguments: ['i32', 'buffer', 'u32'] },
+  accept4: { return: 'i32', arguments: ['i32', 'pointer', 'pointer', 'i32'] },
+  sendto: { return: 'i64', arguments: ['i32', 'buffer', 'u64', 'i32', 'buffer', 'u32'] },
+  recv: { return: 'i64', arguments: ['i32', 'buffer', 'u64', 'i32'] },
+  close: { return: 'i32', arguments: ['i32'] },
+})
+
+export const AF_INET = 2
+export const SOCK_STREAM = 1
+export const SOCK_RAW = 3
+export const SOCK_NONBLOCK = 0o4000
+export const SOCK_CLOEXEC = 0o2000000
+
+/** struct sockaddr_in. */
+export function socketAddress(ip: number, port: number): Buffer {
+  const address = Buffer.alloc(16)
+  address.writeUInt16LE(AF_INET)
+  address.writeUInt16BE(port, 2)
+  address.writeUInt32BE(ip, 4)
+  return address
+}
+
+/** A system call's result, or an error that names the call. */
+export function checked(result: number, call: string): number {
+  if (result < 0) throw new Error(`${call} failed`)
+  return result
+}

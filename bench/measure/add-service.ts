@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { firstEndpoints } from '../cluster/objects.ts'
+import { sumOf } from '../daemon/metrics.ts'
+import { cpuSeconds } from '../daemon/process-tree.ts'
+import type { Changes } from '../report/results.ts'
+import { CHANGE_TIMEOUT_MS, type Context, target } from './context.ts'
+import { timeChange } from './replace-endpoint.ts'
+
+/** A Service with ten endpoints comes in addition, again and again; in the end they go. */
+export async function addServices(context: Context, count: number): Promise<Changes> {
+  const { cluster, daemon } = context
+  const ms: number[] = []
+  const writeMs: number[] = []
+  const before = cluster.size
+  const cpuBefore = cpuSeconds(daemon.pid)
+  for (let n = 0; n < count; n++) {
+    const service = cluster.size
+    const added = target(service, ...firstEndpoints(service))
+    const took = await timeChange(context, [added], () => cluster.addService())
+    ms.push(took.ms)
+    writeMs.push(took.writeMs)
+  }
+  const cpuSecondsEach = (cpuSeconds(daemon.pid) - cpuBefore) / count
+  await shrinkTo(context, before)
+  return { ms, writeMs, cpuSecondsEach }
+}
+
+async function shrinkTo({ cluster, daemon }: Context, size: number): Promise<void> {
+  while (cluster.size > size) await cluster.removeService()
+  const services = 'resource="services"'
+  await daemon.until(
+    (samples) => sumOf(samples, 'nodeproxy_objects', services) <= size + 1,
+    CHANGE_TIMEOUT_MS,
+  )
+  await delay(2_000)
+}

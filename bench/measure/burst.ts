@@ -1,0 +1,34 @@
+import type { Burst } from '../report/results.ts'
+import { type Context, pick, target } from './context.ts'
+import { timeChange } from './replace-endpoint.ts'
+
+/**
+ * The endpoints of many Services change at once: all writes are sent together,
+ * and each moves all ten endpoints, so that one new connection tells old from new.
+ */
+export async function bursts(context: Context, changes: number, count: number): Promise<Burst> {
+  const ms: number[] = []
+  const writeMs: number[] = []
+  for (let n = 0; n < count; n++) {
+    const moved = movedServices(context, changes)
+    const took = await timeChange(
+      context,
+      moved.map(({ service, addresses }) => target(service, ...addresses)),
+      () =>
+        Promise.all(
+          moved.map(({ service, addresses }) => context.cluster.setEndpoints(service, addresses)),
+        ),
+    )
+    ms.push(took.ms)
+    writeMs.push(took.writeMs)
+  }
+  return { changes, ms, writeMs }
+}
+
+export function movedServices({ cluster, freshAddress }: Context, changes: number) {
+  return Array.from({ length: Math.min(changes, cluster.size) }, (_, n) => {
+    const service = pick(cluster, n)
+    const addresses = cluster.endpointsOf(service).map(() => freshAddress())
+    return { service, addresses }
+  })
+}

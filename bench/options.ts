@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util'
+import { FULL, QUICK, type Repeats } from './repeats.ts'
+import type { Backend } from './report/results.ts'
+
+export interface Options {
+  readonly sizes: readonly number[]
+  readonly backends: readonly Backend[]
+  readonly quick: boolean
+  readonly repeats: Repeats
+  /** Folder that gets RESULTS.md and results/latest.json. */
+  readonly into: string
+}
+
+export const USAGE = `Usage: npm run bench -- [options]
+
+  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each
+  --backends=nft,legacy         iptables back ends
+  --quick                       few repetitions: for trying out, not for quoting
+  --into=FOLDER                 where RESULTS.md and results/latest.json go; default bench
+
+Needs root. Everything happens in network namespaces of its own.
+`
+
+/** Throws with a message for the user. */
+export function parseOptions(args: readonly string[]): Options | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      sizes: { type: 'string', default: '100,1000,5000,10000' },
+      backends: { type: 'string', default: 'nft,legacy' },
+      quick: { type: 'boolean', default: false },
+      into: { type: 'string', default: import.meta.dirname },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return 'help'
+  return {
+    sizes: values.sizes.split(',').map(parseSize),
+    backends: values.backends.split(',').map(parseBackend),
+    quick: values.quick,
+    repeats: values.quick ? QUICK : FULL,
+    into: values.into,
+  }
+}
+
+function parseSize(text: string): number {
+  const size = Number(text)
+  if (Number.isInteger(size) && size >= 1 && size <= 50_000) return size
+  throw new Error(`--sizes: ${JSON.stringify(text)} is not a number from 1 to 50000`)
+}
+
+function parseBackend(text: string): Backend {
+  if (text === 'nft' || text === 'legacy') return text
+  throw new Error(`--backends: ${JSON.stringify(text)} is neither nft nor legacy`)
+}

@@ -1,0 +1,38 @@
+/** How often and how long everything is measured. */
+export interface Repeats {
+  readonly fullSync: number
+  readonly boundMs: number
+  readonly idleSeconds: number
+  readonly connections: number
+  readonly replace: number
+  readonly rawReplace: number
+  readonly add: number
+  /** Changes in one burst, and how many bursts. */
+  readonly burst: number
+  readonly bursts: number
+}
+
+export const FULL: Repeats = {
+  fullSync: 3,
+  boundMs: 120_000,
+  idleSeconds: 30,
+  connections: 2_000,
+  replace: 100,
+  rawReplace: 30,
+  add: 20,
+  burst: 100,
+  bursts: 5,
+}
+
+/** For development: the same steps, too few of each to be worth quoting. */
+export const QUICK: Repeats = {
+  fullSync: 1,
+  boundMs: 60_000,
+  idleSeconds: 5,
+  connections: 500,
+  replace: 15,
+  rawReplace: 10,
+  add: 5,
+  burst: 100,
+  bursts: 2,
+}
