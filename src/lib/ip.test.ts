@@ -155,7 +155,7 @@ describe('strictness', () => {
   })
 
   test('no text throws, and what is accepted is an address of 4 or 16 bytes', () => {
-    const alphabet = fc.constantFrom(...'0123456789abcdefABCDEF.:/%x -')
+    const alphabet = fc.constantFrom(...'0123456789abcdefABCDEF.:/%x -'.split(''))
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: alphabet }), fc.string()), (text) => {
         const bytes = parseIpBytes(text)

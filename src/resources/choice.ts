@@ -1,15 +1,16 @@
-import type { Findings } from './problem.ts'
+import type { Reader } from './reader.ts'
 
-/** One of `values`; the first one when it is absent or, with a finding, unknown. */
-export function choice<T extends string>(
-  value: unknown,
+/** One of `values`; the first one when the field is absent, empty or, with a finding, unknown. */
+export function readChoice<T extends string>(
+  object: Reader,
+  key: string,
   values: readonly [T, ...T[]],
-  { field, findings }: { readonly field: string; readonly findings: Findings },
 ): T {
+  const value = object.value(key)
   const found = values.find((candidate) => candidate === value)
   if (found !== undefined) return found
-  if (value !== undefined && value !== null && value !== '') {
-    findings.add(field, value, `must be one of ${values.join(', ')}; ${values[0]} is used`)
+  if (value !== undefined && value !== '') {
+    object.refuse(key, `must be one of ${values.join(', ')}`, `${values[0]} is used`)
   }
   return values[0]
 }

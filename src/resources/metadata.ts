@@ -1,14 +1,12 @@
 import { isLabel, isSubdomain } from './names.ts'
-import type { Findings } from './problem.ts'
-import { child, isRaw, type Raw, text } from './raw.ts'
+import type { Reader } from './reader.ts'
 
 export interface Metadata {
   readonly name: string
   /** Empty for cluster-scoped objects. */
   readonly namespace: string
-  readonly uid: string
-  readonly labels: Raw
-  readonly annotations: Raw
+  readonly labels: Reader
+  readonly annotations: Reader
 }
 
 /** Name rules of a kind: Services have labels for names, most others subdomains. */
@@ -17,32 +15,46 @@ export interface NameRules {
   readonly name: 'label' | 'subdomain'
 }
 
-/** Reads what identifies an object; undefined when nothing does. */
-export function readMetadata(
-  raw: unknown,
-  rules: NameRules,
-  findings: Findings,
-): Metadata | undefined {
-  if (!isRaw(raw)) {
-    findings.add('', raw, 'must be an object')
-    return undefined
-  }
-  const metadata = child(raw, 'metadata')
-  const name = text(metadata, 'name') ?? ''
-  const namespace = text(metadata, 'namespace') ?? ''
-  if (!(rules.name === 'label' ? isLabel(name) : isSubdomain(name))) {
-    findings.add('metadata.name', metadata['name'], `must be a DNS ${rules.name} (RFC 1123)`)
-    return undefined
-  }
-  if (rules.namespaced && !isLabel(namespace)) {
-    findings.add('metadata.namespace', metadata['namespace'], 'must be a DNS label (RFC 1123)')
-    return undefined
-  }
+const EXAMPLES = {
+  label: 'must be a DNS label (RFC 1123): at most 63 of a-z, 0-9 and -, such as my-name',
+  subdomain: 'must be a DNS subdomain (RFC 1123): labels joined by dots, such as a.my-name',
+} as const
+
+/** Reads what identifies an object; undefined, with a finding, when nothing does. */
+export function readMetadata(object: Reader, rules: NameRules): Metadata | undefined {
+  const metadata = object.object('metadata')
+  const isName = rules.name === 'label' ? isLabel : isSubdomain
+  const name = readName(metadata, 'name', isName, EXAMPLES[rules.name])
+  const namespace = rules.namespaced ? readName(metadata, 'namespace', isLabel, EXAMPLES.label) : ''
+  if (name === undefined || namespace === undefined) return undefined
   return {
     name,
     namespace,
-    uid: text(metadata, 'uid') ?? '',
-    labels: child(metadata, 'labels'),
-    annotations: child(metadata, 'annotations'),
+    labels: metadata.object('labels'),
+    annotations: metadata.object('annotations'),
   }
+}
+
+function readName(
+  metadata: Reader,
+  key: 'name' | 'namespace',
+  isName: (text: string) => boolean,
+  message: string,
+): string | undefined {
+  const value = metadata.value(key)
+  if (typeof value === 'string' && isName(value)) return value
+  metadata.refuse(key, message)
+  return undefined
+}
+
+/** Which of these names is the first that a label or annotation map has, whatever its value. */
+export function firstPresent(map: Reader, names: readonly string[]): string | undefined {
+  for (const name of names) if (map.value(name) !== undefined) return name
+  return undefined
+}
+
+/** The text under the first of these names that is present. */
+export function named(map: Reader, names: readonly string[]): string | undefined {
+  const name = firstPresent(map, names)
+  return name === undefined ? undefined : map.text(name)
 }

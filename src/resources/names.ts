@@ -1,7 +1,14 @@
-import { own, type Raw } from './raw.ts'
-
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
+const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/
 const LONGEST_SUBDOMAIN = 253
+
+export const LABEL_RULE =
+  'must be a DNS label (RFC 1123): at most 63 lower case letters, digits and hyphens, beginning and ending with a letter or digit'
+export const SUBDOMAIN_RULE =
+  'must be a DNS subdomain (RFC 1123): labels of lower case letters, digits and hyphens, joined by dots, at most 253 characters'
+export const PORT_NAME_RULE =
+  'must be a port name (RFC 6335): at most 15 lower case letters, digits and single hyphens, with a letter among them'
 
 /** RFC 1123 label: what namespaces, Services and ports are called. */
 export function isLabel(text: string): boolean {
@@ -13,7 +20,27 @@ export function isSubdomain(text: string): boolean {
   return text.length <= LONGEST_SUBDOMAIN && text.split('.').every(isLabel)
 }
 
-/** Label and annotation names that we heed, ours and the ecosystem's; the first one present counts. */
+/** IANA service name (RFC 6335): what the ports of containers are called. */
+export function isPortName(text: string): boolean {
+  return PORT_NAME.test(text)
+}
+
+/** What the value of a label may be: up to 63 characters, or nothing. */
+export function isLabelValue(text: string): boolean {
+  return LABEL_VALUE.test(text)
+}
+
+/** What a label or annotation may be called: `name`, or `dns.prefix/name`. */
+export function isQualifiedName(text: string): boolean {
+  const slash = text.indexOf('/')
+  const name = text.slice(slash + 1)
+  return name !== '' && isLabelValue(name) && (slash < 0 || isSubdomain(text.slice(0, slash)))
+}
+
+/**
+ * Names of labels and annotations that mean something here, ours first, then the
+ * ecosystem's. Where several are present, the first counts.
+ */
 export const NAMES = {
   serviceOfSlice: ['kubernetes.io/service-name', 'orch.io/service-name'],
   proxyName: ['service.orch.io/service-proxy-name', 'service.kubernetes.io/service-proxy-name'],
@@ -22,24 +49,16 @@ export const NAMES = {
     'service.beta.orch.io/load-balancer-source-ranges',
     'service.beta.kubernetes.io/load-balancer-source-ranges',
   ],
-  scheduler: ['service.orch.io/ipvs-scheduler'],
-  weight: ['service.orch.io/weight'],
+  scheduler: ['service.orch.io/ipvs-scheduler', 'service.kubernetes.io/ipvs-scheduler'],
+  weight: ['service.orch.io/weight', 'service.kubernetes.io/weight'],
   zone: [
     'topology.kubernetes.io/zone',
     'topology.orch.io/zone',
     'failure-domain.beta.kubernetes.io/zone',
+    'failure-domain.beta.orch.io/zone',
   ],
   triggerTime: [
     'endpoints.kubernetes.io/last-change-trigger-time',
     'endpoints.orch.io/last-change-trigger-time',
   ],
 } as const
-
-/** The value of the first of these names that a label or annotation map has. */
-export function named(map: Raw, names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = own(map, name)
-    if (typeof value === 'string') return value
-  }
-  return undefined
-}

@@ -1,42 +1,72 @@
-import { readAddress, readCidrs } from './address.ts'
-import { readMetadata } from './metadata.ts'
-import { NAMES, named } from './names.ts'
-import { type Decoded, Findings } from './problem.ts'
-import { child, isRaw, list, own, type Raw } from './raw.ts'
+import { type Cidr, type IpAddress, parseCidr } from '../lib/ip.ts'
+import { addressFault, anyAddress, CIDR_FAULT, readCidrs } from './address.ts'
+import { decode, UNUSABLE } from './decode.ts'
+import { type Metadata, readMetadata } from './metadata.ts'
+import { NAMES } from './names.ts'
+import { readNodeName } from './node-name.ts'
+import { present } from './present.ts'
+import type { Decoded } from './problem.ts'
+import type { Reader } from './reader.ts'
 import type { Node } from './types.ts'
 
 const AUTOSCALER_TAINT = 'ToBeDeletedByClusterAutoscaler'
 
 /** v1 Node: what the proxy on that node needs to know of it. */
 export function decodeNode(raw: unknown): Decoded<Node> {
-  const findings = new Findings()
-  const metadata = readMetadata(raw, { namespaced: false, name: 'subdomain' }, findings)
-  if (metadata === undefined || !isRaw(raw)) return { ok: false, problems: findings.all }
-  const spec = child(raw, 'spec')
-  const several = list(spec, 'podCIDRs')
-  const one = own(spec, 'podCIDR')
-  const podCIDRs = several.length > 0 ? several : [one].filter((cidr) => typeof cidr === 'string')
-  const addresses = list(child(raw, 'status'), 'addresses').filter(isRaw)
-  const value: Node = {
+  return decode(raw, readNode)
+}
+
+export function readNode(object: Reader): Node | typeof UNUSABLE {
+  const metadata = readMetadata(object, { namespaced: false, name: 'subdomain' })
+  if (metadata === undefined) return UNUSABLE
+  const spec = object.object('spec')
+  const addresses = object.object('status').objects('addresses')
+  return {
     name: metadata.name,
-    zone: named(metadata.labels, NAMES.zone),
+    zone: readZone(metadata),
     addresses: [
-      ...addressesOfType(addresses, 'InternalIP', findings),
-      ...addressesOfType(addresses, 'ExternalIP', findings),
+      ...addressesOfType(addresses, 'InternalIP'),
+      ...addressesOfType(addresses, 'ExternalIP'),
     ],
-    podCIDRs: readCidrs(podCIDRs.filter((cidr) => cidr !== ''), 'spec.podCIDRs', findings),
-    leaving: own(child(raw, 'metadata'), 'deletionTimestamp') != null || isTainted(spec),
+    podCIDRs: readPodCIDRs(spec),
+    leaving: isLeaving(object.object('metadata'), spec),
   }
-  return { ok: true, value, warnings: findings.all }
 }
 
-function addressesOfType(addresses: readonly Raw[], type: string, findings: Findings) {
-  return addresses
-    .filter((address) => own(address, 'type') === type)
-    .map((address) => readAddress(own(address, 'address'), `status.addresses[${type}]`, findings))
-    .filter((ip) => ip !== undefined)
+/** The first label of the kind that names a zone. */
+function readZone({ labels }: Metadata): string | undefined {
+  for (const name of NAMES.zone) {
+    const zone = readNodeName(labels, name)
+    if (zone !== '') return zone
+  }
+  return undefined
 }
 
-function isTainted(spec: Raw): boolean {
-  return list(spec, 'taints').some((taint) => isRaw(taint) && own(taint, 'key') === AUTOSCALER_TAINT)
+/** Loopback addresses and the like stay: they are what a node says of itself. */
+function addressesOfType(
+  addresses: readonly Reader[],
+  type: 'InternalIP' | 'ExternalIP',
+): readonly IpAddress[] {
+  return addresses.flatMap((address) => {
+    if (address.value('type') !== type) return []
+    const value = address.value('address')
+    const ip = anyAddress(value)
+    if (ip === undefined) address.refuse('address', addressFault(value), 'it is left out')
+    return ip ?? []
+  })
+}
+
+/** `podCIDRs`, or the one `podCIDR` of old servers. */
+function readPodCIDRs(spec: Reader): readonly Cidr[] {
+  if (spec.list('podCIDRs').length > 0) return readCidrs(spec, 'podCIDRs')
+  const value = spec.value('podCIDR')
+  if (value === undefined || value === '') return present([])
+  const cidr = typeof value === 'string' ? parseCidr(value.trim()) : undefined
+  if (cidr === undefined) spec.refuse('podCIDR', CIDR_FAULT, 'it is left out')
+  return present([cidr])
+}
+
+function isLeaving(metadata: Reader, spec: Reader): boolean {
+  if (metadata.value('deletionTimestamp') !== undefined) return true
+  return spec.objects('taints').some((taint) => taint.value('key') === AUTOSCALER_TAINT)
 }

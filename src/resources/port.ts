@@ -1,46 +1,46 @@
+import { isIntegerIn } from './integer.ts'
 import { isLabel } from './names.ts'
-import type { Findings } from './problem.ts'
+import type { Reader } from './reader.ts'
 import type { Protocol } from './types.ts'
 
 const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['TCP', 'UDP', 'SCTP'])
+const PORT_LEFT_OUT = 'the port is left out'
 
 export function isPort(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535
+  return isIntegerIn(value, 1, 65_535)
 }
 
-/** A required port; undefined, with a finding, when it is not one. */
-export function readPort(value: unknown, field: string, findings: Findings): number | undefined {
+/** A port that must be there; undefined, with a finding, when it is not one. */
+export function readPort(object: Reader, key: string): number | undefined {
+  const value = object.value(key)
   if (isPort(value)) return value
-  findings.add(field, value, 'must be an integer from 1 to 65535')
+  object.refuse(key, 'must be an integer from 1 to 65535', PORT_LEFT_OUT)
   return undefined
 }
 
-/** A port that may be absent or 0. */
-export function readOptionalPort(value: unknown, field: string, findings: Findings): number {
-  if (value === undefined || value === null || value === 0) return 0
-  return readPort(value, field, findings) ?? 0
+/** A port that the platform allocates; 0 when it did not, or (with a finding) not properly. */
+export function readAllocatedPort(object: Reader, key: string): number {
+  const value = object.value(key)
+  if (value === undefined || value === 0) return 0
+  if (isPort(value)) return value
+  object.refuse(key, 'must be an integer from 1 to 65535, or absent', 'none is opened')
+  return 0
 }
 
-/** Absent means TCP. */
-export function readProtocol(
-  value: unknown,
-  field: string,
-  findings: Findings,
-): Protocol | undefined {
-  if (value === undefined || value === null || value === '') return 'TCP'
+/** TCP unless said otherwise; undefined, with a finding, for what is no protocol. */
+export function readProtocol(object: Reader): Protocol | undefined {
+  const value = object.value('protocol')
+  if (value === undefined || value === '') return 'TCP'
   if (PROTOCOLS.has(value)) return value as Protocol
-  findings.add(field, value, 'must be TCP, UDP or SCTP')
+  object.refuse('protocol', 'must be TCP, UDP or SCTP', PORT_LEFT_OUT)
   return undefined
 }
 
-/** Absent means unnamed. */
-export function readPortName(
-  value: unknown,
-  field: string,
-  findings: Findings,
-): string | undefined {
-  if (value === undefined || value === null || value === '') return ''
+/** Empty when the port has no name; undefined, with a finding, for what is no name. */
+export function readPortName(object: Reader): string | undefined {
+  const value = object.value('name')
+  if (value === undefined || value === '') return ''
   if (typeof value === 'string' && isLabel(value)) return value
-  findings.add(field, value, 'must be a DNS label (RFC 1123) or absent')
+  object.refuse('name', 'must be a DNS label such as http or dns-tcp, or absent', PORT_LEFT_OUT)
   return undefined
 }

@@ -1,10 +1,12 @@
+import { quote } from '../lib/quote.ts'
+
 /** Something wrong with an object, in words that a person can act on. */
 export interface Problem {
   /** `spec.ports[1].nodePort` */
   readonly field: string
-  /** The value as JSON, at most 80 characters. */
+  /** The value as JSON in printable characters, at most 80 of them; `(absent)` for none. */
   readonly value: string
-  /** What is wrong and what would be right. */
+  /** What would be right and, when the rest of the object is used, what happens instead. */
   readonly message: string
 }
 
@@ -16,19 +18,39 @@ export type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-const LONGEST_VALUE = 80
+/** Who reads: a node makes the best of an object, a server may refuse it. */
+export type Reading = 'decode' | 'validate'
 
-/** Collects problems while an object is read. */
+/** A hostile object has no say in how much is kept about it. */
+const MOST = 50
+const MORE: Problem = { field: '', value: '…', message: 'there is more; correct these first' }
+const NONE: readonly Problem[] = Object.freeze([])
+
+/** Collects problems while an object is read: each once, and of many only the first 50. */
 export class Findings {
-  readonly all: Problem[] = []
+  readonly #reading: Reading
+  #kept: Problem[] | undefined
 
-  add(field: string, value: unknown, message: string): void {
-    this.all.push({ field, value: quote(value), message })
+  constructor(reading: Reading) {
+    this.#reading = reading
+  }
+
+  get all(): readonly Problem[] {
+    return this.#kept ?? NONE
+  }
+
+  /** `instead` says what a node does about it, which is of no interest in a refusal. */
+  add(field: string, value: unknown, message: string, instead?: string): void {
+    this.#kept ??= []
+    const kept = this.#kept
+    if (kept.length > MOST) return
+    const consequence = instead === undefined || this.#reading === 'validate' ? '' : `; ${instead}`
+    const problem = { field, value: quote(value), message: message + consequence }
+    if (kept.some((known) => isSame(known, problem))) return
+    kept.push(kept.length === MOST ? MORE : problem)
   }
 }
 
-function quote(value: unknown): string {
-  if (value === undefined) return '(absent)'
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1)}…`
+function isSame(a: Problem, b: Problem): boolean {
+  return a.field === b.field && a.value === b.value && a.message === b.message
 }

@@ -1,134 +1,101 @@
-import type { Cidr, IpAddress } from '../lib/ip.ts'
-import { readAddresses, readCidrs } from './address.ts'
-import { type Metadata, readMetadata } from './metadata.ts'
-import { NAMES, named } from './names.ts'
-import { readOptionalPort, readPort, readPortName, readProtocol } from './port.ts'
-import { type Decoded, Findings } from './problem.ts'
-import { child, isRaw, list, own, type Raw } from './raw.ts'
-import { choice } from './choice.ts'
-import type { Service, ServiceKey, ServicePort } from './types.ts'
+import type { IpAddress } from '../lib/ip.ts'
+import { addressFault, hostAddress, readHostAddresses } from './address.ts'
+import { readAffinity } from './affinity.ts'
+import { readChoice } from './choice.ts'
+import { readClusterIPs } from './cluster-ips.ts'
+import { decode, UNUSABLE } from './decode.ts'
+import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
+import { isLabelValue, NAMES } from './names.ts'
+import { readAllocatedPort } from './port.ts'
+import { present } from './present.ts'
+import type { Decoded } from './problem.ts'
+import type { Reader } from './reader.ts'
+import { readServicePorts } from './service-ports.ts'
+import { readSourceRanges } from './source-ranges.ts'
+import type { Service, ServiceKey } from './types.ts'
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const
 const POLICIES = ['Cluster', 'Local'] as const
-const AFFINITIES = ['None', 'ClientIP'] as const
-const DEFAULT_AFFINITY_SECONDS = 10_800
-const LONGEST_AFFINITY_SECONDS = 86_400
+const SCHEDULER = /^[a-z]{1,15}$/
+const LONGEST_UID = 128
 
 /**
- * v1 Service. Only an object that cannot be identified is refused as a whole; a
- * port, address or value that is wrong is left out with a warning.
+ * v1 Service. Only one that cannot be identified is refused as a whole; a port,
+ * an address or a value that is wrong is left out or replaced, with a warning.
  */
 export function decodeService(raw: unknown): Decoded<Service> {
-  const findings = new Findings()
-  const metadata = readMetadata(raw, { namespaced: true, name: 'label' }, findings)
-  if (metadata === undefined || !isRaw(raw)) return { ok: false, problems: findings.all }
-  const spec = child(raw, 'spec')
-  const type = choice(own(spec, 'type'), TYPES, { field: 'spec.type', findings })
-  const value: Service = {
+  return decode(raw, readService)
+}
+
+export function readService(object: Reader): Service | typeof UNUSABLE {
+  const metadata = readMetadata(object, { namespaced: true, name: 'label' })
+  if (metadata === undefined) return UNUSABLE
+  const spec = object.object('spec')
+  const type = readChoice(spec, 'type', TYPES)
+  return {
     key: `${metadata.namespace}/${metadata.name}` as ServiceKey,
-    uid: metadata.uid,
+    uid: readUid(object.object('metadata')),
     type,
-    clusterIPs: type === 'ExternalName' ? [] : readClusterIPs(spec, findings),
-    ports: readPorts(spec, findings),
-    externalIPs: readAddresses(list(spec, 'externalIPs'), 'spec.externalIPs', findings),
-    loadBalancerIPs: readIngress(raw, findings),
-    loadBalancerSourceRanges: readSourceRanges(spec, metadata, findings),
-    externalTrafficPolicy: policy(spec, 'externalTrafficPolicy', findings),
-    internalTrafficPolicy: policy(spec, 'internalTrafficPolicy', findings),
-    healthCheckNodePort: readOptionalPort(
-      own(spec, 'healthCheckNodePort'),
-      'spec.healthCheckNodePort',
-      findings,
-    ),
-    affinitySeconds: readAffinity(spec, findings),
-    publishNotReadyAddresses: own(spec, 'publishNotReadyAddresses') === true,
-    proxyName: named(metadata.labels, NAMES.proxyName),
-    scheduler: named(metadata.annotations, NAMES.scheduler),
+    clusterIPs: type === 'ExternalName' ? present([]) : readClusterIPs(spec),
+    ports: readServicePorts(spec),
+    externalIPs: readHostAddresses(spec, 'externalIPs'),
+    loadBalancerIPs: readIngress(object.object('status').object('loadBalancer')),
+    loadBalancerSourceRanges: readSourceRanges(spec, metadata.annotations),
+    externalTrafficPolicy: readChoice(spec, 'externalTrafficPolicy', POLICIES),
+    internalTrafficPolicy: readChoice(spec, 'internalTrafficPolicy', POLICIES),
+    healthCheckNodePort: readAllocatedPort(spec, 'healthCheckNodePort'),
+    affinitySeconds: readAffinity(spec),
+    publishNotReadyAddresses: spec.flag('publishNotReadyAddresses') ?? false,
+    proxyName: readProxyName(metadata),
+    scheduler: readScheduler(metadata),
   }
-  return { ok: true, value, warnings: findings.all }
 }
 
-/** `clusterIPs`, or the single `clusterIP` of old servers; `None` and empty mean none. */
-function readClusterIPs(spec: Raw, findings: Findings): readonly IpAddress[] {
-  const several = list(spec, 'clusterIPs')
-  const field = several.length > 0 ? 'spec.clusterIPs' : 'spec.clusterIP'
-  const values = several.length > 0 ? several : [own(spec, 'clusterIP')]
-  const given = values.filter((value) => value !== undefined && value !== null && value !== '')
-  if (given.includes('None')) return []
-  return readAddresses(given, field, findings)
+function readUid(metadata: Reader): string {
+  const uid = metadata.text('uid') ?? ''
+  if (uid.length <= LONGEST_UID) return uid
+  metadata.refuse('uid', `must have at most ${LONGEST_UID} characters`, 'it is left out')
+  return ''
 }
 
-function readPorts(spec: Raw, findings: Findings): readonly ServicePort[] {
-  return list(spec, 'ports').flatMap((raw, index) => {
-    const port = readServicePort(raw, `spec.ports[${index}]`, findings)
-    return port === undefined ? [] : [port]
-  })
-}
-
-function readServicePort(
-  raw: unknown,
-  field: string,
-  findings: Findings,
-): ServicePort | undefined {
-  if (!isRaw(raw)) {
-    findings.add(field, raw, 'must be an object')
-    return undefined
+function readIngress(loadBalancer: Reader): readonly IpAddress[] {
+  const addresses = new Set<IpAddress>()
+  for (const entry of loadBalancer.objects('ingress')) {
+    const value = entry.value('ip')
+    if (value === undefined || value === '' || !isCaptured(entry)) continue
+    const ip = hostAddress(value)
+    if (ip === undefined) entry.refuse('ip', addressFault(value), 'it is left out')
+    else addresses.add(ip)
   }
-  const name = readPortName(own(raw, 'name'), `${field}.name`, findings)
-  const protocol = readProtocol(own(raw, 'protocol'), `${field}.protocol`, findings)
-  const port = readPort(own(raw, 'port'), `${field}.port`, findings)
-  const nodePort = readOptionalPort(own(raw, 'nodePort'), `${field}.nodePort`, findings)
-  if (name === undefined || protocol === undefined || port === undefined) return undefined
-  return { name, protocol, port, nodePort }
-}
-
-/** `ipMode: Proxy` says that the load balancer wants to see the packets itself. */
-function readIngress(raw: Raw, findings: Findings): readonly IpAddress[] {
-  const ingress = list(child(child(raw, 'status'), 'loadBalancer'), 'ingress')
-  const captured = ingress.filter(isRaw).filter((item) => own(item, 'ipMode') !== 'Proxy')
-  const ips = captured.map((item) => own(item, 'ip')).filter((ip) => ip !== undefined && ip !== '')
-  return readAddresses(ips, 'status.loadBalancer.ingress.ip', findings)
+  return present(addresses)
 }
 
 /**
- * The field, else an annotation. A list that was given restricts even when
- * nothing in it can be read: then nobody is allowed, never everybody.
+ * `ipMode: Proxy` says that the load balancer wants to see the packets itself;
+ * so may any mode that is not known yet.
  */
-function readSourceRanges(
-  spec: Raw,
-  { annotations }: Metadata,
-  findings: Findings,
-): readonly Cidr[] | undefined {
-  const field = list(spec, 'loadBalancerSourceRanges')
-  if (field.length > 0) return readCidrs(field, 'spec.loadBalancerSourceRanges', findings)
-  const annotation = named(annotations, NAMES.sourceRanges)?.trim() ?? ''
-  if (annotation === '') return undefined
-  return readCidrs(annotation.split(','), `metadata.annotations[${NAMES.sourceRanges[0]}]`, findings)
+function isCaptured(entry: Reader): boolean {
+  const mode = entry.value('ipMode')
+  if (mode === undefined || mode === '' || mode === 'VIP') return true
+  if (mode !== 'Proxy') entry.refuse('ipMode', 'must be VIP or Proxy', 'its ip is not captured')
+  return false
 }
 
-function policy(
-  spec: Raw,
-  name: 'externalTrafficPolicy' | 'internalTrafficPolicy',
-  findings: Findings,
-) {
-  return choice(own(spec, name), POLICIES, { field: `spec.${name}`, findings })
+/** A name that cannot be read is still somebody's: it belongs to no proxy that there is. */
+function readProxyName({ labels }: Metadata): string | undefined {
+  const key = firstPresent(labels, NAMES.proxyName)
+  if (key === undefined) return undefined
+  const name = labels.value(key)
+  if (typeof name === 'string' && isLabelValue(name)) return name
+  labels.refuse(key, 'must be the value of a label', 'no proxy serves this Service')
+  return ''
 }
 
-function readAffinity(spec: Raw, findings: Findings): number | undefined {
-  const where = { field: 'spec.sessionAffinity', findings }
-  if (choice(own(spec, 'sessionAffinity'), AFFINITIES, where) === 'None') return undefined
-  const config = child(child(spec, 'sessionAffinityConfig'), 'clientIP')
-  const seconds = own(config, 'timeoutSeconds')
-  if (seconds === undefined || seconds === null) return DEFAULT_AFFINITY_SECONDS
-  if (isWholeNumber(seconds) && seconds >= 1 && seconds <= LONGEST_AFFINITY_SECONDS) return seconds
-  findings.add(
-    'spec.sessionAffinityConfig.clientIP.timeoutSeconds',
-    seconds,
-    `must be an integer from 1 to ${LONGEST_AFFINITY_SECONDS}; ${DEFAULT_AFFINITY_SECONDS} is used`,
-  )
-  return DEFAULT_AFFINITY_SECONDS
-}
-
-function isWholeNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value)
+function readScheduler({ annotations }: Metadata): string | undefined {
+  const scheduler = named(annotations, NAMES.scheduler)?.trim()
+  if (scheduler === undefined || scheduler === '') return undefined
+  if (SCHEDULER.test(scheduler)) return scheduler
+  const key = firstPresent(annotations, NAMES.scheduler)!
+  annotations.refuse(key, 'must be an IPVS scheduler such as rr, wrr or lc', 'it is left out')
+  return undefined
 }

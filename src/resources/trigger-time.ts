@@ -1,8 +1,9 @@
-import { NAMES, named } from './names.ts'
-import type { Raw } from './raw.ts'
+import { named } from './metadata.ts'
+import { NAMES } from './names.ts'
+import type { Reader } from './reader.ts'
+import { parseTimestamp } from './timestamp.ts'
 
-/** When the change behind this endpoints object happened, in ms since the epoch. */
-export function readTriggerTime(annotations: Raw): number | undefined {
-  const time = Date.parse(named(annotations, NAMES.triggerTime) ?? '')
-  return Number.isNaN(time) ? undefined : time
+/** When the change behind an endpoints object happened, in ms since the epoch. */
+export function readTriggerTime(annotations: Reader): number | undefined {
+  return parseTimestamp(named(annotations, NAMES.triggerTime))
 }

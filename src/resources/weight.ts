@@ -1,40 +1,55 @@
-import type { Findings } from './problem.ts'
-import { isRaw, own, type Raw } from './raw.ts'
-import { NAMES, named } from './names.ts'
+import { type IpAddress, parseIp } from '../lib/ip.ts'
+import { isIntegerIn } from './integer.ts'
+import { firstPresent } from './metadata.ts'
+import { NAMES } from './names.ts'
+import { isRaw } from './raw.ts'
+import type { Reader } from './reader.ts'
 
 const HEAVIEST = 65_535
+const FAULT = `must be an integer from 0 to ${HEAVIEST}, or a JSON object such as {"10.0.0.1": 5}`
+
+/** The relative weight of an endpoint. */
+export type WeightOf = (ip: IpAddress) => number
+
+const EVEN: WeightOf = () => 1
 
 /**
- * Weights by endpoint address, from annotation `service.orch.io/weight` of the
- * endpoints object: one integer for all of them, or a JSON object that maps
- * addresses to integers. 0 keeps an endpoint from new connections where the mode
- * knows weights.
+ * Weights from annotation `service.orch.io/weight` of the endpoints object: one
+ * integer for all endpoints, or a JSON object from address to integer, where an
+ * address that is missing has weight 1. Modes that know weights send no new
+ * connections to weight 0.
  */
-export function readWeights(annotations: Raw, findings: Findings): (ip: string) => number {
-  const annotation = named(annotations, NAMES.weight)
-  if (annotation === undefined) return () => 1
-  const field = `metadata.annotations[${NAMES.weight[0]}]`
-  const message = `must be an integer from 0 to ${HEAVIEST}, or a JSON object of address to such integers; 1 is used`
-  const parsed = parse(annotation)
-  if (isWeight(parsed)) return () => parsed
-  if (!isRaw(parsed)) {
-    findings.add(field, annotation, message)
-    return () => 1
+export function readWeights(annotations: Reader): WeightOf {
+  const key = firstPresent(annotations, NAMES.weight)
+  if (key === undefined) return EVEN
+  const weights = parse(annotations.value(key))
+  if (isWeight(weights)) return () => weights
+  if (isRaw(weights)) return byAddress(weights, annotations, key)
+  annotations.refuse(key, FAULT, 'every endpoint has weight 1')
+  return EVEN
+}
+
+function byAddress(weights: object, annotations: Reader, key: string): WeightOf {
+  const known = new Map<string, number>()
+  let wrong: string | undefined
+  for (const [address, weight] of Object.entries(weights)) {
+    const ip = parseIp(address)
+    if (ip === undefined || !isWeight(weight)) wrong ??= address
+    else known.set(ip, weight)
   }
-  for (const [ip, weight] of Object.entries(parsed)) {
-    if (!isWeight(weight)) findings.add(`${field}.${ip}`, weight, message)
+  if (wrong !== undefined) {
+    const { findings } = annotations
+    findings.add(annotations.path(key), wrong, `${FAULT}; this address or its weight is neither`)
   }
-  return (ip) => {
-    const weight = own(parsed, ip)
-    return isWeight(weight) ? weight : 1
-  }
+  return (ip) => known.get(ip) ?? 1
 }
 
 function isWeight(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= HEAVIEST
+  return isIntegerIn(value, 0, HEAVIEST)
 }
 
-function parse(json: string): unknown {
+function parse(json: unknown): unknown {
+  if (typeof json !== 'string') return undefined
   try {
     return JSON.parse(json)
   } catch {

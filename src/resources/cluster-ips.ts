@@ -1,0 +1,47 @@
+import { type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import { addressFault, anyAddress } from './address.ts'
+import { present } from './present.ts'
+import type { Reader } from './reader.ts'
+
+const LEFT_OUT = 'it is left out'
+
+/**
+ * `clusterIPs`, or the one `clusterIP` of old servers: at most one of each
+ * family, as `ipFamilies` says. None for a headless Service (`None`) and for one
+ * that was not given any.
+ */
+export function readClusterIPs(spec: Reader): readonly IpAddress[] {
+  const several = spec.list('clusterIPs')
+  if (several.length === 0) return readSingle(spec)
+  if (several.includes('None')) return present([])
+  const byFamily = new Map<Family, IpAddress>()
+  for (const [index, value] of several.entries()) {
+    if (value === '') continue
+    const ip = anyAddress(value)
+    if (ip === undefined) spec.refuseItem('clusterIPs', index, addressFault(value), LEFT_OUT)
+    else if (byFamily.has(familyOf(ip))) {
+      spec.refuseItem('clusterIPs', index, 'must be the only address of its family', LEFT_OUT)
+    } else {
+      byFamily.set(familyOf(ip), ip)
+      checkFamily(spec, index, ip)
+    }
+  }
+  return present(byFamily.values())
+}
+
+function readSingle(spec: Reader): readonly IpAddress[] {
+  const value = spec.value('clusterIP')
+  if (value === undefined || value === '' || value === 'None') return present([])
+  const ip = anyAddress(value)
+  if (ip === undefined) spec.refuse('clusterIP', addressFault(value), LEFT_OUT)
+  return present([ip])
+}
+
+/** The address counts; a family that contradicts it is worth a word. */
+function checkFamily(spec: Reader, index: number, ip: IpAddress): void {
+  const family = spec.list('ipFamilies')[index]
+  const own = `IPv${familyOf(ip)}`
+  if (family === undefined || family === null || family === own) return
+  const message = `must be ${own}, the family of clusterIPs[${index}]`
+  spec.refuseItem('ipFamilies', index, message, 'the address counts')
+}

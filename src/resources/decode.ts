@@ -1,0 +1,23 @@
+import type { Decoded, Problem } from './problem.ts'
+import { Reader } from './reader.ts'
+
+/** Marks an object that cannot be used at all; its findings say why. */
+export const UNUSABLE: unique symbol = Symbol('unusable')
+
+/** Runs a reading function over an object from the wire. */
+export function decode<T>(raw: unknown, read: (object: Reader) => T | typeof UNUSABLE): Decoded<T> {
+  const object = Reader.of(raw, 'decode')
+  const value = read(object)
+  const { all } = object.findings
+  return value === UNUSABLE ? { ok: false, problems: all } : { ok: true, value, warnings: all }
+}
+
+/** Everything that the checks have to say about an object that is to be written. */
+export function validate(
+  raw: unknown,
+  ...checks: readonly ((object: Reader) => unknown)[]
+): readonly Problem[] {
+  const object = Reader.of(raw, 'validate')
+  for (const check of checks) check(object)
+  return object.findings.all
+}

@@ -1,0 +1,110 @@
+import { Findings, type Reading } from './problem.ts'
+import { isRaw, own, type Raw } from './raw.ts'
+
+const NOTHING: Raw = Object.freeze({})
+const NONE: readonly unknown[] = Object.freeze([])
+const LEFT_OUT = 'it is left out'
+
+/**
+ * Reads one JSON object of unknown content. Sees own properties only, takes null
+ * for absent, and notes whatever has the wrong type as a finding and as absent.
+ * Where a value stands is spelled out only when there is something to say of it.
+ */
+export class Reader {
+  readonly findings: Findings
+  readonly #raw: Raw
+  readonly #parent: Reader | undefined
+  readonly #key: string
+  readonly #index: number
+
+  private constructor(
+    raw: Raw,
+    place: { findings: Findings; parent?: Reader; key?: string; index?: number },
+  ) {
+    this.#raw = raw
+    this.findings = place.findings
+    this.#parent = place.parent
+    this.#key = place.key ?? ''
+    this.#index = place.index ?? -1
+  }
+
+  /** Reads a whole object; one that is no object reads as empty, with a finding. */
+  static of(raw: unknown, reading: Reading): Reader {
+    const findings = new Findings(reading)
+    if (isRaw(raw)) return new Reader(raw, { findings })
+    findings.add('', raw, 'must be an object')
+    return new Reader(NOTHING, { findings })
+  }
+
+  value(key: string): unknown {
+    return own(this.#raw, key)
+  }
+
+  text(key: string): string | undefined {
+    const value = this.value(key)
+    if (value === undefined || typeof value === 'string') return value
+    this.refuse(key, 'must be a string', LEFT_OUT)
+    return undefined
+  }
+
+  flag(key: string): boolean | undefined {
+    const value = this.value(key)
+    if (value === undefined || typeof value === 'boolean') return value
+    this.refuse(key, 'must be true or false', LEFT_OUT)
+    return undefined
+  }
+
+  /** The object at `key`; an empty one when there is none. */
+  object(key: string): Reader {
+    const value = this.value(key)
+    const raw = isRaw(value) ? value : NOTHING
+    if (value !== undefined && raw === NOTHING) this.refuse(key, 'must be an object', LEFT_OUT)
+    return new Reader(raw, { findings: this.findings, parent: this, key })
+  }
+
+  list(key: string): readonly unknown[] {
+    const value = this.value(key)
+    if (Array.isArray(value)) return value
+    if (value !== undefined) this.refuse(key, 'must be a list', LEFT_OUT)
+    return NONE
+  }
+
+  /** The items of the list at `key` that are objects. */
+  objects(key: string): readonly Reader[] {
+    const items = this.list(key)
+    const readers: Reader[] = []
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index]
+      if (!isRaw(item)) this.refuseItem(key, index, 'must be an object', LEFT_OUT)
+      else readers.push(new Reader(item, { findings: this.findings, parent: this, key, index }))
+    }
+    return readers
+  }
+
+  keys(): readonly string[] {
+    return Object.keys(this.#raw)
+  }
+
+  /** Notes that the value at `key` is wrong: what would be right, and what happens instead. */
+  refuse(key: string, message: string, instead?: string): void {
+    this.findings.add(this.path(key), this.value(key), message, instead)
+  }
+
+  /** The same of one item of the list at `key`. */
+  refuseItem(key: string, index: number, message: string, instead?: string): void {
+    const value = this.list(key)[index] ?? null
+    this.findings.add(`${this.path(key)}[${index}]`, value, message, instead)
+  }
+
+  /** `spec.ports[1].nodePort` */
+  path(key: string): string {
+    const here = this.#here()
+    if (here === '') return key
+    return key.includes('/') ? `${here}[${key}]` : `${here}.${key}`
+  }
+
+  #here(): string {
+    const path = this.#parent?.path(this.#key) ?? ''
+    return this.#index < 0 ? path : `${path}[${this.#index}]`
+  }
+}

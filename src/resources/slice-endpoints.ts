@@ -1,0 +1,71 @@
+import { type Family, familyOf } from '../lib/ip.ts'
+import { addressFault, hostAddress } from './address.ts'
+import { readNodeName } from './node-name.ts'
+import { present } from './present.ts'
+import { isRaw } from './raw.ts'
+import type { Reader } from './reader.ts'
+import type { Endpoint } from './types.ts'
+import type { WeightOf } from './weight.ts'
+
+const LEFT_OUT = 'the endpoint is left out'
+const CONDITIONS = ['ready', 'serving', 'terminating'] as const
+/** Where v1beta1 kept the name of the node. */
+const HOSTNAME = 'kubernetes.io/hostname'
+
+/** The endpoints of an EndpointSlice; one that is wrong is left out. */
+export function readSliceEndpoints(
+  slice: Reader,
+  family: Family,
+  weightOf: WeightOf,
+): readonly Endpoint[] {
+  return present(slice.objects('endpoints').map((one) => readEndpoint(one, family, weightOf)))
+}
+
+/** All addresses of an endpoint are the same Pod, so only the first one counts. */
+function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint | undefined {
+  const first = raw.list('addresses')[0]
+  const ip = hostAddress(first)
+  if (ip === undefined || familyOf(ip) !== family) {
+    const fault = ip === undefined ? addressFault(first) : `must be an IPv${family} address`
+    raw.refuseItem('addresses', 0, fault, LEFT_OUT)
+    return undefined
+  }
+  const conditions = readConditions(raw)
+  if (conditions === undefined) return undefined
+  const hints = raw.object('hints')
+  const ready = conditions.value('ready') !== false
+  return {
+    ip,
+    nodeName: readNodeName(raw, 'nodeName') || readNodeName(raw.object('topology'), HOSTNAME),
+    ready,
+    serving: (conditions.value('serving') ?? ready) === true,
+    terminating: conditions.value('terminating') === true,
+    zoneHints: readHints(hints, 'forZones'),
+    nodeHints: readHints(hints, 'forNodes'),
+    weight: weightOf(ip),
+  }
+}
+
+/**
+ * The conditions, of which an absent `ready` means ready and an absent `serving`
+ * the same as `ready`. Undefined, with a finding, when one is neither true nor
+ * false: no traffic goes where nobody can say whether it should.
+ */
+function readConditions(raw: Reader): Reader | undefined {
+  const value = raw.value('conditions')
+  const conditions = raw.object('conditions')
+  const wrong = CONDITIONS.find((key) => !isFlag(conditions.value(key)))
+  if (wrong !== undefined) conditions.refuse(wrong, 'must be true or false', LEFT_OUT)
+  return wrong !== undefined || (value !== undefined && !isRaw(value)) ? undefined : conditions
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean'
+}
+
+function readHints(hints: Reader, key: 'forZones' | 'forNodes'): readonly string[] | undefined {
+  if (hints.value(key) === undefined) return undefined
+  const names = hints.objects(key).map((hint) => readNodeName(hint, 'name') || undefined)
+  const usable = present(names)
+  return usable.length === 0 ? undefined : usable
+}

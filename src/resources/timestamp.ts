@@ -1,0 +1,12 @@
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+/** Milliseconds since the epoch of an RFC 3339 time; undefined for everything else. */
+export function parseTimestamp(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !RFC3339.test(value)) return undefined
+  const time = Date.parse(value.toUpperCase())
+  return Number.isNaN(time) ? undefined : time
+}
+
+export function isTimestamp(value: unknown): boolean {
+  return parseTimestamp(value) !== undefined
+}

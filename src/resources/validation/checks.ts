@@ -1,0 +1,37 @@
+import { isLabel, isSubdomain } from '../names.ts'
+import type { Reader } from '../reader.ts'
+
+/** A field that may be absent or empty, and otherwise must be one of these. */
+export function checkOneOf(object: Reader, key: string, values: readonly string[]): void {
+  checkField(object, key, (value) => values.some((one) => one === value), oneOf(values))
+}
+
+export function checkLabel(object: Reader, key: string): void {
+  checkField(object, key, (value) => typeof value === 'string' && isLabel(value), LABEL_FAULT)
+}
+
+export function checkSubdomain(object: Reader, key: string): void {
+  checkField(object, key, (value) => typeof value === 'string' && isSubdomain(value), DNS_FAULT)
+}
+
+export function checkCount(object: Reader, key: string, most: number): void {
+  if (object.list(key).length > most) object.refuse(key, `must have at most ${most} items`)
+}
+
+/** A field that may be absent or empty, and otherwise must pass a test. */
+export function checkField(
+  object: Reader,
+  key: string,
+  test: (value: unknown) => boolean,
+  fault: string,
+): void {
+  const value = object.value(key)
+  if (value !== undefined && value !== '' && !test(value)) object.refuse(key, fault)
+}
+
+export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, such as my-name'
+export const DNS_FAULT = 'must be a DNS name in lower case, such as db.example.com'
+
+function oneOf(values: readonly string[]): string {
+  return `must be one of ${values.join(', ')}`
+}

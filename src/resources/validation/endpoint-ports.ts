@@ -1,0 +1,19 @@
+import type { Reader } from '../reader.ts'
+import { checkCount } from './checks.ts'
+
+const MOST_PORTS = 100
+
+/** The rules between endpoint ports; each by itself is checked where it is read. */
+export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boolean }): void {
+  const ports = object.objects('ports')
+  checkCount(object, 'ports', MOST_PORTS)
+  const names = new Set<unknown>()
+  for (const port of ports) {
+    const name = port.value('name') ?? ''
+    if (names.has(name)) port.refuse('name', 'must differ from the names of the other ports')
+    names.add(name)
+    if (!mayBeAny && port.value('port') === undefined) {
+      port.refuse('port', 'must be an integer from 1 to 65535')
+    }
+  }
+}

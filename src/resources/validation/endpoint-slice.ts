@@ -1,0 +1,60 @@
+import { type Family, familyOf } from '../../lib/ip.ts'
+import { addressFault, hostAddress } from '../address.ts'
+import { UNUSABLE } from '../decode.ts'
+import { readEndpointPorts } from '../endpoint-ports.ts'
+import { readFamily, readServiceName, SLICE_NAMES } from '../endpoint-slice.ts'
+import { readMetadata } from '../metadata.ts'
+import { isSubdomain } from '../names.ts'
+import type { Reader } from '../reader.ts'
+import { readSliceEndpoints } from '../slice-endpoints.ts'
+import { readWeights } from '../weight.ts'
+import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from './checks.ts'
+import { checkEndpointPorts } from './endpoint-ports.ts'
+
+const MOST_ENDPOINTS = 1_000
+const MOST_ADDRESSES = 100
+const MOST_HINTS = 8
+
+/** An EndpointSlice that may be written, whether or not it is for proxies. */
+export function checkEndpointSlice(object: Reader): void {
+  const metadata = readMetadata(object, SLICE_NAMES)
+  if (metadata === undefined) return
+  readServiceName(metadata)
+  readEndpointPorts(object)
+  checkEndpointPorts(object, { mayBeAny: true })
+  const family = readFamily(object)
+  if (family === UNUSABLE) return
+  checkCount(object, 'endpoints', MOST_ENDPOINTS)
+  if (family !== undefined) readSliceEndpoints(object, family, readWeights(metadata.annotations))
+  for (const endpoint of object.objects('endpoints')) {
+    checkAddresses(endpoint, family)
+    checkSubdomain(endpoint, 'nodeName')
+    checkLabel(endpoint, 'hostname')
+    for (const key of ['forZones', 'forNodes'])
+      checkCount(endpoint.object('hints'), key, MOST_HINTS)
+  }
+}
+
+/** A node uses only the first address, but a slice must not smuggle in another. */
+function checkAddresses(endpoint: Reader, family: Family | undefined): void {
+  const addresses = endpoint.list('addresses')
+  checkCount(endpoint, 'addresses', MOST_ADDRESSES)
+  for (const [index, address] of addresses.entries()) {
+    const fault = addressFaultIn(address, family)
+    const known = index === 0 && family !== undefined
+    if (fault !== undefined && !known) endpoint.refuseItem('addresses', index, fault)
+  }
+  if (addresses.length === 0 && family === undefined) {
+    endpoint.refuse('addresses', 'must have at least one address')
+  }
+}
+
+function addressFaultIn(address: unknown, family: Family | undefined): string | undefined {
+  if (family === undefined) {
+    const isName = typeof address === 'string' && isSubdomain(address)
+    return isName ? undefined : DNS_FAULT
+  }
+  const ip = hostAddress(address)
+  if (ip === undefined) return addressFault(address)
+  return familyOf(ip) === family ? undefined : `must be an IPv${family} address`
+}

@@ -1,0 +1,69 @@
+import { isLabelValue, isQualifiedName, isSubdomain } from '../names.ts'
+import type { Reader } from '../reader.ts'
+import { readService } from '../service.ts'
+import { checkOneOf, checkSubdomain, DNS_FAULT } from './checks.ts'
+import { checkServicePorts } from './service-ports.ts'
+
+const FAMILIES: readonly unknown[] = ['IPv4', 'IPv6']
+const FAMILY_POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack']
+const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
+
+/**
+ * A Service that may be written. Fields that another type of Service would use
+ * (a node port of a ClusterIP Service, say) are let through: who changes only the
+ * type sends them along, and the server clears them afterwards.
+ */
+export function checkService(object: Reader): void {
+  readService(object)
+  const spec = object.object('spec')
+  checkServicePorts(spec)
+  checkHeadless(spec)
+  checkFamilies(spec)
+  checkSelector(spec)
+  checkExternalName(spec)
+  checkOneOf(spec, 'trafficDistribution', DISTRIBUTIONS)
+  for (const entry of object.object('status').object('loadBalancer').objects('ingress')) {
+    checkSubdomain(entry, 'hostname')
+  }
+}
+
+function checkHeadless(spec: Reader): void {
+  const several = spec.list('clusterIPs')
+  const type = spec.value('type')
+  const headless = spec.value('clusterIP') === 'None' || several.includes('None')
+  if (headless && (type === 'NodePort' || type === 'LoadBalancer')) {
+    spec.refuse('clusterIP', `must not be None for a Service of type ${type}`)
+  }
+  if (several.includes('None') && several.length > 1) {
+    spec.refuse('clusterIPs', 'must be ["None"] alone, or addresses')
+  }
+}
+
+function checkFamilies(spec: Reader): void {
+  const families = spec.list('ipFamilies')
+  for (const [index, family] of families.entries()) {
+    if (!FAMILIES.includes(family)) spec.refuseItem('ipFamilies', index, 'must be IPv4 or IPv6')
+    else if (families.indexOf(family) < index) {
+      spec.refuseItem('ipFamilies', index, 'must not be named twice')
+    }
+  }
+  checkOneOf(spec, 'ipFamilyPolicy', FAMILY_POLICIES)
+}
+
+function checkSelector(spec: Reader): void {
+  const selector = spec.object('selector')
+  const isPair = (key: string): boolean => {
+    const value = selector.value(key)
+    return isQualifiedName(key) && typeof value === 'string' && isLabelValue(value)
+  }
+  if (!selector.keys().every(isPair)) {
+    spec.refuse('selector', 'must map names of labels to values of labels, such as {"app": "web"}')
+  }
+}
+
+function checkExternalName(spec: Reader): void {
+  if (spec.value('type') !== 'ExternalName') return
+  const name = spec.value('externalName')
+  if (typeof name === 'string' && isSubdomain(name.replace(/\.$/, ''))) return
+  spec.refuse('externalName', DNS_FAULT)
+}
