@@ -37,7 +37,12 @@ export class FakeClock implements Clock {
       this.#now = Math.max(this.#now, next.at)
       next.task()
     }
-    this.#now = end
+    this.#now = Math.max(this.#now, end)
+  }
+
+  /** The time that a call takes: passes without running timers. */
+  elapse(ms: number): void {
+    this.#now += ms
   }
 }
 

@@ -1,5 +1,5 @@
-import type { ClusterEvent } from '../cluster/event.ts'
 import type { ClusterStore } from '../cluster/cluster-store.ts'
+import type { ClusterEvent } from '../cluster/event.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { recompile } from '../forwarding/recompile.ts'

@@ -1,5 +1,5 @@
-import type { Change, ObjectKey, Refusal } from '../modes/mode.ts'
 import type { ServiceKey } from '../forwarding/entry.ts'
+import type { Change, ObjectKey, Refusal } from '../modes/mode.ts'
 import type { Drift } from './delta-tracker.ts'
 
 export interface AppliedRun {

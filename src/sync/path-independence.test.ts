@@ -4,9 +4,9 @@ import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { ForwardingTable } from '../forwarding/table.ts'
-import { FakeMonitor } from '../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeIpset } from '../kernel/ipset/fake-ipset.ts'
 import { FakeIptables, type InjectedFailure } from '../kernel/iptables/fake-iptables.ts'
+import { FakeMonitor } from '../kernel/nftables-monitor/fake-monitor.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import { settings } from '../modes/iptables/fixtures.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
@@ -67,9 +67,13 @@ const endpoint: fc.Arbitrary<Endpoint> = fc.record({
   weight: fc.constant(1),
 })
 
-const serviceEvent: fc.Arbitrary<ClusterEvent> = fc.constantFrom(...KEYS).chain((key) =>
-  fc.option(service(key), { nil: undefined, freq: 4 }).map((value) => ({ kind: 'service', key, value })),
-)
+const serviceEvent: fc.Arbitrary<ClusterEvent> = fc
+  .constantFrom(...KEYS)
+  .chain((key) =>
+    fc
+      .option(service(key), { nil: undefined, freq: 4 })
+      .map((value) => ({ kind: 'service', key, value })),
+  )
 
 const endpointsEvent: fc.Arbitrary<ClusterEvent> = fc.constantFrom(...SOURCES).chain((name) =>
   fc

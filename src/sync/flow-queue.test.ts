@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import type { StaleFlows } from '../forwarding/entry.ts'
+import { ip } from '../forwarding/fixtures.ts'
+import { FlowQueue } from './flow-queue.ts'
+
+const flows = (port: number, ...keep: readonly string[]): StaleFlows => ({
+  family: 4,
+  protocol: 'UDP',
+  ip: ip('172.30.0.1'),
+  port,
+  keep: new Set(keep),
+})
+
+test('all is taken once', () => {
+  const queue = new FlowQueue()
+  queue.add([flows(53), flows(54)])
+  expect(queue.takeAll()).toEqual([flows(53), flows(54)])
+  expect(queue.takeAll()).toEqual([])
+})
+
+test('the latest word about a frontend counts', () => {
+  const queue = new FlowQueue()
+  queue.add([flows(53, '10.0.0.1:53')])
+  queue.add([flows(53, '10.0.0.2:53')])
+  expect(queue.takeAll()).toEqual([flows(53, '10.0.0.2:53')])
+})
+
+test('what is put back does not replace what was said since', () => {
+  const queue = new FlowQueue()
+  const failed = [flows(53, 'old'), flows(54)]
+  queue.add([flows(53, 'new')])
+  queue.putBack(failed)
+  expect(queue.takeAll()).toEqual([flows(53, 'new'), flows(54)])
+})
+
+test.each([
+  { family: 6 as const },
+  { protocol: 'SCTP' as const },
+  { ip: 'node' as const },
+  { port: 54 },
+])('another frontend is another matter: %o', (other) => {
+  const queue = new FlowQueue()
+  queue.add([flows(53), { ...flows(53), ...other }])
+  expect(queue.takeAll()).toHaveLength(2)
+})

@@ -1,0 +1,102 @@
+import { ClusterStore } from '../../cluster/cluster-store.ts'
+import type { ClusterEvent } from '../../cluster/event.ts'
+import type { StaleFlows } from '../../forwarding/entry.ts'
+import { endpoint, ip, nodeContext, service, serviceKey, slice } from '../../forwarding/fixtures.ts'
+import type { NodeContext } from '../../forwarding/node-context.ts'
+import { ForwardingTable } from '../../forwarding/table.ts'
+import { DeltaTracker } from '../delta-tracker.ts'
+import { FakeClock } from '../fake-clock.ts'
+import { NodeModel } from '../node-model.ts'
+import type { SyncObserver } from '../observer.ts'
+import { SyncLoop } from '../sync-loop.ts'
+import { objectKey, ScriptedMode } from './scripted-mode.ts'
+
+/** What the loop told its observer, for tests to compare. */
+export interface Told {
+  readonly queued: number[]
+  readonly applied: string[]
+  readonly drifted: string[]
+  readonly respelled: string[]
+  readonly failed: string[]
+  readonly flowsCut: number[]
+}
+
+/** A loop with a real model over a scripted mode and a clock that tests move. */
+export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } = {}) {
+  const mode = new ScriptedMode()
+  const clock = new FakeClock()
+  const tracker = new DeltaTracker()
+  const told: Told = {
+    queued: [],
+    applied: [],
+    drifted: [],
+    respelled: [],
+    failed: [],
+    flowsCut: [],
+  }
+  const flows: (readonly StaleFlows[])[] = []
+  const cutErrors: Error[] = []
+  const world = { node: nodeContext() }
+  const loop = new SyncLoop({
+    mode,
+    clock,
+    tracker,
+    model: new NodeModel({
+      store: new ClusterStore(),
+      table: new ForwardingTable(world.node),
+      program: mode.program,
+      nodeContext: (): NodeContext => world.node,
+    }),
+    observer: recorder(told),
+    cutFlows: async (some) => {
+      const error = cutErrors.shift()
+      if (error) throw error
+      flows.push(some)
+      return some.length
+    },
+    minPeriodMs: options.minPeriodMs ?? 1_000,
+    verifyPeriodMs: options.verifyPeriodMs ?? 30_000,
+  })
+  return { loop, mode, clock, tracker, told, flows, cutErrors, world }
+}
+
+function recorder(told: Told): SyncObserver {
+  return {
+    queued: (at) => told.queued.push(at),
+    compiled: () => {},
+    begun: () => {},
+    applied: ({ change, failed }) =>
+      told.applied.push(`+${change.set.length} -${change.unset.length} !${failed.size}`),
+    drifted: (drift, by) =>
+      told.drifted.push(...drift.map(({ key, kind }) => `${by}: ${kind} ${key}`)),
+    respelled: (keys) => told.respelled.push(...keys),
+    failed: (error) => told.failed.push(error instanceof Error ? error.message : String(error)),
+    flowsCut: (count) => told.flowsCut.push(count),
+  }
+}
+
+/** A Service with one TCP port and one endpoint: one entry, one object. */
+export function serviceEvents(name: string, address = '10.0.0.1'): readonly ClusterEvent[] {
+  const number = Number(name.replace(/\D/g, '')) + 1
+  const key = serviceKey(`ns/${name}`)
+  const source = { name: `ns/${name}-1`, service: key }
+  return [
+    { kind: 'service', key, value: service({ key, clusterIPs: [ip(`172.30.1.${number}`)] }) },
+    { kind: 'endpoints', name: source.name, value: slice([endpoint(address)], source) },
+  ]
+}
+
+/** The endpoints of such a Service, replaced. */
+export function endpointsEvent(name: string, ...addresses: readonly string[]): ClusterEvent {
+  const source = { name: `ns/${name}-1`, service: serviceKey(`ns/${name}`) }
+  const value = slice(
+    addresses.map((address) => endpoint(address)),
+    source,
+  )
+  return { kind: 'endpoints', name: source.name, value }
+}
+
+/** The object of such a Service. */
+export function objectOf(name: string) {
+  return objectKey(`ns/${name}:http/TCP/4`)
+}
