@@ -120,7 +120,10 @@ describe('a refused object', () => {
 
   test.each([
     ['is no longer wanted', (tracker: DeltaTracker) => tracker.want(new Map([[A, undefined]]))],
-    ['turns out to stand there', (tracker: DeltaTracker) => tracker.saw(objects({ a: '1', b: '1' }))],
+    [
+      'turns out to stand there',
+      (tracker: DeltaTracker) => tracker.saw(objects({ a: '1', b: '1' })),
+    ],
     ['is accepted', (tracker: DeltaTracker) => tracker.confirm(tracker.pending(2_000), OK, 2_000)],
   ])('is forgotten when it %s', (_, settle) => {
     const tracker = refused(0)
@@ -205,8 +208,16 @@ const KEYS = [A, B, C]
 const someKeys = fc.uniqueArray(fc.constantFrom(...KEYS))
 const someDigests = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom('1', '2'))
 type Step =
-  | { readonly do: 'want'; readonly objects: Readonly<Record<string, string>>; readonly drop: readonly ObjectKey[] }
-  | { readonly do: 'see'; readonly objects: Readonly<Record<string, string>>; readonly scope: readonly ObjectKey[] | undefined }
+  | {
+      readonly do: 'want'
+      readonly objects: Readonly<Record<string, string>>
+      readonly drop: readonly ObjectKey[]
+    }
+  | {
+      readonly do: 'see'
+      readonly objects: Readonly<Record<string, string>>
+      readonly scope: readonly ObjectKey[] | undefined
+    }
   | { readonly do: 'write'; readonly failing: readonly ObjectKey[] }
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('want' as const), objects: someDigests, drop: someKeys }),
@@ -242,14 +253,17 @@ function take(tracker: DeltaTracker, naive: Naive, now: number, one: Step): void
   } else if (one.do === 'see') {
     const seen = objects(one.objects)
     if (one.scope) for (const name of KEYS) if (!one.scope.includes(name)) seen.delete(name)
-    const surprises = (one.scope ?? KEYS).filter((name) => seen.get(name) !== naive.actual.get(name))
+    const surprises = (one.scope ?? KEYS).filter(
+      (name) => seen.get(name) !== naive.actual.get(name),
+    )
     for (const name of one.scope ?? KEYS) put(naive.actual, name, seen.get(name))
     const drift = tracker.saw(seen, one.scope)
     expect(drift.map(({ key: name }) => name).toSorted()).toEqual(surprises.toSorted())
   } else {
     const change = tracker.pending(now)
     const failed = new Map(one.failing.map((name) => [name, refusal]))
-    for (const name of change.set) if (!failed.has(name)) put(naive.actual, name, naive.wanted.get(name))
+    for (const name of change.set)
+      if (!failed.has(name)) put(naive.actual, name, naive.wanted.get(name))
     for (const name of change.unset) if (!failed.has(name)) naive.actual.delete(name)
     tracker.confirm(change, { failed }, now)
   }

@@ -24,6 +24,7 @@ export interface SyncLoopParts {
 /** Verification may use at most this share of one processor. */
 const VERIFY_SHARE = 1 / 400
 const READ_RETRY_MS = 1_000
+const VERIFICATION = 'verification'
 
 /**
  * Forever: cluster changes in, one small transaction out. It alone talks to the
@@ -77,7 +78,7 @@ export class SyncLoop {
     this.#wake()
   }
 
-  /** Somebody else changed our objects, or may have: look and repair. */
+  /** Somebody else changed our objects, or may have: look and repair, without delay. */
   suspect(change: ForeignChange): void {
     this.#note(change)
     this.#wake()
@@ -125,7 +126,7 @@ export class SyncLoop {
     const { model, tracker, clock } = this.#parts
     if (this.#again) {
       this.#again = false
-      this.#runAt(clock.now() + this.#throttle.delay())
+      this.#runAt(clock.now() + (this.#suspects ? 0 : this.#throttle.delay()))
     }
     for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt]) {
       if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
@@ -135,9 +136,9 @@ export class SyncLoop {
   async #run(): Promise<void> {
     this.#throttle.started()
     try {
-      const repaired = await this.#inspect()
+      const unexplained = await this.#inspect()
       await this.#apply()
-      if (repaired.length > 0) await this.#learnSpelling(repaired)
+      if (unexplained.length > 0) await this.#learnSpelling(unexplained)
       await this.#cut()
     } catch (error) {
       this.#parts.observer.failed(error)
@@ -147,11 +148,14 @@ export class SyncLoop {
     }
   }
 
-  /** Reads the kernel where somebody else may have been, or when it is time to verify. */
+  /**
+   * Reads the kernel where somebody else may have been, or when it is time to
+   * verify. Returns what a verification found changed though nobody was seen there.
+   */
   async #inspect(): Promise<readonly Drift[]> {
     const { clock, mode, tracker, observer } = this.#parts
     if (this.#suspects === undefined && clock.now() >= this.#verifyAt) {
-      this.#suspects = { keys: 'all', by: 'verification' }
+      this.#suspects = { keys: 'all', by: VERIFICATION }
     }
     const suspects = this.#suspects
     if (suspects === undefined) return []
@@ -169,6 +173,7 @@ export class SyncLoop {
       const rest = (clock.now() - startedAt) / VERIFY_SHARE
       this.#verifyAt = clock.now() + Math.max(this.#parts.verifyPeriodMs, rest)
     }
+    if (suspects.by !== VERIFICATION) return []
     return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
   }
 

@@ -1,0 +1,523 @@
+import { describe, expect, test } from 'vitest'
+import { service, serviceKey } from '../forwarding/fixtures.ts'
+import type { ObjectKey } from '../modes/mode.ts'
+import { endpointsEvent, objectOf, rig, serviceEvents } from './testing/rig.ts'
+import { digestOf } from './testing/scripted-mode.ts'
+
+type Rig = ReturnType<typeof rig>
+
+/** A loop that has Services s1, s2 … in the kernel and rests, with nothing told yet. */
+async function running(names: readonly string[], options?: Parameters<typeof rig>[0]) {
+  const made = rig(options)
+  for (const name of names) made.loop.enqueue(serviceEvents(name))
+  made.loop.setSynced()
+  await made.clock.advance(1_000)
+  forget(made)
+  return made
+}
+
+function forget({ mode, told }: Rig): void {
+  mode.calls.length = 0
+  for (const list of Object.values(told)) list.length = 0
+}
+
+/** Whether the kernel holds exactly what is wanted. */
+function isRight({ mode }: Rig): boolean {
+  const { kernel, program } = mode
+  const same = [...program.wanted].every(([key, digest]) => kernel.get(key) === digest)
+  return same && kernel.size === program.wanted.size
+}
+
+function alter({ mode }: Rig, ...names: readonly string[]): void {
+  for (const name of names) mode.kernel.set(objectOf(name), digestOf('somebody else'))
+}
+
+const refusal = { code: 'NP_TEST', message: 'no' }
+
+describe('before the cluster was listed', () => {
+  test('the kernel is neither read nor written nor watched', async () => {
+    const { loop, mode, clock } = rig()
+    loop.enqueue(serviceEvents('s1'))
+    loop.suspect({ keys: 'all', by: 'somebody' })
+    loop.recompileAll()
+    await clock.advance(3_600_000)
+    expect(mode.calls).toEqual([])
+    expect(mode.isWatched).toBe(false)
+    expect(clock.hasTimers).toBe(false)
+  })
+
+  test('what a former run left stays until then, and goes with the first run', async () => {
+    const made = rig()
+    const { loop, mode, clock, told } = made
+    mode.kernel.set('object left over' as ObjectKey, digestOf('old'))
+    loop.enqueue(serviceEvents('s1'))
+    await clock.advance(60_000)
+    expect(mode.kernel.size).toBe(1)
+    loop.setSynced()
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['observe all', 'apply +1 -1'])
+    expect(isRight(made)).toBe(true)
+    expect(told.drifted).toEqual([])
+  })
+
+  test('what a former run left and is right is not written again', async () => {
+    const first = await running(['s1', 's2'])
+    const second = rig()
+    for (const [key, digest] of first.mode.kernel) second.mode.kernel.set(key, digest)
+    for (const name of ['s1', 's2']) second.loop.enqueue(serviceEvents(name))
+    second.loop.setSynced()
+    await second.clock.advance(0)
+    expect(second.mode.calls).toEqual(['observe all'])
+    expect(second.told.applied).toEqual(['+0 -0 !0'])
+  })
+
+  test('being told twice that it was changes nothing', async () => {
+    const { loop, mode, clock } = rig()
+    loop.setSynced()
+    loop.setSynced()
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['observe all'])
+  })
+})
+
+describe('changes', () => {
+  test('the first is written at once', async () => {
+    const made = await running(['s1'])
+    await made.clock.advance(5_000)
+    made.loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    await made.clock.advance(0)
+    expect(made.mode.calls).toEqual(['apply +1 -0'])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('those that follow are written together when the period is over', async () => {
+    const { loop, mode, clock } = await running(['s1'])
+    await clock.advance(5_000)
+    loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    await clock.advance(0)
+    loop.enqueue(serviceEvents('s2'))
+    loop.enqueue(serviceEvents('s3'))
+    await clock.advance(999)
+    expect(mode.calls).toEqual(['apply +1 -0'])
+    await clock.advance(1)
+    expect(mode.calls).toEqual(['apply +1 -0', 'apply +2 -0'])
+  })
+
+  test('one that comes during a run is written by the next', async () => {
+    const made = await running(['s1'])
+    await made.clock.advance(5_000)
+    made.mode.duringApply = () => {
+      made.mode.duringApply = () => {}
+      made.loop.enqueue(serviceEvents('s2'))
+    }
+    made.loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    await made.clock.advance(999)
+    expect(made.mode.calls).toEqual(['apply +1 -0'])
+    await made.clock.advance(1)
+    expect(made.mode.calls).toEqual(['apply +1 -0', 'apply +1 -0'])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('that change nothing wake nobody', async () => {
+    const { loop, mode, clock, told } = await running(['s1'])
+    loop.enqueue(serviceEvents('s1'))
+    await clock.advance(5_000)
+    expect(mode.calls).toEqual([])
+    expect(told.queued).toEqual([])
+  })
+
+  test('that are taken back before the run cost no transaction', async () => {
+    const { loop, mode, clock, told } = await running(['s1'])
+    loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    loop.enqueue([endpointsEvent('s1', '10.0.0.1')])
+    await clock.advance(5_000)
+    expect(mode.calls).toEqual([])
+    expect(told.applied).toEqual(['+0 -0 !0'])
+  })
+
+  test('are told as queued once until they are taken', async () => {
+    const { loop, clock, told } = await running(['s1'])
+    const at = clock.now()
+    loop.enqueue(serviceEvents('s2'))
+    await clock.advance(0)
+    const later = clock.now() + 100
+    await clock.advance(100)
+    loop.enqueue(serviceEvents('s3'))
+    loop.enqueue(serviceEvents('s4'))
+    await clock.advance(5_000)
+    expect(told.queued).toEqual([at, later])
+    expect(told.applied).toEqual(['+1 -0 !0', '+2 -0 !0'])
+  })
+
+  test('of the configuration reach every Service', async () => {
+    const { loop, mode, clock, world } = await running(['s1', 's2'])
+    world.node = { ...world.node, proxyName: 'another' }
+    loop.recompileAll()
+    await clock.advance(1_000)
+    expect(mode.calls).toEqual(['apply +0 -2'])
+  })
+})
+
+describe('markers', () => {
+  test('run when their effect is in the kernel, not before', async () => {
+    const { loop, mode, clock } = await running(['s1'])
+    const seen: boolean[] = []
+    loop.enqueue(serviceEvents('s2'), () => seen.push(mode.kernel.has(objectOf('s2'))))
+    expect(seen).toEqual([])
+    mode.duringApply = () => {
+      expect(seen).toEqual([])
+    }
+    await clock.advance(1_000)
+    expect(seen).toEqual([true])
+  })
+
+  test('run although there was nothing to do', async () => {
+    const { loop, mode, clock } = await running(['s1'])
+    let ran = 0
+    loop.enqueue(serviceEvents('s1'), () => ran++)
+    await clock.advance(1_000)
+    expect(ran).toBe(1)
+    expect(mode.calls).toEqual([])
+  })
+
+  test('that come during a run wait for the next', async () => {
+    const { loop, mode, clock } = await running(['s1'], { minPeriodMs: 100 })
+    let ran = 0
+    mode.duringApply = () => {
+      mode.duringApply = () => {}
+      loop.enqueue(serviceEvents('s3'), () => ran++)
+    }
+    loop.enqueue(serviceEvents('s2'))
+    await clock.advance(99)
+    expect(ran).toBe(0)
+    await clock.advance(1)
+    expect(ran).toBe(1)
+  })
+
+  test('wait while everything is refused', async () => {
+    const { loop, mode, clock } = await running(['s1'])
+    let ran = 0
+    mode.refused.set(objectOf('s2'), refusal)
+    loop.enqueue(serviceEvents('s2'), () => ran++)
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['apply +1 -0'])
+    expect(ran).toBe(0)
+    mode.refused.clear()
+    await clock.advance(5_000)
+    expect(ran).toBe(1)
+  })
+})
+
+describe('somebody else', () => {
+  test('alters one object: that one is looked at, repaired and reported', async () => {
+    const made = await running(['s1', 's2', 's3'])
+    const { mode, clock, told } = made
+    alter(made, 's2')
+    mode.reportForeign({ keys: [objectOf('s2')], by: 'iptables' })
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['observe 1', 'apply +1 -0', 'observe 1'])
+    expect(told.drifted).toEqual([`iptables: altered ${objectOf('s2')}`])
+    expect(told.applied).toEqual(['+1 -0 !0'])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('removes everything: all is read and written again', async () => {
+    const made = await running(['s1', 's2'])
+    made.mode.kernel.clear()
+    made.mode.reportForeign({ keys: 'all', by: 'firewalld' })
+    await made.clock.advance(0)
+    expect(made.mode.calls).toEqual(['observe all', 'apply +2 -0'])
+    expect(made.told.drifted).toEqual([
+      `firewalld: missing ${objectOf('s1')}`,
+      `firewalld: missing ${objectOf('s2')}`,
+    ])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('puts something under a name of ours: it goes', async () => {
+    const made = await running(['s1'])
+    made.mode.kernel.set('object stray' as ObjectKey, digestOf('x'))
+    made.mode.reportForeign({ keys: ['object stray' as ObjectKey], by: 'iptables' })
+    await made.clock.advance(0)
+    expect(made.told.drifted).toEqual(['iptables: stray object stray'])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('touched nothing after all: nothing is written or reported', async () => {
+    const { mode, clock, told } = await running(['s1'])
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['observe 1'])
+    expect(told.drifted).toEqual([])
+  })
+
+  test('several reports are looked at together, and everything covers each', async () => {
+    const { mode, clock } = await running(['s1', 's2'])
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    mode.reportForeign({ keys: [objectOf('s1'), objectOf('s2')], by: 'iptables' })
+    await clock.advance(1_000)
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    mode.reportForeign({ keys: 'all', by: 'iptables' })
+    mode.reportForeign({ keys: [objectOf('s2')], by: 'iptables' })
+    await clock.advance(1_000)
+    expect(mode.calls).toEqual(['observe 2', 'observe all'])
+  })
+
+  test('alters something while we look: it is looked at again', async () => {
+    const made = await running(['s1', 's2'])
+    const { mode, clock } = made
+    mode.duringObserve = () => {
+      mode.duringObserve = () => {}
+      alter(made, 's2')
+      mode.reportForeign({ keys: [objectOf('s2')], by: 'iptables' })
+    }
+    mode.reportForeign({ keys: 'all', by: 'iptables' })
+    await clock.advance(1_000)
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('undoes our repair at once: we look again until it holds', async () => {
+    const made = await running(['s1'])
+    const { mode, clock, told } = made
+    let again = 1
+    mode.duringApply = () => {
+      if (again-- > 0) alter(made, 's1')
+    }
+    alter(made, 's1')
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'firewalld' })
+    await clock.advance(10_000)
+    expect(isRight(made)).toBe(true)
+    expect(told.respelled).toEqual([])
+    expect(told.drifted).toEqual([
+      `firewalld: altered ${objectOf('s1')}`,
+      `repair: altered ${objectOf('s1')}`,
+    ])
+  })
+
+  test('goes unnoticed: the next verification finds it', async () => {
+    const made = await running(['s1'])
+    alter(made, 's1')
+    await made.clock.advance(28_999)
+    expect(made.mode.calls).toEqual([])
+    await made.clock.advance(1)
+    expect(made.told.drifted).toEqual([`verification: altered ${objectOf('s1')}`])
+    expect(isRight(made)).toBe(true)
+  })
+})
+
+describe('an object that the kernel prints in its own way', () => {
+  test('is not repaired for ever', async () => {
+    const made = await running(['s1', 's2'], { verifyPeriodMs: 10_000 })
+    const { mode, clock, told } = made
+    mode.spell = (key, digest) => (key === objectOf('s1') ? digestOf(`~${digest}`) : digest)
+    alter(made, 's1')
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    await clock.advance(60_000)
+    expect(told.respelled).toEqual([objectOf('s1')])
+    forget(made)
+    await clock.advance(3_600_000)
+    expect(told.drifted).toEqual([])
+    expect(mode.calls.filter((call) => call.startsWith('apply'))).toEqual([])
+    expect(mode.calls.length).toBeGreaterThan(100)
+  })
+})
+
+describe('a refused object', () => {
+  test('is tried again, later and later, and holds back nothing else', async () => {
+    const made = await running(['s1'])
+    const { loop, mode, clock, told } = made
+    mode.refused.set(objectOf('s2'), refusal)
+    loop.enqueue([...serviceEvents('s2'), ...serviceEvents('s3')])
+    await clock.advance(0)
+    expect(told.applied).toEqual(['+2 -0 !1'])
+    expect(mode.kernel.has(objectOf('s3'))).toBe(true)
+    forget(made)
+    await clock.advance(7_500)
+    expect(mode.calls).toEqual(['apply +1 -0', 'apply +1 -0', 'apply +1 -0'])
+    mode.refused.clear()
+    await clock.advance(8_000)
+    expect(isRight(made)).toBe(true)
+    expect(made.tracker.isSettled).toBe(true)
+  })
+
+  test('is not tried by the runs in between', async () => {
+    const { loop, mode, clock } = await running(['s1'], { minPeriodMs: 0 })
+    mode.refused.set(objectOf('s2'), refusal)
+    loop.enqueue(serviceEvents('s2'))
+    await clock.advance(0)
+    loop.enqueue(serviceEvents('s3'))
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['apply +1 -0', 'apply +1 -0'])
+  })
+})
+
+describe('a kernel that cannot be asked', () => {
+  test('to read: reported, and tried again after a second, not at once', async () => {
+    const made = rig({ minPeriodMs: 0 })
+    const { loop, mode, clock, told } = made
+    mode.observeErrors.push(new Error('no iptables'), new Error('still none'))
+    loop.enqueue(serviceEvents('s1'))
+    loop.setSynced()
+    await clock.advance(999)
+    expect(mode.calls).toEqual(['observe all'])
+    expect(told.failed).toEqual(['no iptables'])
+    await clock.advance(1_001)
+    expect(mode.calls).toEqual(['observe all', 'observe all', 'observe all', 'apply +1 -0'])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('to read what somebody touched: that is not forgotten', async () => {
+    const made = await running(['s1', 's2'])
+    alter(made, 's1')
+    made.mode.observeErrors.push(new Error('busy'))
+    made.mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    await made.clock.advance(999)
+    expect(made.mode.calls).toEqual(['observe 1'])
+    await made.clock.advance(1)
+    expect(made.mode.calls.slice(0, 4)).toEqual([
+      'observe 1',
+      'observe 1',
+      'apply +1 -0',
+      'observe 1',
+    ])
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('to write: reported, read again and written', async () => {
+    const made = await running(['s1'])
+    made.mode.applyErrors.push(new Error('spawner is gone'))
+    let ran = 0
+    made.loop.enqueue(serviceEvents('s2'), () => ran++)
+    await made.clock.advance(0)
+    expect(made.told.failed).toEqual(['spawner is gone'])
+    expect(ran).toBe(0)
+    await made.clock.advance(1_000)
+    expect(made.mode.calls).toEqual(['apply +1 -0', 'observe all', 'apply +1 -0'])
+    expect(ran).toBe(1)
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('what it did is unknown: everything is read again', async () => {
+    const made = await running(['s1', 's2'])
+    const { loop, mode, clock } = made
+    mode.isUncertain = true
+    loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    await clock.advance(0)
+    mode.kernel.delete(objectOf('s2'))
+    await clock.advance(1_000)
+    expect(mode.calls).toEqual(['apply +1 -0', 'observe all', 'apply +1 -0'])
+    expect(isRight(made)).toBe(true)
+  })
+})
+
+describe('verification', () => {
+  test('comes once in its period', async () => {
+    const { mode, clock } = await running(['s1'])
+    await clock.advance(88_999)
+    expect(mode.calls).toEqual(['observe all', 'observe all'])
+    await clock.advance(1)
+    expect(mode.calls).toEqual(['observe all', 'observe all', 'observe all'])
+  })
+
+  test('takes no more than a 400th of the time, however slow reading is', async () => {
+    const { mode, clock } = await running(['s1'])
+    mode.duringObserve = () => clock.elapse(1_000)
+    await clock.advance(29_000)
+    expect(mode.calls).toEqual(['observe all'])
+    await clock.advance(399_000)
+    expect(mode.calls).toEqual(['observe all'])
+    await clock.advance(2_000)
+    expect(mode.calls).toEqual(['observe all', 'observe all'])
+  })
+})
+
+describe('flows', () => {
+  const key = serviceKey('ns/dns')
+  const ports = [{ name: 'http', protocol: 'UDP', port: 53, nodePort: 0 }] as const
+  const appears = { kind: 'service', key, value: service({ key, ports }) } as const
+  const goes = { kind: 'service', key, value: undefined } as const
+
+  test('are cut after the kernel was written', async () => {
+    const { loop, mode, clock, flows, told } = await running([])
+    loop.enqueue([appears])
+    await clock.advance(1_000)
+    flows.length = 0
+    forget({ mode, told } as Rig)
+    mode.duringApply = () => {
+      expect(flows).toEqual([])
+    }
+    loop.enqueue([goes])
+    await clock.advance(1_000)
+    expect(mode.calls).toEqual(['apply +0 -1'])
+    expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
+    expect(told.flowsCut).toEqual([1])
+  })
+
+  test('that could not be cut are cut by the next run', async () => {
+    const { loop, clock, flows, cutErrors, told } = await running([])
+    loop.enqueue([appears])
+    await clock.advance(1_000)
+    flows.length = 0
+    cutErrors.push(new Error('no netlink'))
+    loop.enqueue([goes])
+    await clock.advance(1_000)
+    expect(told.failed).toEqual(['no netlink'])
+    expect(flows).toEqual([])
+    loop.enqueue(serviceEvents('s1'))
+    await clock.advance(1_000)
+    expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
+  })
+})
+
+describe('stop', () => {
+  test('waits for the run in progress and leaves the kernel as it is', async () => {
+    const made = await running(['s1'])
+    const { loop, mode, clock } = made
+    let finish = () => {}
+    mode.duringApply = () => new Promise<void>((resolve) => (finish = resolve))
+    loop.enqueue(serviceEvents('s2'))
+    await clock.advance(1_000)
+    let stopped = false
+    const stopping = loop.stop().then(() => (stopped = true))
+    await clock.advance(1_000)
+    expect(stopped).toBe(false)
+    finish()
+    await stopping
+    expect(isRight(made)).toBe(true)
+  })
+
+  test('ends all: no timer, no watch, no call whatever happens', async () => {
+    const { loop, mode, clock } = await running(['s1'])
+    loop.enqueue(serviceEvents('s2'))
+    await loop.stop()
+    expect(clock.hasTimers).toBe(false)
+    expect(mode.isWatched).toBe(false)
+    loop.enqueue(serviceEvents('s3'))
+    loop.suspect({ keys: 'all', by: 'somebody' })
+    loop.recompileAll()
+    await clock.advance(3_600_000)
+    expect(mode.calls).toEqual([])
+  })
+
+  test('before the cluster was listed is for good', async () => {
+    const { loop, mode, clock } = rig()
+    await loop.stop()
+    loop.setSynced()
+    await clock.advance(60_000)
+    expect(mode.isWatched).toBe(false)
+    expect(mode.calls).toEqual([])
+  })
+})
+
+test('a backend that drains goes when its time is up', async () => {
+  const { loop, mode, clock, world } = await running(['s1'])
+  world.node = { ...world.node, drainSeconds: { TCP: 20, UDP: 0, SCTP: 0 } }
+  loop.recompileAll()
+  await clock.advance(2_000)
+  forget({ mode, told: {} } as Rig)
+  loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+  await clock.advance(19_999)
+  expect(mode.calls).toEqual(['apply +1 -0'])
+  await clock.advance(1)
+  expect(mode.calls).toEqual(['apply +1 -0', 'apply +1 -0'])
+})
