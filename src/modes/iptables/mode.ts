@@ -31,6 +31,9 @@ import { IptablesProgram } from './program.ts'
  */
 const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
 
+/** Up to so many objects are listed one by one (a process each) instead of with their tables. */
+const FEW_OBJECTS = 16
+
 export interface IptablesDependencies {
   readonly iptables: Iptables
   readonly ipset: Ipset
@@ -89,10 +92,15 @@ export class IptablesMode implements Mode {
   }
 
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    if (keys && keys.length > FEW_OBJECTS) return this.#observeAmong(new Set(keys))
     const seen = keys ? await observeObjects(this.#kernel.iptables, keys) : await this.#observeAll()
     for (const key of keys ?? [...this.#present.keys()]) this.#present.delete(key)
     for (const [key, digest] of seen) this.#present.set(key, digest)
     return seen
+  }
+
+  async #observeAmong(keys: ReadonlySet<ObjectKey>): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    return new Map([...(await this.observe())].filter(([key]) => keys.has(key)))
   }
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
