@@ -41,7 +41,7 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   backoffMaxMs: 10_000,
   watchSeconds: [300, 600],
   slackMs: 30_000,
-  initialIdleMs: 5_000,
+  initialIdleMs: 2_000,
   initialTotalMs: 120_000,
   pollMs: 60_000,
 }

@@ -32,7 +32,11 @@ interface Watched {
 
 async function watch(
   cluster: ModelCluster,
-  { clock = systemClock, proxyName }: { clock?: Clock; proxyName?: string } = {},
+  {
+    clock = systemClock,
+    proxyName,
+    nodePatienceMs = 30_000,
+  }: { clock?: Clock; proxyName?: string; nodePatienceMs?: number } = {},
 ): Promise<Watched> {
   const server = await startScriptedServer((arrival) => cluster.answer(arrival))
   const connection = connectionTo(server.url)
@@ -48,6 +52,7 @@ async function watch(
     nodeName: 'node-1',
     proxyName,
     timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
+    nodePatienceMs,
     onEvents(batch) {
       batches.push(batch)
       store.apply(batch)
@@ -164,6 +169,16 @@ test('a node that does not exist is known to be absent', async () => {
   const missing = await watch(refused)
   await eventually(() => missing.watcher.synced())
   expect(missing.store.node('node-1')).toBeUndefined()
+})
+
+test('Services do not wait for ever for a node that may not be read', async () => {
+  const cluster = smallCluster()
+  cluster.refusals.set('/api/v1/nodes', 403)
+  cluster.refusals.set('/api/v1/nodes/node-1', 403)
+  const { watcher, store, synced } = await watch(cluster, { nodePatienceMs: 20 })
+  await eventually(() => watcher.synced())
+  expect(synced.length).toBe(1)
+  expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
 })
 
 test('an object that cannot be used is reported, is absent, and harms no other', async () => {

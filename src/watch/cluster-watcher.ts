@@ -16,6 +16,8 @@ import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
 import type { WatchProblem } from './problem.ts'
 
+const NODE_PATIENCE_MS = 30_000
+
 export interface ClusterWatcherOptions {
   readonly client: ApiClient
   readonly clock: Clock
@@ -25,9 +27,11 @@ export interface ClusterWatcherOptions {
   /** Services of this proxy alone are served; undefined: those without the label. */
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
+  /** How long everything else waits for a Node object that may not be read; 30 s. */
+  readonly nodePatienceMs?: number
   /** Changes in their order, never empty. A deletion may come for what was never known. */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
-  /** Once: everything has been listed and handed to `onEvents`. */
+  /** Once: everything has been listed and handed to `onEvents` (or the Node was waited for long enough). */
   readonly onSynced: () => void
   /** An object that cannot be used (or not all of it). */
   readonly onProblem: (problem: WatchProblem) => void
@@ -68,8 +72,13 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   const services = serviceFeed(context, options, listed('services'))
   const node = nodeFeed(context, options, listed('nodes'))
   const endpoints = createEndpointsFeed({ context, onEvents, onListed: listed('endpoints') })
+  const { nodePatienceMs = NODE_PATIENCE_MS } = options
   return {
-    run: (signal) => runAll({ services, node, endpoints }, signal),
+    async run(signal) {
+      // Services matter more than what the Node object adds: they do not wait for it for ever.
+      const cancel = clock.after(nodePatienceMs, listed('nodes'))
+      await runAll({ services, node, endpoints }, signal).finally(cancel)
+    },
     synced: () => waiting.size === 0,
     state: () => ({
       synced: waiting.size === 0,
