@@ -3,11 +3,12 @@ import { readReply } from './request.ts'
 
 test('knows the pods by their words', () => {
   const body = '{"pod":"pod-1","client":"192.0.2.20"}\n'
-  expect(readReply({ kind: 'answered', ms: 2, status: 200, body })).toEqual({
+  expect(readReply({ kind: 'answered', ms: 2, status: 200, body, lost: 0 })).toEqual({
     kind: 'answered',
     ms: 2,
     pod: 'pod-1',
     saw: '192.0.2.20',
+    lost: 0,
   })
 })
 
@@ -17,7 +18,7 @@ test.each([
   [200, '{"pod":7,"client":"x"}'],
   [404, '{"pod":"pod-1","client":"192.0.2.20"}'],
 ])('HTTP %i with %j is a failure', (status, body) => {
-  expect(readReply({ kind: 'answered', ms: 2, status, body })).toEqual({
+  expect(readReply({ kind: 'answered', ms: 2, status, body, lost: 0 })).toEqual({
     kind: 'failed',
     ms: 2,
     code: `HTTP ${status} of a stranger`,

@@ -14,19 +14,27 @@ export interface Request {
 
 /** What came of a request: who answered and whom it saw, or why nobody did. */
 export type Reply =
-  | { readonly kind: 'answered'; readonly ms: number; readonly pod: string; readonly saw: string }
+  | {
+      readonly kind: 'answered'
+      readonly ms: number
+      readonly pod: string
+      /** The client's address as the pod saw it. */
+      readonly saw: string
+      /** Packets that got lost before. */
+      readonly lost: number
+    }
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
   | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
 
 /** Reads an answer; what does not come from one of our pods is a failure. */
 export function readReply(answer: Answer): Reply {
   if (answer.kind !== 'answered') return answer
-  const { ms, status, body } = answer
+  const { ms, status, body, lost } = answer
   const reply = parsePodReply(body)
   if (reply === undefined || status !== 200) {
     return { kind: 'failed', ms, code: `HTTP ${status} of a stranger` }
   }
-  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client }
+  return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, lost }
 }
 
 function parsePodReply(body: string): PodReply | undefined {

@@ -1,9 +1,11 @@
 import { request } from 'node:http'
 import type { Answer, Question } from './protocol.ts'
+import { repeatedSyns } from './repeated-syns.ts'
 
 /** Asks once. Whatever happens is an answer; it never rejects. */
 export function ask({ url, from, timeoutMs }: Question): Promise<Answer> {
   const began = performance.now()
+  const before = repeatedSyns()
   const ms = (): number => Math.round((performance.now() - began) * 10) / 10
   return new Promise((resolve) => {
     const sent = request(url, {
@@ -21,7 +23,8 @@ export function ask({ url, from, timeoutMs }: Question): Promise<Answer> {
       })
       response.on('error', (error) => resolve(failure(error, ms())))
       response.on('end', () => {
-        resolve({ kind: 'answered', ms: ms(), status: response.statusCode ?? 0, body })
+        const { statusCode: status = 0 } = response
+        resolve({ kind: 'answered', ms: ms(), status, body, lost: repeatedSyns() - before })
       })
     })
     sent.end()

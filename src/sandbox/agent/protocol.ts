@@ -17,6 +17,8 @@ export type Answer =
       readonly ms: number
       readonly status: number
       readonly body: string
+      /** How often the kernel had to repeat the first packet, because it got lost. */
+      readonly lost: number
     }
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
   | { readonly kind: 'failed'; readonly ms: number; readonly code: string }

@@ -7,7 +7,7 @@ const silent: Reply = { kind: 'silent', ms: 900 }
 const failed: Reply = { kind: 'failed', ms: 1, code: 'ECONNRESET' }
 
 function by(pod: string, saw = '192.0.2.20'): Reply {
-  return { kind: 'answered', ms: 1, pod, saw }
+  return { kind: 'answered', ms: 1, pod, saw, lost: 0 }
 }
 
 const all: Expectation = {
@@ -41,6 +41,12 @@ test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
     all,
     [by('pod-2'), failed, by('pod-1', '10.244.0.1')],
     ['1 of 3 were not answered, but failed (ECONNRESET)'],
+  ],
+  [
+    'a packet lost on the way',
+    { ...all, pods: ['pod-2'] },
+    [by('pod-2'), { ...by('pod-2'), lost: 2 } as Reply],
+    ['1 of 2 got through only after a packet had been lost'],
   ],
   [
     'affinity broken',

@@ -23,6 +23,7 @@ export function judge(expected: Expectation, replies: readonly Reply[]): readonl
   if (lost.length > 0) return lost
   const counts = countPods(replies)
   return [
+    ...losses(replies),
     ...strangers(expected.pods, counts),
     ...wrongSpread(expected, counts),
     ...wrongSources(expected.saw, replies),
@@ -49,6 +50,13 @@ function unlike(kind: Expectation['kind'], replies: readonly Reply[]): readonly 
 function describe(reply: Reply): string {
   if (reply.kind === 'answered') return `answered by ${reply.pod}, which saw ${reply.saw}`
   return reply.kind === 'failed' ? `failed (${reply.code})` : reply.kind
+}
+
+/** A connection that succeeds at the second attempt hides a path that leads nowhere. */
+function losses(replies: readonly Reply[]): readonly string[] {
+  const lossy = replies.filter((reply) => reply.kind === 'answered' && reply.lost > 0)
+  if (lossy.length === 0) return []
+  return [`${lossy.length} of ${replies.length} got through only after a packet had been lost`]
 }
 
 function strangers(

@@ -8,14 +8,13 @@ export interface Outcome {
   readonly step: Step
   readonly replies: readonly Reply[]
   readonly problems: readonly string[]
+  /** The daemon's last words; shown when something is wrong. */
+  readonly log: readonly string[]
 }
 
 /** A step as the reader sees it; `serial` counts from 1. */
-export function stepText(
-  run: string,
-  serial: number,
-  { step, replies, problems }: Outcome,
-): string {
+export function stepText(run: string, serial: number, outcome: Outcome): string {
+  const { step, replies, problems, log } = outcome
   const { title, action, request, times } = step
   const again = times === 1 ? '' : `   # ${times} times`
   return [
@@ -23,9 +22,16 @@ export function stepText(
     ...(action === undefined ? [] : [`    # ${action.says}`]),
     `    $ ${curlOf(run, request)}${again}`,
     `    ${summary(replies)}`,
-    ...(problems.length === 0 ? ['    ok'] : problems.map((problem) => `    WRONG: ${problem}`)),
+    ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),
     '',
   ].join('\n')
+}
+
+function wrong(problems: readonly string[], log: readonly string[]): readonly string[] {
+  return [
+    ...problems.map((problem) => `    WRONG: ${problem}`),
+    ...log.map((line) => `      node-proxy: ${line}`),
+  ]
 }
 
 /** `40 answered: pod-1 13, pod-2 14, pod-3 13; source seen: 10.244.0.1`. */

@@ -8,7 +8,9 @@ const ALL = PODS.map(({ name }) => name)
 /** So many that a pod with its fair share of three is left out once in 2 million tours. */
 const MANY = 40
 const FEW = 10
-const REPAIRS = 'nodeproxy_drift_repairs_total'
+/** Counts what is about to be repaired; the time of the last write tells when it was. */
+const FOUND = 'nodeproxy_drift_repairs_total'
+const WRITTEN = 'nodeproxy_sync_proxy_rules_last_timestamp_seconds'
 
 /** The whole tour, in order. */
 export const TOUR: readonly Step[] = [
@@ -131,9 +133,11 @@ export const TOUR: readonly Step[] = [
       says: 'iptables -t nat -F, on the node',
       run: async (sandbox) => {
         const { daemon } = sandbox
-        const before = sumOf(await daemon.metrics(), REPAIRS)
+        const before = await daemon.metrics()
         await sandbox.onNode(['iptables', '-t', 'nat', '-F'])
-        await daemon.until('has repaired', (text) => sumOf(text, REPAIRS) > before)
+        await daemon.until('has repaired what was flushed', (now) =>
+          [FOUND, WRITTEN].every((name) => sumOf(now, name) > sumOf(before, name)),
+        )
       },
     },
     request: REQUESTS.clientToPublic,

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import type { Reply } from '../request.ts'
+import { type Outcome, stepText, summary } from './report.ts'
+import { TOUR } from './steps.ts'
+
+const by = (pod: string, saw: string): Reply => ({ kind: 'answered', ms: 1, pod, saw, lost: 0 })
+const replies = [by('pod-2', '192.0.2.20'), by('pod-1', '10.244.0.1'), by('pod-2', '192.0.2.20')]
+
+test('sums up who answered, whom they saw, and who did not', () => {
+  expect(summary(replies)).toBe('3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20')
+  expect(
+    summary([
+      { kind: 'refused', ms: 1 },
+      { kind: 'silent', ms: 1 },
+    ]),
+  ).toBe('1 refused; 1 silent')
+})
+
+function outcome(problems: readonly string[]): Outcome {
+  return {
+    step: {
+      title: 'A pod asks',
+      action: { says: 'kill pod-3', run: () => Promise.resolve() },
+      request: { from: 'pod-1', service: 'web', url: 'http://10.96.0.10/' },
+      times: 3,
+      expected: { kind: 'refused' },
+    },
+    replies,
+    problems,
+    log: ['info synced'],
+  }
+}
+
+test('a step shows the action, the command for a terminal and what came of it', () => {
+  expect(stepText('np-sandbox-7', 4, outcome([])).split('\n')).toEqual([
+    ' 4. A pod asks',
+    '    # kill pod-3',
+    '    $ ip netns exec np-sandbox-7-pod1 curl -s http://10.96.0.10/   # 3 times',
+    '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20',
+    '    ok',
+    '',
+  ])
+})
+
+test('a step that went wrong says why, and what the daemon said', () => {
+  expect(
+    stepText('np-sandbox-7', 4, outcome(['too bad']))
+      .split('\n')
+      .slice(4),
+  ).toEqual(['    WRONG: too bad', '      node-proxy: info synced', ''])
+})
+
+test('the tour shows refusal, silence, affinity, scaling, a dead pod and the clean-up', () => {
+  const kinds = new Set(TOUR.map(({ expected }) => expected.kind))
+  expect([...kinds].toSorted()).toEqual(['answered', 'refused', 'silent', 'unanswered'])
+  const actions = TOUR.flatMap(({ action }) => action?.says ?? [])
+  expect(actions.join('; ')).toMatch(/scale .* 1.*scale .* 3.*kill .*start .*--cleanup/)
+})
