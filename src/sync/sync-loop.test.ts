@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { service, serviceKey } from '../forwarding/fixtures.ts'
-import type { ObjectKey } from '../modes/mode.ts'
 import { endpointsEvent, objectOf, rig, serviceEvents } from './testing/rig.ts'
-import { digestOf } from './testing/scripted-mode.ts'
+import { digestOf, objectKey } from './testing/scripted-mode.ts'
 
 type Rig = ReturnType<typeof rig>
 
@@ -49,7 +48,7 @@ describe('before the cluster was listed', () => {
   test('what a former run left stays until then, and goes with the first run', async () => {
     const made = rig()
     const { loop, mode, clock, told } = made
-    mode.kernel.set('object left over' as ObjectKey, digestOf('old'))
+    mode.kernel.set(objectKey('left over'), digestOf('old'))
     loop.enqueue(serviceEvents('s1'))
     await clock.advance(60_000)
     expect(mode.kernel.size).toBe(1)
@@ -215,7 +214,7 @@ describe('somebody else', () => {
     alter(made, 's2')
     mode.reportForeign({ keys: [objectOf('s2')], by: 'iptables' })
     await clock.advance(0)
-    expect(mode.calls).toEqual(['observe 1', 'apply +1 -0', 'observe 1'])
+    expect(mode.calls).toEqual(['observe 1', 'apply +1 -0'])
     expect(told.drifted).toEqual([`iptables: altered ${objectOf('s2')}`])
     expect(told.applied).toEqual(['+1 -0 !0'])
     expect(isRight(made)).toBe(true)
@@ -236,8 +235,8 @@ describe('somebody else', () => {
 
   test('puts something under a name of ours: it goes', async () => {
     const made = await running(['s1'])
-    made.mode.kernel.set('object stray' as ObjectKey, digestOf('x'))
-    made.mode.reportForeign({ keys: ['object stray' as ObjectKey], by: 'iptables' })
+    made.mode.kernel.set(objectKey('stray'), digestOf('x'))
+    made.mode.reportForeign({ keys: [objectKey('stray')], by: 'iptables' })
     await made.clock.advance(0)
     expect(made.told.drifted).toEqual(['iptables: stray object stray'])
     expect(isRight(made)).toBe(true)
@@ -276,7 +275,7 @@ describe('somebody else', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('undoes our repair at once: we look again until it holds', async () => {
+  test('undoes what a verification repaired: we look again until it holds', async () => {
     const made = await running(['s1'])
     const { mode, clock, told } = made
     let again = 1
@@ -284,14 +283,28 @@ describe('somebody else', () => {
       if (again-- > 0) alter(made, 's1')
     }
     alter(made, 's1')
-    mode.reportForeign({ keys: [objectOf('s1')], by: 'firewalld' })
-    await clock.advance(10_000)
+    await clock.advance(30_000)
     expect(isRight(made)).toBe(true)
     expect(told.respelled).toEqual([])
     expect(told.drifted).toEqual([
-      `firewalld: altered ${objectOf('s1')}`,
+      `verification: altered ${objectOf('s1')}`,
       `repair: altered ${objectOf('s1')}`,
     ])
+  })
+
+  test('is looked after at once when a run just ended, whatever the period', async () => {
+    const made = await running(['s1'], { minPeriodMs: 10_000 })
+    const { loop, mode, clock } = made
+    await clock.advance(10_000)
+    mode.duringApply = () => {
+      mode.duringApply = () => {}
+      alter(made, 's1')
+      mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    }
+    loop.enqueue(serviceEvents('s2'))
+    await clock.advance(0)
+    expect(mode.calls).toEqual(['apply +1 -0', 'observe 1', 'apply +1 -0'])
+    expect(isRight(made)).toBe(true)
   })
 
   test('goes unnoticed: the next verification finds it', async () => {
@@ -306,19 +319,46 @@ describe('somebody else', () => {
 })
 
 describe('an object that the kernel prints in its own way', () => {
-  test('is not repaired for ever', async () => {
+  async function respelled() {
     const made = await running(['s1', 's2'], { verifyPeriodMs: 10_000 })
-    const { mode, clock, told } = made
+    const { mode } = made
     mode.spell = (key, digest) => (key === objectOf('s1') ? digestOf(`~${digest}`) : digest)
     alter(made, 's1')
-    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
-    await clock.advance(60_000)
-    expect(told.respelled).toEqual([objectOf('s1')])
+    await made.clock.advance(60_000)
+    return made
+  }
+
+  test('is not repaired for ever', async () => {
+    const made = await respelled()
+    expect(made.told.respelled).toEqual([objectOf('s1')])
     forget(made)
-    await clock.advance(3_600_000)
-    expect(told.drifted).toEqual([])
-    expect(mode.calls.filter((call) => call.startsWith('apply'))).toEqual([])
-    expect(mode.calls.length).toBeGreaterThan(100)
+    await made.clock.advance(3_600_000)
+    expect(made.told.drifted).toEqual([])
+    expect(made.mode.calls.filter((call) => call.startsWith('apply'))).toEqual([])
+    expect(made.mode.calls.length).toBeGreaterThan(100)
+  })
+
+  test('is repaired when somebody alters it', async () => {
+    const made = await respelled()
+    const { mode, clock } = made
+    const shown = mode.kernel.get(objectOf('s1'))
+    forget(made)
+    alter(made, 's1')
+    mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
+    await clock.advance(1_000)
+    expect(mode.kernel.get(objectOf('s1'))).toBe(shown)
+    expect(made.told.drifted).toEqual([`iptables: altered ${objectOf('s1')}`])
+  })
+
+  test('is not mistaken for one that somebody alters whenever he is repaired', async () => {
+    const made = await running(['s1'])
+    for (let times = 0; times < 20; times++) {
+      made.mode.kernel.set(objectOf('s1'), digestOf('flushed'))
+      made.mode.reportForeign({ keys: [objectOf('s1')], by: 'firewalld' })
+      await made.clock.advance(1_000)
+    }
+    expect(made.told.respelled).toEqual([])
+    expect(isRight(made)).toBe(true)
   })
 })
 
@@ -374,12 +414,7 @@ describe('a kernel that cannot be asked', () => {
     await made.clock.advance(999)
     expect(made.mode.calls).toEqual(['observe 1'])
     await made.clock.advance(1)
-    expect(made.mode.calls.slice(0, 4)).toEqual([
-      'observe 1',
-      'observe 1',
-      'apply +1 -0',
-      'observe 1',
-    ])
+    expect(made.mode.calls.slice(0, 3)).toEqual(['observe 1', 'observe 1', 'apply +1 -0'])
     expect(isRight(made)).toBe(true)
   })
 
@@ -401,9 +436,11 @@ describe('a kernel that cannot be asked', () => {
     const made = await running(['s1', 's2'])
     const { loop, mode, clock } = made
     mode.isUncertain = true
+    mode.duringApply = () => {
+      mode.duringApply = () => {}
+      mode.kernel.delete(objectOf('s2'))
+    }
     loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
-    await clock.advance(0)
-    mode.kernel.delete(objectOf('s2'))
     await clock.advance(1_000)
     expect(mode.calls).toEqual(['apply +1 -0', 'observe all', 'apply +1 -0'])
     expect(isRight(made)).toBe(true)
