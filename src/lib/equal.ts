@@ -7,7 +7,6 @@ export function isDeepEqual(a: unknown, b: unknown): boolean {
   if (keys.length !== Object.keys(b).length) return false
   return keys.every(
     (key) =>
-      Object.hasOwn(b, key) &&
-      isDeepEqual(a[key as keyof typeof a], b[key as keyof typeof b]),
+      Object.hasOwn(b, key) && isDeepEqual(a[key as keyof typeof a], b[key as keyof typeof b]),
   )
 }
