@@ -2,9 +2,9 @@ import type { Family, IpAddress } from '../../lib/ip.ts'
 
 /**
  * Flows to delete: those of a protocol that were sent to `ip:port` and do not
- * go to a backend in `keep`. For `node` any destination address counts, but
- * only flows whose destination was rewritten: the others belong to a process
- * of this node.
+ * go to a backend in `keep`. For `node` any destination address counts; a flow
+ * that nobody rewrote is lost without harm (its next packet makes it again, and
+ * may find the Service by then), but one that others masquerade stays.
  */
 export interface FlowFilter {
   readonly family: Family

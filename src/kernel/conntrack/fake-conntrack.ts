@@ -28,6 +28,5 @@ export class FakeConntrack implements Conntrack {
 function isStale(flow: FakeFlow, filter: FlowFilter): boolean {
   if (flow.family !== filter.family || flow.protocol !== filter.protocol) return false
   if (flow.port !== filter.port || filter.keep.has(flow.backend)) return false
-  const sent = flow.family === 6 ? `[${flow.ip}]:${flow.port}` : `${flow.ip}:${flow.port}`
-  return filter.ip === 'node' ? sent !== flow.backend : flow.ip === filter.ip
+  return filter.ip === 'node' || flow.ip === filter.ip
 }

@@ -1,5 +1,5 @@
 import type { FlowFilter } from './conntrack.ts'
-import { backendOf, type Flow, isRewritten, isSentTo, PROTOCOLS } from './flow.ts'
+import { backendOf, type Flow, isMasqueraded, isRewritten, isSentTo, PROTOCOLS } from './flow.ts'
 
 /** Decides which flows of one family to delete. */
 export class FlowMatcher {
@@ -29,8 +29,13 @@ export class FlowMatcher {
 }
 
 function isStale(flow: Flow, filter: FlowFilter): boolean {
-  const meant = filter.ip === 'node' ? isRewritten(flow) : isSentTo(flow, filter.ip)
+  const meant = filter.ip === 'node' ? !isSomebodyElses(flow) : isSentTo(flow, filter.ip)
   return meant && !filter.keep.has(backendOf(flow))
+}
+
+/** Masqueraded on its way through this node by other rules: it would lose its port. */
+function isSomebodyElses(flow: Flow): boolean {
+  return !isRewritten(flow) && isMasqueraded(flow)
 }
 
 function keyOf(protocol: number, port: number): number {

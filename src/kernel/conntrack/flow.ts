@@ -128,6 +128,11 @@ export function isRewritten({ original, reply }: Flow): boolean {
   return original.destinationPort !== reply.sourcePort || !original.destination.equals(reply.source)
 }
 
+/** Whether the client's address or port was replaced on the way. */
+export function isMasqueraded({ original, reply }: Flow): boolean {
+  return original.sourcePort !== reply.destinationPort || !original.source.equals(reply.destination)
+}
+
 export function isSentTo(flow: Flow, ip: IpAddress): boolean {
   return flow.original.destination.equals(ipBytes(ip))
 }

@@ -92,7 +92,7 @@ test.each([
   expect(deleted).toEqual([])
 })
 
-test('a node port cuts only rewritten flows', async () => {
+test('a node port cuts all flows but those that others masquerade', async () => {
   expect(await setUp().conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
   const direct = Buffer.from(captured)
   // The answering side is what was asked: 10.96.0.10:53, a process of this node.
@@ -100,8 +100,12 @@ test('a node port cuts only rewritten flows', async () => {
   direct.writeUInt16BE(53, direct.indexOf('14e9', 'hex'))
   const [original, backend] = [decodeOne(direct).original, backendOf(decodeOne(direct))]
   expect([original.destinationPort, backend]).toEqual([53, '10.96.0.10:53'])
-  expect(await setUp(direct).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 0 })
+  expect(await setUp(direct).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
   expect(await setUp(direct).conntrack.cut([filter()])).toEqual({ deleted: 1 })
+  const masqueraded = Buffer.from(direct)
+  masqueraded.writeUInt16BE(5001, masqueraded.lastIndexOf('1388', undefined, 'hex'))
+  expect(decodeOne(masqueraded).reply.destinationPort).toBe(5001)
+  expect(await setUp(masqueraded).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 0 })
 })
 
 test('several ports of a protocol are one dump, families and protocols are apart', async () => {

@@ -6,11 +6,11 @@ test('flows are cut in the kernel, and only those that were meant', async () => 
     cut: { deleted: 1000 },
     again: { deleted: 0 },
     left: 1004,
-    several: { deleted: 1000 + 1 + 1 },
+    several: { deleted: 1000 + 1 + 1 + 1 },
     tcp: { deleted: 1 },
     rest: expect.toSatisfy((rest: string[][]) => {
       const sorted = rest.map(([to, port]) => `${to} ${port}`).sort()
-      expect(sorted).toEqual(['10.96.0.11 7000', '192.0.2.1 7000', 'fd00::10 7001'])
+      expect(sorted).toEqual(['10.96.0.11 7000', 'fd00::10 7001'])
       return true
     }) as unknown,
   })
