@@ -1,6 +1,7 @@
 import type { Ipset } from '../../kernel/ipset/ipset.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type {
   ApplyResult,
@@ -16,7 +17,6 @@ import { PREFIX } from '../netfilter/names.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { createSets, destroySets } from './affinity-sets.ts'
 import { applyCommits } from './apply.ts'
-import { cleanupChange } from './cleanup.ts'
 import { foreignChange } from './foreign-change.ts'
 import { digestCount, keyOf } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
@@ -115,9 +115,18 @@ export class IptablesMode implements Mode {
   }
 
   async cleanup(): Promise<void> {
-    const { failed } = await this.apply(cleanupChange(await this.observe()))
-    for (const [object, why] of failed) {
-      throw new Error(`${object} could not be removed: ${why.message}`)
+    await this.#remove((await this.observe()).keys())
+  }
+
+  /** The part of `cleanup` that other rules may wait for: everything but the sets. */
+  async removeRules(): Promise<void> {
+    await this.#remove([...(await this.observe()).keys()].filter((key) => !key.startsWith('set/')))
+  }
+
+  async #remove(keys: Iterable<ObjectKey>): Promise<void> {
+    const { failed } = await this.apply({ set: [], unset: [...keys] })
+    for (const [object, { code, message }] of failed) {
+      throw new NodeProxyError(code, `${object} could not be removed: ${message}`, { object })
     }
   }
 
