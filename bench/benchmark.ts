@@ -4,8 +4,9 @@ import { availableParallelism, release } from 'node:os'
 import { join } from 'node:path'
 import { measureCell } from './cell.ts'
 import { type Cluster, growTo, startCluster } from './cluster/cluster.ts'
+import { startDaemon } from './daemon/daemon.ts'
 import { replacementAddress } from './lab/plan.ts'
-import { enterControl } from './lab/topology.ts'
+import { buildTopology, enterControl } from './lab/topology.ts'
 import type { Options } from './options.ts'
 import { resultsPage } from './report/page.ts'
 import type { Cell, Machine, Results } from './report/results.ts'
@@ -18,6 +19,7 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
   const cells: Cell[] = []
   const serial = counter()
   const address = counter()
+  await warmUp(folder, serial())
   for (const size of options.sizes) {
     const cluster = await seededCluster(size)
     for (const backend of options.backends) {
@@ -32,6 +34,17 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
     }
     await cluster.stop()
   }
+}
+
+/** The first start after an installation compiles; every later one reads what it kept. */
+async function warmUp(folder: string, serial: number): Promise<void> {
+  const cluster = await seededCluster(1)
+  const topology = buildTopology(serial)
+  const daemon = startDaemon({ namespace: topology.node, url: cluster.url, backend: 'nft', folder })
+  await daemon.until((samples) => samples.size > 0, 20_000)
+  await daemon.stop()
+  topology.remove()
+  await cluster.stop()
 }
 
 async function seededCluster(size: number): Promise<Cluster> {

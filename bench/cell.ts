@@ -68,7 +68,7 @@ async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
     await context.daemon.setMinSyncPeriod('1s')
     await delay(2_000)
     measured.burstDefaultPeriod = await bursts(context, repeats.burst, 1)
-    for (const complaint of context.daemon.complaints()) say(`daemon: ${complaint.slice(0, 300)}`)
+    for (const complaint of context.daemon.complaints()) say(`the daemon said: ${complaint}`)
     await context.daemon.stop()
     await measureRaw({ parts, measured, context, raw, four, six })
   } finally {

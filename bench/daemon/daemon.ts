@@ -29,7 +29,7 @@ export interface Daemon {
   readonly startedAt: number
   /** `performance.now()` of the log record that says that the cluster is listed. */
   listedAt(): number | undefined
-  /** Whether it said anything that a healthy run does not say. */
+  /** Messages of its warnings and errors, each once. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
   /** Waits until `condition` holds; false after the time-out. */
@@ -69,10 +69,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     pid: child.pid ?? 0,
     startedAt,
     listedAt: () => timeOf(log(), LISTED),
-    complaints: () =>
-      log()
-        .split('\n')
-        .filter((line) => /"level":"?(warn|error|[456]0)/.test(line)),
+    complaints: () => complaintsIn(log()),
     metrics,
     until,
     async setMinSyncPeriod(period) {
@@ -120,6 +117,11 @@ function collect(...streams: readonly NodeJS.ReadableStream[]): () => string {
     })
   }
   return () => text
+}
+
+function complaintsIn(log: string): readonly string[] {
+  const records = log.split('\n').filter((line) => /^\{"level":"(warn|error|fatal)"/.test(line))
+  return [...new Set(records.map((line) => /"msg":"([^"]*)"/.exec(line)?.[1] ?? line))]
 }
 
 /** `performance.now()` of a log record; its `time` is ISO 8601 or milliseconds since 1970. */
