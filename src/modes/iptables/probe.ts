@@ -20,7 +20,8 @@ export async function probeIptables(
     for (const { what, table, rule, remedy } of needs(settings, family)) {
       const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
       const result = await iptables.restore(family, text)
-      if (!result.ok) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
+      const cannot = !result.ok && (result.kind === 'refused' || result.kind === 'missing')
+      if (cannot) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
     }
   }
   return { missing, facts: { backend: iptables.backend, version: iptables.version } }

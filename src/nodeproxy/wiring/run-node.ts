@@ -1,8 +1,11 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
-import { detectExtensions } from '../../modes/iptables/probe.ts'
+import { detectExtensions, probeIptables } from '../../modes/iptables/probe.ts'
+import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { WatchProblem } from '../../watch/problem.ts'
@@ -10,8 +13,11 @@ import type { Launch } from '../program.ts'
 import { startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
+import { netfilterSettings } from './netfilter-settings.ts'
 import { NodeProxy } from './node-proxy.ts'
 import { statusPages } from './status-pages.ts'
+
+const MISSING = 'NP_IPTABLES_KERNEL'
 
 export interface NodeParts {
   readonly launch: Launch
@@ -34,6 +40,7 @@ export async function runNode({ launch, kernel, client, nodeName }: NodeParts): 
   metrics.modeInfo.set({ mode: 'iptables', backend: kernel.iptables.backend }, 1)
   const facts = { families: kernel.families, ...(await detectExtensions(kernel)) }
   log.info(facts, 'what this kernel can do')
+  await demand(kernel, netfilterSettings(launch.config, undefined, facts), log)
   const configuration = new Configuration({ launch, clock, metrics })
   const parts = { configuration, kernel, client, nodeName, metrics, log, clock, facts }
   const proxy = await NodeProxy.create(parts)
@@ -64,6 +71,16 @@ export async function runNode({ launch, kernel, client, nodeName }: NodeParts): 
       await Promise.all([watching, servers.close(), proxy.stop()])
     },
   }
+}
+
+/** Stops before anything is programmed when this kernel cannot do what every Service needs. */
+async function demand(kernel: Kernel, settings: NetfilterSettings, log: Logger): Promise<void> {
+  const { missing } = await probeIptables(kernel, settings)
+  for (const { what, remedy } of missing) log.error({ code: MISSING, remedy }, what)
+  if (missing.length === 0) return
+  throw new NodeProxyError(MISSING, `this kernel lacks ${missing.length} things that iptables mode needs`, {
+    hint: missing.map(({ remedy }) => remedy).join('; '),
+  })
 }
 
 /** An object of the API that cannot be used; nothing else is harmed by it. */
