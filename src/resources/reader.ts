@@ -92,7 +92,7 @@ export class Reader {
 
   /** The same of one item of the list at `key`. */
   refuseItem(key: string, index: number, message: string, instead?: string): void {
-    const value = this.list(key)[index] ?? null
+    const value = this.list(key)[index]
     this.findings.add(`${this.path(key)}[${index}]`, value, message, instead)
   }
 
