@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, release } from 'node:os'
 import { join } from 'node:path'
 import { measureCell } from './cell.ts'
@@ -16,7 +16,8 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
   const machine = describeMachine()
   enterControl()
   const startedAt = new Date().toISOString().slice(0, 10)
-  const cells: Cell[] = []
+  const earlier = options.keep ? earlierCells(options.into) : []
+  const measured: Cell[] = []
   const serial = counter()
   const address = counter()
   await warmUp(folder, serial())
@@ -29,7 +30,8 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
         freshSerial: serial,
         freshAddress: () => replacementAddress(address()),
       })
-      cells.push(cell)
+      measured.push(cell)
+      const cells = merge(earlier, measured)
       save(options.into, { startedAt, machine, quick: options.quick, cells })
     }
     await cluster.stop()
@@ -53,6 +55,20 @@ async function seededCluster(size: number): Promise<Cluster> {
   await growTo(cluster, size)
   say(`${size} Services written in ${Math.round(performance.now() - startedAt)} ms`)
   return cluster
+}
+
+/** Cells of the results that are there; each was measured in one run with its raw figures. */
+function earlierCells(into: string): readonly Cell[] {
+  const text = readFileSync(join(into, 'results', 'latest.json'), 'utf8')
+  return (JSON.parse(text) as Results).cells
+}
+
+function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Cell[] {
+  const nameOf = ({ services, backend }: Cell) => `${services} ${backend}`
+  const again = new Set(measured.map(nameOf))
+  const all = [...earlier.filter((cell) => !again.has(nameOf(cell))), ...measured]
+  const order = (a: Cell, b: Cell) => a.services - b.services || (a.backend === 'nft' ? -1 : 1)
+  return all.toSorted(order)
 }
 
 function save(into: string, results: Results): void {

@@ -7,6 +7,8 @@ export interface Options {
   readonly backends: readonly Backend[]
   readonly quick: boolean
   readonly repeats: Repeats
+  /** Keep the cells of earlier runs that this one does not measure. */
+  readonly keep: boolean
   /** Folder that gets RESULTS.md and results/latest.json. */
   readonly into: string
 }
@@ -16,6 +18,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each
   --backends=nft,legacy         iptables back ends
   --quick                       few repetitions: for trying out, not for quoting
+  --keep                        replace only what this run measures
   --into=FOLDER                 where RESULTS.md and results/latest.json go; default bench
 
 Needs root. Everything happens in network namespaces of its own.
@@ -29,6 +32,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
       sizes: { type: 'string', default: '100,1000,5000,10000' },
       backends: { type: 'string', default: 'nft,legacy' },
       quick: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
       into: { type: 'string', default: import.meta.dirname },
       help: { type: 'boolean', default: false },
     },
@@ -39,6 +43,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     backends: values.backends.split(',').map(parseBackend),
     quick: values.quick,
     repeats: values.quick ? QUICK : FULL,
+    keep: values.keep,
     into: values.into,
   }
 }

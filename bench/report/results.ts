@@ -73,6 +73,8 @@ export interface Objects {
 export interface Idle {
   readonly seconds: number
   readonly cpuPercent: number
+  /** Of all cores, everything on the machine: what disturbed this cell. */
+  readonly machinePercent: number
 }
 
 export interface FirstPacket {

@@ -89,6 +89,10 @@ export function costTable(cells: readonly Cell[]): string {
   return table(cells, [
     ...PLACE,
     ['idle CPU, %', ({ measured }) => map(measured.idle, (each) => each.cpuPercent.toFixed(2))],
+    [
+      'machine busy meanwhile, %',
+      ({ measured }) => map(measured.idle, (each) => each.machinePercent.toFixed(0)),
+    ],
     ['peak after sync, MiB', ({ measured }) => map(measured.memory, (each) => mib(each.afterSync))],
     [
       'peak at the end, MiB',
@@ -151,6 +155,7 @@ function ratio(ours: number, theirs: number): string {
   return Number.isFinite(ours / theirs) ? (ours / theirs).toFixed(2) : '–'
 }
 
+/** A program that ended between two samples was never seen. */
 function mib(kib: number): string {
-  return (kib / 1_024).toFixed(0)
+  return kib === 0 ? '–' : (kib / 1_024).toFixed(0)
 }
