@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import type { Outcome } from '../support/agent/protocol.ts'
 import { deploy } from '../support/flows/deploy.ts'
+import { chiSquareOfEqual } from '../support/lab/chi-square.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
@@ -47,11 +48,13 @@ function moved(before: readonly string[], after: readonly string[]): number {
   return before.filter((name, index) => name !== after[index]).length
 }
 
-test('66,000 clients of one Service all stay with their endpoints', async () => {
+test('66,000 clients of one Service are spread evenly, and all stay with their endpoints', async () => {
   await deploySticky(10_800)
   const clients = await lab().crowd(66_000)
   const first = await connectAll(clients)
-  expect(new Set(first).size).toBe(3)
+  const counts = ENDPOINTS.map(({ ip }) => first.filter((name) => name === `${ip}:80`).length)
+  const { value, limit } = chiSquareOfEqual(counts)
+  expect(value).toBeLessThan(limit)
   expect(moved(first, await connectAll(clients))).toBe(0)
 }, 300_000)
 

@@ -9,7 +9,7 @@ export interface CommandOptions {
 
 /**
  * Runs one command to its end and returns its standard output.
- * Throws with the command line and its standard error when it does not exit 0.
+ * Throws with the command line and the end of what it said when it does not exit 0.
  */
 export function run(command: readonly string[], options: CommandOptions = {}): Promise<string> {
   const [program = '', ...args] = command
@@ -23,7 +23,10 @@ export function run(command: readonly string[], options: CommandOptions = {}): P
     child.on('error', reject)
     child.on('close', (status, signal) => {
       if (status === 0) return resolve(Buffer.concat(out).toString())
-      const said = Buffer.concat(err).toString().trim()
+      const said = Buffer.concat([...out, ...err])
+        .toString()
+        .trim()
+        .slice(-4000)
       reject(new Error(`${command.join(' ')}: ${signal ?? `exit ${status}`}: ${said}`))
     })
     child.stdin.end(options.input ?? '')
