@@ -26,7 +26,7 @@ export function removeDeadRuns(): readonly Removed[] {
  */
 export function removeRun(run: string): Removed {
   const namespaces = listNamespaces().filter((name) => ownerOf(name)?.run === run)
-  const processes = namespaces.flatMap(processesIn)
+  const processes = namespaces.flatMap(processesIn).filter((pid) => pid !== process.pid)
   for (const pid of processes) kill(pid)
   for (const name of namespaces) spawnSync('ip', ['netns', 'del', name])
   for (const entry of readdirSync(tmpdir())) {

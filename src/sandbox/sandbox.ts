@@ -33,22 +33,13 @@ export interface Sandbox {
   onNode(command: readonly string[]): Promise<string>
   /** Stops the daemon, then runs `node-proxy --cleanup` in the node. */
   cleanUp(): Promise<void>
-  /** Ends every process. The namespaces are the supervisor's. */
-  close(): Promise<void>
 }
 
-/** Builds everything inside the run's control namespace, in which this process runs. */
-export async function openSandbox(run: Run, options: SandboxOptions): Promise<Sandbox> {
-  const stack = new AsyncDisposableStack()
-  try {
-    return await assemble(run, options, stack)
-  } catch (error) {
-    await stack.disposeAsync()
-    throw error
-  }
-}
-
-async function assemble(
+/**
+ * Builds everything inside the run's control namespace, in which this process
+ * runs; `stack` ends it again. The namespaces are the supervisor's.
+ */
+export async function openSandbox(
   run: Run,
   options: SandboxOptions,
   stack: AsyncDisposableStack,
@@ -80,7 +71,6 @@ async function assemble(
       await daemon.stop('SIGTERM')
       await runDaemonOnce(topology.node, ['--cleanup', ...options.daemonFlags])
     },
-    close: () => stack.disposeAsync(),
   }
   await settled()
   return sandbox

@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SandboxOptions } from './arguments.ts'
-import { writeOrders } from './inside/orders.ts'
+import { type Orders, writeOrders } from './inside/orders.ts'
+import { codeOfInterruption } from './interruption.ts'
 import { namespacesOf, type Removed, removeDeadRuns, removeRun } from './leftovers.ts'
+import { LEAVE } from './live/terminal.ts'
 import { addNamespace } from './network/namespace.ts'
 import { CONTROL } from './network/topology.ts'
 import { namespaceOf, type Run, runName } from './run.ts'
@@ -22,23 +24,23 @@ const END_MS = 15_000
  * so that the namespaces made inside are there for every terminal.
  */
 export async function supervise(options: SandboxOptions): Promise<number> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   for (const removed of removeDeadRuns()) complain(`removed what a dead run left: ${list(removed)}`)
   const name = runName(process.pid)
-  const clean = (): void => void removeRun(name)
-  process.once('exit', clean)
+  process.once('exit', () => void removeRun(name))
   const run: Run = { name, folder: mkdtempSync(join(tmpdir(), `${name}-`)) }
   const control = namespaceOf(name, CONTROL)
   await addNamespace(control)
-  const code = await runInside(control, writeOrders({ run, options }))
-  const removed = removeRun(name)
-  process.off('exit', clean)
-  return report(removed, code)
+  const code = await runInside(control, { run, options })
+  return report(removeRun(name), code)
 }
 
-async function runInside(namespace: string, orders: string): Promise<number> {
-  const command = [`--net=/run/netns/${namespace}`, process.execPath, PROGRAM, orders]
+async function runInside(namespace: string, orders: Orders): Promise<number> {
+  const command = [`--net=/run/netns/${namespace}`, process.execPath, PROGRAM, writeOrders(orders)]
   const child = spawn('nsenter', command, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+  let asked = false
   const forward = (signal: NodeJS.Signals): void => {
+    asked = true
     child.kill(signal)
     setTimeout(() => child.kill('SIGKILL'), END_MS).unref()
   }
@@ -48,8 +50,16 @@ async function runInside(namespace: string, orders: string): Promise<number> {
     child.once('exit', (status, signal) => resolve([status, String(signal)]))
   })
   if (code !== null) return code
-  complain(`the process inside ended: ${how}`)
+  restoreTerminal()
+  if (asked) return codeOfInterruption(orders.options)
+  complain(`the process inside was ended by ${how}`)
   return 1
+}
+
+/** What a process that was killed had no time for. */
+function restoreTerminal(): void {
+  if (process.stdout.isTTY) process.stdout.write(LEAVE)
+  if (process.stdin.isTTY) spawnSync('stty', ['sane'], { stdio: 'inherit' })
 }
 
 function report(removed: Removed, code: number): number {

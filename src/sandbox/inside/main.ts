@@ -1,4 +1,5 @@
 import { readOrders } from './orders.ts'
 import { runInside } from './run-inside.ts'
 
-process.exitCode = await runInside(readOrders(process.argv[2] ?? ''))
+// What still runs has had its time, and the supervisor removes the rest.
+process.exit(await runInside(readOrders(process.argv[2] ?? '')))

@@ -1,33 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
-import { openSandbox, type Sandbox } from '../sandbox.ts'
+import { codeOfInterruption } from '../interruption.ts'
+import { removeRun } from '../leftovers.ts'
+import { runLive } from '../live/run-live.ts'
+import { openSandbox } from '../sandbox.ts'
 import { runTour } from '../tour/run-tour.ts'
 import { TOUR } from '../tour/steps.ts'
 import type { Orders } from './orders.ts'
-import { whenAskedToStop } from './stop.ts'
+import { type Stop, whenAskedToStop } from './stop.ts'
+
+/** How long the parts of the sandbox may take to end. */
+const CLOSE_MS = 8000
 
 /** Builds the sandbox, uses it as ordered, and ends it again; returns the exit code. */
-export async function runInside({ run, options }: Orders): Promise<number> {
+export async function runInside(orders: Orders): Promise<number> {
   const stop = whenAskedToStop()
+  const stack = new AsyncDisposableStack()
+  let code = 1
   try {
-    print(`building the sandbox ${run.name}: 1 node, 3 pods, 1 client, 1 API server …`)
-    await using stack = new AsyncDisposableStack()
-    const sandbox = await openSandbox(run, options)
-    stack.defer(() => sandbox.close())
-    print(`node-proxy runs in ${options.mode} mode; its rules are in the kernel\n`)
-    return await tour(sandbox, stop)
+    code = await use(orders, stack, stop)
   } catch (error) {
-    if (stop.aborted) return INTERRUPTED
-    complain(error)
-    return 1
+    if (!stop.signal.aborted) complain(error)
   }
+  await Promise.race([stack.disposeAsync().catch(complain), delay(CLOSE_MS)])
+  if (stop.orphaned()) removeRun(orders.run.name)
+  return stop.signal.aborted ? codeOfInterruption(orders.options) : code
 }
 
-const INTERRUPTED = 130
-
-async function tour(sandbox: Sandbox, signal: AbortSignal): Promise<number> {
+async function use(
+  { run, options }: Orders,
+  stack: AsyncDisposableStack,
+  { signal }: Stop,
+): Promise<number> {
+  print(`building the sandbox ${run.name}: 1 node, 3 pods, 1 client, 1 API server …`)
+  const sandbox = await openSandbox(run, options, stack)
+  print(`node-proxy runs in ${options.mode} mode; its rules are in the kernel\n`)
+  if (!options.once) {
+    await runLive(sandbox, signal)
+    return 0
+  }
   const wrong = await runTour(sandbox, { steps: TOUR, print, signal })
-  if (signal.aborted) return INTERRUPTED
-  print(wrong === 0 ? 'every request was answered as expected' : `${wrong} steps went wrong`)
+  if (signal.aborted) print('interrupted')
+  else print(wrong === 0 ? 'every request was answered as expected' : `wrong steps: ${wrong}`)
   return wrong === 0 ? 0 : 1
 }
 
@@ -36,10 +50,9 @@ function print(text: string): void {
 }
 
 function complain(error: unknown): void {
-  const expected = error instanceof NodeProxyError
-  const text = expected
-    ? `${error.message} (${error.code})`
-    : String((error as Error)?.stack ?? error)
-  const hint = expected && error.hint !== undefined ? `\n${error.hint}` : ''
-  process.stderr.write(`sandbox: ${text}${hint}\n`)
+  const text =
+    error instanceof NodeProxyError
+      ? [`${error.code}: ${error.message}`, error.hint].filter(Boolean).join('\n')
+      : String((error instanceof Error && error.stack) || error)
+  process.stderr.write(`sandbox: ${text}\n`)
 }

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { readManifests } from '../cluster/manifests.ts'
+import { backendsRow, serviceRow } from './cluster-view.ts'
+
+const manifests = readManifests()
+const row = (name: string): unknown =>
+  manifests
+    .filter(({ kind }) => kind === 'Service')
+    .map(serviceRow)
+    .find((service) => service.name === name)
+
+test('a Service shows every address that leads to it', () => {
+  expect(row('web')).toEqual({ name: 'web', kind: 'ClusterIP', addresses: ['10.96.0.10:80'] })
+  expect(row('web-local')).toEqual({
+    name: 'web-local',
+    kind: 'NodePort Local',
+    addresses: ['10.96.0.30:80', 'node:30081'],
+  })
+  expect(row('web-balanced')).toEqual({
+    name: 'web-balanced',
+    kind: 'LoadBalancer only 192.0.2.20/32',
+    addresses: ['10.96.0.50:80', '198.51.100.10:80', 'node:30083'],
+  })
+  expect(row('cart')).toMatchObject({ kind: 'NodePort affinity' })
+})
+
+test('a headless Service has no address', () => {
+  const headless = { metadata: { name: 'h' }, spec: { clusterIP: 'None', ports: [{ port: 80 }] } }
+  expect(serviceRow(headless)).toEqual({ name: 'h', kind: 'ClusterIP', addresses: [] })
+})
+
+test('backends are told by pod, else by address and node', () => {
+  const slice = {
+    metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
+    endpoints: [
+      { addresses: ['10.244.0.11'], targetRef: { name: 'pod-1' } },
+      { addresses: ['10.244.0.12'], targetRef: { name: 'pod-2' }, conditions: { ready: false } },
+    ],
+  }
+  expect(backendsRow(slice)).toEqual({ service: 'web', ready: ['pod-1'], notReady: ['pod-2'] })
+  const [elsewhere] = manifests.filter(({ kind }) => kind === 'EndpointSlice').map(backendsRow)
+  expect(elsewhere).toEqual({
+    service: 'web-elsewhere',
+    ready: ['10.244.9.9 on another-node'],
+    notReady: [],
+  })
+})

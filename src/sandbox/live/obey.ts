@@ -1,0 +1,38 @@
+import { PODS } from '../network/plan.ts'
+import type { Sandbox } from '../sandbox.ts'
+import type { Command } from './command.ts'
+import type { Model } from './model.ts'
+
+const SCALED = 'web-public'
+
+/** Does what a key asked for; the notice says what was done and when the kernel knew. */
+export async function obey(
+  sandbox: Sandbox,
+  model: Model,
+  command: Exclude<Command, { kind: 'quit' }>,
+): Promise<void> {
+  const began = performance.now()
+  try {
+    const done = await execute(sandbox, model, command)
+    model.notice = `${done}; in the kernel after ${Math.round(performance.now() - began)} ms`
+  } catch (error) {
+    model.notice = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+  }
+}
+
+async function execute(
+  sandbox: Sandbox,
+  model: Model,
+  command: Exclude<Command, { kind: 'quit' }>,
+): Promise<string> {
+  if (command.kind === 'scale') {
+    const replicas = Math.min(PODS.length, Math.max(0, model.replicas(SCALED) + command.by))
+    await sandbox.scale(SCALED, replicas)
+    return `${SCALED} scaled to ${replicas}`
+  }
+  const { pods } = sandbox
+  const isAlive = pods.agent(command.pod) !== undefined
+  await (isAlive ? pods.kill(command.pod) : pods.start(command.pod))
+  await sandbox.settled()
+  return `${command.pod} ${isAlive ? 'killed' : 'started'}`
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import type { PodState } from '../cluster/pod-state.ts'
+import { REVIVAL_MS, Revival } from './revival.ts'
+
+function pod(name: string, ready: boolean): PodState {
+  return { name, ready, ip: '10.244.0.11', labels: {}, pid: undefined, restarts: 0 }
+}
+
+test('a dead pod is started once, after its time', () => {
+  const revival = new Revival()
+  const pods = [pod('pod-1', true), pod('pod-2', false)]
+  expect(revival.due(pods, 0)).toEqual([])
+  expect(revival.due(pods, REVIVAL_MS - 1)).toEqual([])
+  expect(revival.due(pods, REVIVAL_MS)).toEqual(['pod-2'])
+  expect(revival.due(pods, REVIVAL_MS + 1)).toEqual([])
+})
+
+test('a pod that was started by hand begins anew', () => {
+  const revival = new Revival()
+  revival.due([pod('pod-1', false)], 0)
+  revival.due([pod('pod-1', true)], 1000)
+  expect(revival.due([pod('pod-1', false)], REVIVAL_MS)).toEqual([])
+  expect(revival.due([pod('pod-1', false)], 2 * REVIVAL_MS)).toEqual(['pod-1'])
+})

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Sandbox } from '../sandbox.ts'
+import { commandOf } from './command.ts'
+import { Model } from './model.ts'
+import { obey } from './obey.ts'
+import { showPlain } from './plain.ts'
+import { Revival } from './revival.ts'
+import { renderScreen } from './screen.ts'
+import type { Show } from './show.ts'
+import { startStream } from './stream.ts'
+import { openTerminal } from './terminal.ts'
+
+/** Four pictures a second. */
+const FRAME_MS = 250
+const REVIVE_MS = 1000
+
+/** Shows the sandbox until `signal` is aborted or somebody quits. */
+export async function runLive(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+  const quit = new AbortController()
+  const until = AbortSignal.any([signal, quit.signal])
+  const model = new Model(sandbox)
+  const following = Promise.all([model.run(until), revive(sandbox, model, until)])
+  const show = process.stdout.isTTY ? showScreen : showPlain
+  try {
+    await show({ sandbox, model, until, quit: () => quit.abort() })
+  } finally {
+    quit.abort()
+    await following
+  }
+}
+
+/** Starts pods again that have been dead for a while. */
+async function revive(sandbox: Sandbox, model: Model, until: AbortSignal): Promise<void> {
+  const revival = new Revival()
+  while (!until.aborted) {
+    for (const pod of revival.due(sandbox.pods.states(), Date.now())) {
+      await obey(sandbox, model, { kind: 'toggle', pod })
+    }
+    await delay(REVIVE_MS, undefined, { signal: until }).catch(() => undefined)
+  }
+}
+
+async function showScreen({ sandbox, model, until, quit }: Show): Promise<void> {
+  const onKey = (key: string): void => {
+    const command = commandOf(key)
+    if (command?.kind === 'quit') quit()
+    else if (command !== undefined) void obey(sandbox, model, command)
+  }
+  const terminal = openTerminal(onKey)
+  const stop = startStream(sandbox, (asked) => model.tally.add(asked))
+  try {
+    while (!until.aborted) {
+      terminal.draw(renderScreen(model.view(), terminal.size()))
+      await delay(FRAME_MS, undefined, { signal: until }).catch(() => undefined)
+    }
+  } finally {
+    stop()
+    terminal.close()
+  }
+}

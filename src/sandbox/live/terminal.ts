@@ -1,0 +1,42 @@
+import type { Size } from './screen.ts'
+
+/** The terminal while the screen is shown; `close` gives it back as it was. */
+export interface Terminal {
+  size(): Size
+  draw(lines: readonly string[]): void
+  close(): void
+}
+
+const ENTER = '\u001b[?1049h\u001b[?25l'
+/** Shows the cursor and the screen from before. */
+export const LEAVE = '\u001b[?25h\u001b[?1049l'
+const HOME = '\u001b[H'
+const CLEAR_LINE = '\u001b[K'
+const CLEAR_BELOW = '\u001b[J'
+
+/** Takes the terminal over: another screen, no cursor, keys one by one. */
+export function openTerminal(onKey: (key: string) => void): Terminal {
+  const { stdin, stdout } = process
+  const hear = (keys: string): void => {
+    for (const key of keys) onKey(key)
+  }
+  if (stdin.isTTY) {
+    stdin.setRawMode(true)
+    stdin.setEncoding('utf8')
+    stdin.on('data', hear)
+  }
+  stdout.write(ENTER)
+  return {
+    size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+    draw: (lines) => {
+      stdout.write(HOME + lines.map((line) => line + CLEAR_LINE).join('\r\n') + CLEAR_BELOW)
+    },
+    close: () => {
+      stdout.write(LEAVE)
+      if (!stdin.isTTY) return
+      stdin.off('data', hear)
+      stdin.setRawMode(false)
+      stdin.pause()
+    },
+  }
+}

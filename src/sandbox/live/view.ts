@@ -1,0 +1,33 @@
+import type { PodState } from '../cluster/pod-state.ts'
+import type { Reply, Request } from '../request.ts'
+import type { BackendsRow, ServiceRow } from './cluster-view.ts'
+
+/** A request of the stream and what came of it. */
+export interface Asked {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly request: Request
+  readonly reply: Reply
+}
+
+/** Everything that the screen shows. */
+export interface View {
+  readonly mode: string
+  readonly run: string
+  /** URL of the API server. */
+  readonly api: string
+  /** Milliseconds since the sandbox was ready. */
+  readonly upMs: number
+  readonly services: readonly ServiceRow[]
+  readonly backends: readonly BackendsRow[]
+  readonly pods: readonly PodState[]
+  /** Newest last. */
+  readonly asked: readonly Asked[]
+  /** Requests answered, by pod, and of all kinds. */
+  readonly answers: ReadonlyMap<string, number>
+  readonly kinds: ReadonlyMap<Reply['kind'], number>
+  readonly daemonPid: number | undefined
+  readonly daemonLog: readonly string[]
+  /** What was last done by key. */
+  readonly notice: string
+}
