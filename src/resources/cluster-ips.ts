@@ -37,11 +37,10 @@ function readSingle(spec: Reader): readonly IpAddress[] {
   return present([ip])
 }
 
-/** The address counts; a family that contradicts it is worth a word. */
+/** The address counts; the other family beside it is worth a word. */
 function checkFamily(spec: Reader, index: number, ip: IpAddress): void {
-  const family = spec.list('ipFamilies')[index]
-  const own = `IPv${familyOf(ip)}`
-  if (family === undefined || family === null || family === own) return
-  const message = `must be ${own}, the family of clusterIPs[${index}]`
+  const family = familyOf(ip)
+  if (spec.list('ipFamilies')[index] !== (family === 4 ? 'IPv6' : 'IPv4')) return
+  const message = `must be IPv${family}, the family of clusterIPs[${index}]`
   spec.refuseItem('ipFamilies', index, message, 'the address counts')
 }

@@ -1,4 +1,5 @@
 import { DEFAULT_AFFINITY_SECONDS } from './affinity.ts'
+import { isPort } from './port.ts'
 import { isRaw, own, type Raw } from './raw.ts'
 
 /**
@@ -46,7 +47,7 @@ function defaultAffinity(spec: Raw): Raw {
 function defaultPort(given: Raw): Raw {
   const port = defaultProtocol(given)
   const number = own(port, 'port')
-  if (number === undefined) return port
+  if (!isPort(number)) return port
   return own(port, 'targetPort') === 0
     ? { ...port, targetPort: number }
     : fill(port, { targetPort: number })

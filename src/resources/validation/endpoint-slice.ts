@@ -7,6 +7,7 @@ import { readMetadata } from '../metadata.ts'
 import { isSubdomain } from '../names.ts'
 import type { Reader } from '../reader.ts'
 import { readSliceEndpoints } from '../slice-endpoints.ts'
+import { readTriggerTime } from '../trigger-time.ts'
 import { readWeights } from '../weight.ts'
 import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from './checks.ts'
 import { checkEndpointPorts } from './endpoint-ports.ts'
@@ -20,10 +21,12 @@ export function checkEndpointSlice(object: Reader): void {
   const metadata = readMetadata(object, SLICE_NAMES)
   if (metadata === undefined) return
   readServiceName(metadata)
+  readTriggerTime(metadata.annotations)
   readEndpointPorts(object)
   checkEndpointPorts(object, { mayBeAny: true })
   const family = readFamily(object)
   if (family === UNUSABLE) return
+  if (object.value('addressType') === 'IP') object.refuse('addressType', 'must be IPv4')
   checkCount(object, 'endpoints', MOST_ENDPOINTS)
   if (family !== undefined) readSliceEndpoints(object, family, readWeights(metadata.annotations))
   for (const endpoint of object.objects('endpoints')) {

@@ -1,6 +1,7 @@
 import { ENDPOINTS_NAMES, readSubsets } from '../endpoints.ts'
 import { readMetadata } from '../metadata.ts'
 import type { Reader } from '../reader.ts'
+import { readTriggerTime } from '../trigger-time.ts'
 import { readWeights } from '../weight.ts'
 import { checkLabel, checkSubdomain } from './checks.ts'
 import { checkEndpointPorts } from './endpoint-ports.ts'
@@ -9,6 +10,7 @@ import { checkEndpointPorts } from './endpoint-ports.ts'
 export function checkEndpoints(object: Reader): void {
   const metadata = readMetadata(object, ENDPOINTS_NAMES)
   if (metadata === undefined) return
+  readTriggerTime(metadata.annotations)
   readSubsets(object, readWeights(metadata.annotations))
   for (const subset of object.objects('subsets')) {
     if (subset.list('addresses').length + subset.list('notReadyAddresses').length === 0) {

@@ -5,7 +5,8 @@ import type { Reader } from '../reader.ts'
 /** The rules between the ports of a Service; each by itself is checked where it is read. */
 export function checkServicePorts(spec: Reader): void {
   const ports = spec.objects('ports')
-  if (spec.list('ports').length === 0 && needsPorts(spec)) {
+  const given = spec.value('ports') ?? []
+  if (Array.isArray(given) && given.length === 0 && needsPorts(spec)) {
     spec.refuse('ports', 'must have at least one port')
   }
   const seen = new Set<string>()
