@@ -200,7 +200,11 @@ describe('EndpointSlice', () => {
     ],
     [
       'endpoints[0].hints.forZones',
-      { endpoints: [{ ...endpoint(), hints: { forZones: Array.from({ length: 9 }, () => ({ name: 'a' })) } }] },
+      {
+        endpoints: [
+          { ...endpoint(), hints: { forZones: Array.from({ length: 9 }, () => ({ name: 'a' })) } },
+        ],
+      },
     ],
   ])('too many %s', (field, parts) => {
     const fields = validateObject('EndpointSlice', rawSlice(parts)).map((problem) => problem.field)
