@@ -1,5 +1,5 @@
-import type { Brand } from '../lib/brand.ts'
 import type { EntryId, ForwardingEntry } from '../forwarding/entry.ts'
+import type { Brand } from '../lib/brand.ts'
 
 /** Names one kernel object of a mode, for example `4/nat/NPROXY-C-4KJ2…`. */
 export type ObjectKey = Brand<string, 'ObjectKey'>
@@ -53,6 +53,8 @@ export interface Refusal {
 export interface ApplyResult {
   /** Objects that the kernel refused; everything else in the change is done. */
   readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  /** Objects that stand otherwise than before and than wanted, as a refused chain that is empty. */
+  readonly left?: ReadonlyMap<ObjectKey, Digest>
   /** Nobody knows what of the failed part took effect: the kernel must be read again. */
   readonly uncertain?: boolean
 }

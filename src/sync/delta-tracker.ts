@@ -87,10 +87,11 @@ export class DeltaTracker {
   }
 
   /** The outcome of a change that was planned from `pending`. */
-  confirm(change: Change, { failed }: ApplyResult, now: number): void {
+  confirm(change: Change, { failed, left }: ApplyResult, now: number): void {
+    for (const [key, digest] of left ?? []) this.#setActual(key, digest)
     const settle = (key: ObjectKey, digest: Digest | undefined) => {
       const refusal = failed.get(key)
-      if (refusal) return this.#fail(key, refusal, now)
+      if (refusal) return this.#different.has(key) && this.#fail(key, refusal, now)
       this.#failures.delete(key)
       this.#setActual(key, digest)
     }

@@ -1,6 +1,7 @@
-import type { Family } from '../../lib/ip.ts'
 import type { Iptables, RestoreResult } from '../../kernel/iptables/iptables.ts'
+import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey, Refusal } from '../mode.ts'
+import { blame } from './blame.ts'
 import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
 import { type Contents, restoreLines } from './restore-text.ts'
@@ -18,6 +19,14 @@ export interface ApplyContext {
   done(commits: readonly Commit[]): void
 }
 
+export interface Applied {
+  readonly failed: Map<ObjectKey, Refusal>
+  /** Chains that now stand empty: their rules were refused, or they could not be deleted. */
+  readonly emptied: Set<ObjectKey>
+  /** Nobody knows which of the failed commits took effect. */
+  uncertain: boolean
+}
+
 /**
  * Programs the commits of one family, in one process if all goes well. When the
  * kernel refuses one, the object at fault is left out and the rest goes on: one
@@ -27,88 +36,90 @@ export async function applyCommits(
   family: Family,
   commits: readonly Commit[],
   context: ApplyContext,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-  const failed = new Map<ObjectKey, Refusal>()
+): Promise<Applied> {
+  const applied: Applied = { failed: new Map(), emptied: new Set(), uncertain: false }
   let left = commits
   while (left.length > 0) {
     const result = await context.iptables.restore(family, textOf(left, context.contents))
     context.wrote(result)
     if (result.ok) {
-      context.done(left)
+      finish(left, { context, applied })
       break
     }
-    left = afterFailure(left, result, { context, failed })
+    left = afterFailure(left, result, { context, applied })
   }
-  return failed
+  return applied
 }
 
 interface Progress {
   readonly context: ApplyContext
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly applied: Applied
 }
 
-/** What is left to do after a failure; always less than before. */
+/** What is left to do after a failure; always less than before, or a stub more. */
 function afterFailure(
   commits: readonly Commit[],
   failure: Failure,
-  { context, failed }: Progress,
+  progress: Progress,
 ): readonly Commit[] {
-  if (failure.kind !== 'refused') return giveUp(commits, failure, failed)
-  const done = failure.commits ?? (commits.length > 1 ? undefined : 0)
-  if (done === undefined) return giveUp(commits, failure, failed)
-  context.done(commits.slice(0, done))
-  const [refused, ...rest] = commits.slice(done)
-  if (refused === undefined) return []
-  const culprit = culpritOf(refused, failure, { context, before: commits.slice(0, done) })
-  if (culprit === undefined) return [...halves(refused, failure, failed), ...rest]
-  failed.set(culprit, refusal(failure))
-  return [without(refused, culprit, context), ...rest].filter(hasWork)
+  if (failure.commits === undefined) {
+    progress.applied.uncertain = true
+    return giveUp(commits, failure, progress)
+  }
+  const done = commits.slice(0, failure.commits)
+  const [refused, ...rest] = commits.slice(failure.commits)
+  // Blamed before the commits are called done: that changes how their text reads.
+  const faults = refused && blame(refused, failure, { contents: progress.context.contents, done })
+  finish(done, progress)
+  if (refused === undefined || faults === undefined) return []
+  if (failure.kind !== 'refused') return giveUp([refused, ...rest], failure, progress)
+  if (faults.missing) {
+    return [{ ...refused, stubs: [...refused.stubs, faults.missing] }, ...rest]
+  }
+  if (faults.culprits.length === 0) return [...halves(refused, failure, progress), ...rest]
+  for (const culprit of faults.culprits) progress.applied.failed.set(culprit, refusal(failure))
+  return [without(refused, faults.culprits, progress.context), ...rest].filter(hasWork)
+}
+
+function finish(commits: readonly Commit[], { context, applied }: Progress): void {
+  context.done(commits)
+  for (const { stubs } of commits) for (const key of stubs) applied.emptied.add(key)
 }
 
 function giveUp(
   commits: readonly Commit[],
   failure: Failure,
-  failed: Progress['failed'],
+  { applied }: Progress,
 ): readonly Commit[] {
   for (const commit of commits) {
-    for (const key of [...commit.set, ...commit.unset]) failed.set(key, refusal(failure))
+    for (const key of [...commit.set, ...commit.unset]) applied.failed.set(key, refusal(failure))
   }
   return []
 }
 
-/** The object that the failing line is about, or the one that the message names. */
-function culpritOf(
-  commit: Commit,
-  failure: Failure,
-  { context, before }: { context: ApplyContext; before: readonly Commit[] },
-): ObjectKey | undefined {
-  const keys = [...commit.stubs, ...commit.set, ...commit.unset]
-  const named = /\bchain (NPROXY-[\w-]+)/.exec(failure.message)?.[1]
-  const byName = keys.find((key) => named !== undefined && key.endsWith(`/${named}`))
-  if (byName) return byName
-  if (keys.length === 1) return keys[0]
-  if (failure.line === undefined) return undefined
-  const skipped = before.reduce((sum, each) => sum + [...restoreLines(each, context.contents)].length, 0)
-  return [...restoreLines(commit, context.contents)][failure.line - skipped - 1]?.key
-}
-
-/** The commit without the culprit; a chain that others lead to is at least created. */
-function without(commit: Commit, culprit: ObjectKey, context: ApplyContext): Commit {
-  const drop = (keys: readonly ObjectKey[]) => keys.filter((key) => key !== culprit)
-  const missing = commit.set.includes(culprit) && !context.exists(culprit)
-  const stubs = missing && objectOf(culprit).kind === 'chain' ? [culprit] : []
+/**
+ * The commit without the culprits. A new chain that others lead to is at least
+ * created; one that could not be deleted is emptied, so that it holds up nothing
+ * that it led to.
+ */
+function without(commit: Commit, culprits: readonly ObjectKey[], context: ApplyContext): Commit {
+  const keep = (keys: readonly ObjectKey[]) => keys.filter((key) => !culprits.includes(key))
+  const chains = culprits.filter((key) => objectOf(key).kind === 'chain')
+  const stubs = chains.filter((key) =>
+    commit.set.includes(key) ? !context.exists(key) : commit.unset.includes(key),
+  )
   return {
     ...commit,
-    set: drop(commit.set),
-    unset: drop(commit.unset),
-    stubs: [...drop(commit.stubs), ...stubs],
+    set: keep(commit.set),
+    unset: keep(commit.unset),
+    stubs: [...keep(commit.stubs), ...stubs],
   }
 }
 
 /** Nobody says which object is at fault: try each half by itself. */
-function halves(commit: Commit, failure: Failure, failed: Progress['failed']): readonly Commit[] {
+function halves(commit: Commit, failure: Failure, progress: Progress): readonly Commit[] {
   const { set, unset } = commit
-  if (set.length + unset.length <= 1) return giveUp([commit], failure, failed)
+  if (set.length + unset.length <= 1) return giveUp([commit], failure, progress)
   const middle = Math.ceil(set.length / 2)
   const half = Math.ceil(unset.length / 2)
   return [
@@ -118,13 +129,20 @@ function halves(commit: Commit, failure: Failure, failed: Progress['failed']): r
   ].filter(hasWork)
 }
 
-function hasWork(commit: Commit): boolean {
-  return commit.set.length + commit.unset.length > 0
+function hasWork({ set, unset, stubs }: Commit): boolean {
+  return set.length + unset.length + stubs.length > 0
 }
 
 function refusal(failure: Failure): Refusal {
-  return { code: `NP_IPTABLES_${failure.kind.toUpperCase()}`, message: failure.message }
+  return { code: CODES[failure.kind], message: failure.message }
 }
+
+const CODES = {
+  refused: 'NP_IPTABLES_REFUSED',
+  locked: 'NP_IPTABLES_LOCKED',
+  timeout: 'NP_IPTABLES_TIMEOUT',
+  missing: 'NP_IPTABLES_MISSING',
+} as const
 
 function* textOf(commits: readonly Commit[], contents: Contents): Generator<string> {
   for (const commit of commits) {

@@ -1,5 +1,5 @@
-import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import type { Protocol } from '../../forwarding/entry.ts'
+import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import { dport } from '../netfilter/rule.ts'
 
 /**
@@ -18,11 +18,7 @@ export interface DispatchKey {
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
-export function dispatchKey(
-  ip: IpAddress | 'node',
-  protocol: Protocol,
-  port: number,
-): DispatchKey {
+export function dispatchKey(ip: IpAddress | 'node', protocol: Protocol, port: number): DispatchKey {
   const address = ip === 'node' ? [] : lowNibblesFirst(ipBytes(ip))
   const steps = [port >> 12, (port >> 8) & 15, (port >> 4) & 15, port & 15]
   const path = Uint8Array.from([...address, PROTOCOLS.indexOf(protocol), ...steps])

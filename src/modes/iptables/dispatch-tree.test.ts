@@ -38,8 +38,7 @@ function chainsOf(tree: DispatchTree, root: string): ReadonlyMap<string, readonl
 }
 
 const fresh = () => new DispatchTree('ROOT', 'T-')
-const service = (index: number) =>
-  destination(ip(`10.96.${index >> 8}.${index & 255}`), 80)
+const service = (index: number) => destination(ip(`10.96.${index >> 8}.${index & 255}`), 80)
 
 test('few destinations need no tree', () => {
   const tree = fresh()
@@ -107,22 +106,28 @@ const destinations = fc.uniqueArray(
 
 test('its chains depend only on what it holds, not on how it came there', () => {
   fc.assert(
-    fc.property(destinations, fc.array(fc.nat(259), { minLength: 100, maxLength: 500 }), (all, moves) => {
-      const byFamily = all.filter((one) => (one.ip === 'node') === (all[0]?.ip === 'node'))
-      const same = byFamily.filter((one) => one.ip.length > 8 === (byFamily[0]?.ip.length ?? 0) > 8)
-      const v6 = (one: Destination) => one.ip.includes(':')
-      const kept = same.filter((one) => v6(one) === v6(same[0] as Destination))
-      const walked = fresh()
-      const present = new Set<Destination>()
-      for (const move of moves) {
-        const one = kept[move % kept.length] as Destination
-        if (present.delete(one)) remove(walked, one)
-        else add(walked, present.add(one) && one)
-      }
-      const direct = fresh()
-      for (const one of [...present].sort((a, b) => (a.id < b.id ? 1 : -1))) add(direct, one)
-      expect(chainsOf(walked, 'ROOT')).toEqual(chainsOf(direct, 'ROOT'))
-    }),
+    fc.property(
+      destinations,
+      fc.array(fc.nat(259), { minLength: 100, maxLength: 500 }),
+      (all, moves) => {
+        const byFamily = all.filter((one) => (one.ip === 'node') === (all[0]?.ip === 'node'))
+        const same = byFamily.filter(
+          (one) => one.ip.length > 8 === (byFamily[0]?.ip.length ?? 0) > 8,
+        )
+        const v6 = (one: Destination) => one.ip.includes(':')
+        const kept = same.filter((one) => v6(one) === v6(same[0] as Destination))
+        const walked = fresh()
+        const present = new Set<Destination>()
+        for (const move of moves) {
+          const one = kept[move % kept.length] as Destination
+          if (present.delete(one)) remove(walked, one)
+          else add(walked, present.add(one) && one)
+        }
+        const direct = fresh()
+        for (const one of [...present].sort((a, b) => (a.id < b.id ? 1 : -1))) add(direct, one)
+        expect(chainsOf(walked, 'ROOT')).toEqual(chainsOf(direct, 'ROOT'))
+      },
+    ),
     { numRuns: 300 },
   )
 })

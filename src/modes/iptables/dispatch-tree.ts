@@ -153,7 +153,9 @@ function branchRules(node: TreeNode, step: number): readonly string[] {
 }
 
 function sameRules(old: Item | undefined, item: Item): boolean {
-  return old?.rules.length === item.rules.length && old.rules.every((rule, i) => rule === item.rules[i])
+  return (
+    old?.rules.length === item.rules.length && old.rules.every((rule, i) => rule === item.rules[i])
+  )
 }
 
 function someKey(node: TreeNode): DispatchKey {

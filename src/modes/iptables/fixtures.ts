@@ -1,6 +1,11 @@
-import type { Backend, EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import type {
+  Backend,
+  EntryId,
+  ForwardingEntry,
+  Frontend,
+  ServiceKey,
+} from '../../forwarding/entry.ts'
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 
 /** Entries and settings for the tests of this mode: each has a default, a test names what matters. */

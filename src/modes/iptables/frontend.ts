@@ -40,7 +40,9 @@ export function filterRules(entry: ForwardingEntry, frontend: Frontend): readonl
   const empty = entry.pools[frontend.pool].length === 0
   const answer = entry.whenEmpty[frontend.pool] === 'reject' ? rejectWith(entry) : '-j DROP'
   if (frontend.sourceRanges === undefined) return empty ? [destination + answer] : []
-  const allowed = empty ? frontend.sourceRanges.map((range) => from(range) + destination + answer) : []
+  const allowed = empty
+    ? frontend.sourceRanges.map((range) => from(range) + destination + answer)
+    : []
   return [...allowed, `${destination}-j DROP`]
 }
 

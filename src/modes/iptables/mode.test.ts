@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
 import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { backend, entry, frontend, ip, settings } from './fixtures.ts'
 import { IptablesMode } from './mode.ts'
-
 
 /** A node with a fake kernel, and all that stands between an entry and that kernel. */
 function node(kernel?: { ipset: FakeIpset; iptables: FakeIptables }) {
@@ -92,16 +91,19 @@ test('a set that the kernel refuses takes only its own Service along', async () 
   expect(kernel.iptables.dump()).toContain('-d 172.30.0.1/32')
 })
 
-test.each(['locked', 'timeout', 'missing'] as const)('%s fails everything, to be retried', async (kind) => {
-  const { kernel, tracker, sync } = node()
-  kernel.iptables.failNext({ kind }, 2)
-  const failed = await sync(at('a', '172.30.0.1'))
-  expect(failed.size).toBeGreaterThan(0)
-  expect(new Set([...failed.values()].map(({ code }) => code))).toEqual(
-    new Set([`NP_IPTABLES_${kind.toUpperCase()}`]),
-  )
-  expect(tracker.isSettled).toBe(false)
-})
+test.each(['locked', 'timeout', 'missing'] as const)(
+  '%s fails everything, to be retried',
+  async (kind) => {
+    const { kernel, tracker, sync } = node()
+    kernel.iptables.failNext({ kind }, 2)
+    const failed = await sync(at('a', '172.30.0.1'))
+    expect(failed.size).toBeGreaterThan(0)
+    expect(new Set([...failed.values()].map(({ code }) => code))).toEqual(
+      new Set([`NP_IPTABLES_${kind.toUpperCase()}`]),
+    )
+    expect(tracker.isSettled).toBe(false)
+  },
+)
 
 test('a fresh daemon adopts what is right and removes what is stale', async () => {
   const old = node()

@@ -13,14 +13,13 @@ import type {
   Probe,
   Refusal,
 } from '../mode.ts'
-import { PREFIX } from '../netfilter/names.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { createSets, destroySets } from './affinity-sets.ts'
-import { applyCommits } from './apply.ts'
-import { foreignChange } from './foreign-change.ts'
-import { digestCount, keyOf } from './object.ts'
-import { observeObjects, observeTable } from './observe.ts'
+import { type Applied, applyCommits } from './apply.ts'
 import { jumps } from './base.ts'
+import { foreignChange } from './foreign-change.ts'
+import { digestCount, digestRules, keyOf } from './object.ts'
+import { observeObjects, observeSets, observeTable } from './observe.ts'
 import { type Commit, plan } from './plan.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
@@ -68,24 +67,29 @@ export class IptablesMode implements Mode {
   }
 
   async apply(change: Change): Promise<ApplyResult> {
-    const { createSets: create, commits, destroySets: destroy } = plan(
-      change,
-      CHAINS_PER_COMMIT[this.#kernel.iptables.backend],
-    )
+    const {
+      createSets: create,
+      commits,
+      destroySets: destroy,
+    } = plan(change, CHAINS_PER_COMMIT[this.#kernel.iptables.backend])
     const size = change.set.length + change.unset.length
     const release = this.#kernel.monitor.hold({ deaf: size > CHAINS_PER_COMMIT.nft })
     const own: OwnWrites = { pids: [], commits: 0 }
     try {
       const optionsOf = (key: ObjectKey) => this.program.setOptionsOf(key)
       const failed = new Map(await createSets(this.#kernel.ipset, create, optionsOf))
+      const left = new Map<ObjectKey, Digest>()
+      let uncertain = false
       for (const family of [4, 6] as const) {
         const mine = commits.filter((commit) => commit.family === family)
-        for (const [key, why] of await this.#commit(family, mine, own)) failed.set(key, why)
+        const applied = await this.#commit(family, mine, own)
+        for (const [key, why] of applied.failed) failed.set(key, why)
+        for (const key of applied.emptied) left.set(key, digestRules([]))
+        uncertain ||= applied.uncertain
       }
       for (const [key, why] of await destroySets(this.#kernel.ipset, destroy)) failed.set(key, why)
       this.#remember(create, destroy, failed)
-      const uncertain = [...failed.values()].some(({ code }) => code === 'NP_IPTABLES_TIMEOUT')
-      return { failed, uncertain }
+      return { failed, left, uncertain }
     } finally {
       release(own)
     }
@@ -93,7 +97,7 @@ export class IptablesMode implements Mode {
 
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
     if (keys && keys.length > FEW_OBJECTS) return this.#observeAmong(new Set(keys))
-    const seen = keys ? await observeObjects(this.#kernel.iptables, keys) : await this.#observeAll()
+    const seen = keys ? await observeObjects(this.#kernel, keys) : await this.#observeAll()
     for (const key of keys ?? [...this.#present.keys()]) this.#present.delete(key)
     for (const [key, digest] of seen) this.#present.set(key, digest)
     return seen
@@ -138,17 +142,21 @@ export class IptablesMode implements Mode {
         for (const [key, digest] of found) seen.set(key, digest)
       }
     }
-    for (const name of await this.#kernel.ipset.names(PREFIX)) {
-      seen.set(`set/${name}` as ObjectKey, digestCount(1))
-    }
+    for (const [key, digest] of await this.#observeSets()) seen.set(key, digest)
     return seen
   }
 
-  #commit(
-    family: Family,
-    commits: readonly Commit[],
-    own: OwnWrites,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  /** A node without ipset serves all but session affinity, so there need be no sets to see. */
+  async #observeSets(): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    try {
+      return await observeSets(this.#kernel.ipset)
+    } catch (error) {
+      if ([...this.#present.keys()].some((key) => key.startsWith('set/'))) throw error
+      return new Map()
+    }
+  }
+
+  #commit(family: Family, commits: readonly Commit[], own: OwnWrites): Promise<Applied> {
     return applyCommits(family, commits, {
       iptables: this.#kernel.iptables,
       wrote({ pid, commits: count }) {
@@ -180,4 +188,3 @@ export class IptablesMode implements Mode {
     for (const key of destroyed) if (!failed.has(key)) this.#present.delete(key)
   }
 }
-

@@ -1,5 +1,5 @@
-import type { Family } from '../../lib/ip.ts'
 import { contentHash } from '../../lib/hash.ts'
+import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 
 export type Table = 'nat' | 'filter'

@@ -1,3 +1,4 @@
+import type { Ipset } from '../../kernel/ipset/ipset.ts'
 import type { Iptables, SavedTable } from '../../kernel/iptables/iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
@@ -27,26 +28,64 @@ export async function observeTable(
   return digestsOf(await iptables.save(family, table, { keep }), family, table)
 }
 
-/** The present digests of some chains and jumps; those that do not exist are absent. */
+/** Our sets: one is right when it is there. */
+export async function observeSets(ipset: Ipset): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const names = await ipset.names(PREFIX)
+  return new Map(names.map((name) => [keyOf({ kind: 'set', name }), digestCount(1)]))
+}
+
+/** Reading a whole table costs what this many processes for one chain each cost. */
+const CHAINS_WORTH_A_TABLE = 24
+
+/**
+ * The present digests of some objects; those that do not exist are absent. Of a
+ * built-in chain all our jumps are told, so that a second one shows as well.
+ */
 export async function observeObjects(
-  iptables: Iptables,
+  { iptables, ipset }: { readonly iptables: Iptables; readonly ipset: Ipset },
   keys: readonly ObjectKey[],
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const wanted = new Set(keys)
   const found = new Map<ObjectKey, Digest>()
-  const listed = new Map<string, readonly string[] | undefined>()
-  for (const key of keys) {
-    const object = objectOf(key)
-    if (object.kind === 'set') continue
-    const place = `${object.family}/${object.table}/${object.chain}`
-    if (!listed.has(place)) {
-      listed.set(place, await iptables.listChain(object.family, object.table, object.chain))
+  const keep = (seen: ReadonlyMap<ObjectKey, Digest>) => {
+    for (const [key, digest] of seen)
+      if (wanted.has(key) || key.includes('>')) found.set(key, digest)
+  }
+  const objects = keys.map(objectOf)
+  if (objects.some(({ kind }) => kind === 'set')) keep(await observeSets(ipset))
+  for (const { family, table, chains } of placesOf(objects)) {
+    if (chains.size > CHAINS_WORTH_A_TABLE) {
+      const listed = (chain: string) => chains.has(chain)
+      const saved = await iptables.save(family, table, { keep: listed })
+      keep(digestsOf(saved, family, table))
+      continue
     }
-    const rules = listed.get(place)
-    if (rules === undefined) continue
-    if (object.kind === 'chain') found.set(key, digestRules(rules))
-    else for (const [jump, count] of ourJumps(rules, object)) found.set(jump, digestCount(count))
+    for (const chain of chains) {
+      const rules = await iptables.listChain(family, table, chain)
+      const saved = new Map(rules ? [[chain, { policy: undefined, rules }]] : [])
+      keep(digestsOf({ chains: saved }, family, table))
+    }
   }
   return found
+}
+
+interface Place {
+  readonly family: Family
+  readonly table: Table
+  readonly chains: Set<string>
+}
+
+/** The chains to look at, by table. */
+function placesOf(objects: readonly IptablesObject[]): Iterable<Place> {
+  const places = new Map<string, Place>()
+  for (const object of objects) {
+    if (object.kind === 'set') continue
+    const { family, table } = object
+    const place = places.get(`${family}/${table}`) ?? { family, table, chains: new Set() }
+    places.set(`${family}/${table}`, place)
+    place.chains.add(object.chain)
+  }
+  return places.values()
 }
 
 function digestsOf(

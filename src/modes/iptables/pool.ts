@@ -18,7 +18,8 @@ export function poolRules(
   const backends = entry.pools[pool]
   const protocol = `-p ${entry.protocol.toLowerCase()} `
   const chance = (index: number) => randomChance(backends.length - index)
-  const dnat = (backend: Backend) => `-j DNAT --to-destination ${hostPort(backend.ip, backend.port)}`
+  const dnat = (backend: Backend) =>
+    `-j DNAT --to-destination ${hostPort(backend.ip, backend.port)}`
   const sticky = entry.affinity ? stickyRules(entry, backends, { chance, dnat }) : []
   return [
     ...clusterIpMarks(entry, pool, settings),
@@ -48,10 +49,16 @@ function clusterIpMarks(
   if (match === undefined) return []
   return entry.frontends
     .filter((frontend) => frontend.masquerade === 'offCluster' && frontend.pool === pool)
-    .map((frontend) => match.source + to(frontend.ip as IpAddress) + match.interface + setMark(settings))
+    .map(
+      (frontend) =>
+        match.source + to(frontend.ip as IpAddress) + match.interface + setMark(settings),
+    )
 }
 
 /** Where the kernel has no xt_bpf: a backend that reaches itself, one rule each. */
-function hairpinMarks(backends: readonly Backend[], settings: NetfilterSettings): readonly string[] {
+function hairpinMarks(
+  backends: readonly Backend[],
+  settings: NetfilterSettings,
+): readonly string[] {
   return backends.map((backend) => `-s ${to(backend.ip).slice(3)}${setMark(settings)}`)
 }

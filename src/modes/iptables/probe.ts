@@ -1,7 +1,7 @@
 import type { Missing, Probe } from '../mode.ts'
 import { isHairpin } from '../netfilter/hairpin.ts'
-import { PREFIX } from '../netfilter/names.ts'
 import { setMark } from '../netfilter/mark.ts'
+import { PREFIX } from '../netfilter/names.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import type { IptablesDependencies } from './mode.ts'
 
@@ -28,9 +28,11 @@ export async function probeIptables(
 }
 
 /** What can be chosen by trying: hairpin by one BPF rule, fully random source ports. */
-export async function detectExtensions(
-  { iptables }: Pick<IptablesDependencies, 'iptables'>,
-): Promise<Pick<NetfilterSettings, 'hairpin' | 'randomFully'>> {
+export async function detectExtensions({
+  iptables,
+}: Pick<IptablesDependencies, 'iptables'>): Promise<
+  Pick<NetfilterSettings, 'hairpin' | 'randomFully'>
+> {
   const works = async (rule: string) => {
     const text = `*nat\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
     return (await iptables.restore(4, text)).ok

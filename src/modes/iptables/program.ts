@@ -136,6 +136,10 @@ export class IptablesProgram implements Program {
   }
 }
 
-function strip({ id, key, nodePort }: Rendered['dispatches'][number]): Placed['dispatches'][number] {
+function strip({
+  id,
+  key,
+  nodePort,
+}: Rendered['dispatches'][number]): Placed['dispatches'][number] {
   return { id, key, nodePort }
 }

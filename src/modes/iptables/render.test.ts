@@ -40,9 +40,7 @@ test('without backends it is refused, and has no chain', () => {
   const empty = entry({ pools: { cluster: [], local: [] } })
   expect(rulesOf(empty)).toEqual({
     nat: [],
-    filter: [
-      '-d 172.30.0.41/32 -p tcp -m tcp --dport 80 -j REJECT --reject-with tcp-reset',
-    ],
+    filter: ['-d 172.30.0.41/32 -p tcp -m tcp --dport 80 -j REJECT --reject-with tcp-reset'],
   })
   expect(rulesOf({ ...empty, protocol: 'UDP' })['filter']).toEqual([
     '-d 172.30.0.41/32 -p udp -m udp --dport 80 -j REJECT --reject-with icmp-port-unreachable',

@@ -54,7 +54,9 @@ function poolChains(
   settings: NetfilterSettings,
 ): readonly [string, readonly string[]][] {
   const served = entry.frontends.filter((frontend) => isServed(entry, frontend))
-  const usesCluster = served.some((frontend) => frontend.pool === 'cluster' || frontend.shortCircuit)
+  const usesCluster = served.some(
+    (frontend) => frontend.pool === 'cluster' || frontend.shortCircuit,
+  )
   const usesLocal = served.some(({ pool }) => pool === 'local') && entry.pools.local.length > 0
   return [
     ...(usesCluster ? [chain('C', 'cluster')] : []),
@@ -77,7 +79,9 @@ function externalChains(
   const external = local ?? guarded[0]
   return [
     ...(external ? [[entryChain(entry), entryRules(entry, external, settings)] as const] : []),
-    ...guarded.map((frontend) => [firewallChain(entry, frontend), firewallRules(entry, frontend)] as const),
+    ...guarded.map(
+      (frontend) => [firewallChain(entry, frontend), firewallRules(entry, frontend)] as const,
+    ),
   ].map(([name, rules]) => [name, rules])
 }
 

@@ -5,7 +5,9 @@ import type { Dispatch } from './render.ts'
 
 /** The four dispatch trees of one family: by address and by node port, in nat and in filter. */
 export class Trees {
-  readonly #trees: Readonly<Record<Table, { readonly vips: DispatchTree; readonly ports: DispatchTree }>>
+  readonly #trees: Readonly<
+    Record<Table, { readonly vips: DispatchTree; readonly ports: DispatchTree }>
+  >
 
   constructor() {
     const vips = (root: string) => new DispatchTree(root, `${PREFIX}V-`)

@@ -16,7 +16,10 @@ export function fromPods(settings: NetfilterSettings, family: Family): TrafficMa
   return matchPods(settings, family, false)
 }
 
-/** The negation of `fromPods`. */
+/**
+ * The negation of `fromPods`. Where every source counts as a pod nothing matches,
+ * and there is no rule that says so: the nft back end takes no `! -s 0.0.0.0/0`.
+ */
 export function notFromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
   return matchPods(settings, family, true)
 }
@@ -30,7 +33,7 @@ function matchPods(
   switch (localTraffic.by) {
     case 'source': {
       const cidr = localTraffic.cidrs.find((candidate: Cidr) => familyOf(candidate) === family)
-      if (cidr === undefined) return undefined
+      if (cidr === undefined || (negate && cidr.endsWith('/0'))) return undefined
       return { source: negate ? notFrom(cidr) : from(cidr), interface: '' }
     }
     case 'bridge':

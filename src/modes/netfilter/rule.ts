@@ -1,5 +1,5 @@
-import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../forwarding/entry.ts'
+import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
 
 /**
  * Pieces of rules in exactly the form and order in which `iptables-save` prints

@@ -1,0 +1,72 @@
+import type { RestoreResult } from '../../kernel/iptables/iptables.ts'
+import type { ObjectKey } from '../mode.ts'
+import { PREFIX } from '../netfilter/names.ts'
+import { keyOf } from './object.ts'
+import type { Commit } from './plan.ts'
+import { type Contents, type Line, restoreLines } from './restore-text.ts'
+
+export interface Blame {
+  /** Objects of the commit that the kernel refused; empty when nobody says. */
+  readonly culprits: readonly ObjectKey[]
+  /** A chain of ours that rules lead to and the kernel does not hold. */
+  readonly missing: ObjectKey | undefined
+}
+
+export interface BlameContext {
+  readonly contents: Contents
+  /** Commits of the same text that took effect before; `contents` must not know of it yet. */
+  readonly done: readonly Commit[]
+}
+
+/** `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft. */
+const AT_FAULT = new RegExp(String.raw`\bchain (${PREFIX}[\w-]+)`, 'g')
+
+/**
+ * `Chain 'NAME' does not exist`: nft. `goto 'NAME' is not a chain` and ``Couldn't
+ * load target `NAME'``: legacy.
+ */
+const NO_CHAIN = new RegExp(String.raw`\b(?:[Cc]hain|goto|target) ['\`](${PREFIX}[\w-]+)'`)
+
+/**
+ * Reads from iptables' words which objects of the refused commit are at fault. A
+ * single object always is; where neither a chain nor a usable line is named (the
+ * legacy back end says only that the COMMIT failed) nobody can tell.
+ */
+export function blame(
+  commit: Commit,
+  failure: Extract<RestoreResult, { ok: false }>,
+  context: BlameContext,
+): Blame {
+  const keys = [...commit.stubs, ...commit.set, ...commit.unset]
+  const absent = NO_CHAIN.exec(failure.message)?.[1]
+  if (absent !== undefined) {
+    const missing = chainKey(commit, absent)
+    if (!keys.includes(missing)) return { culprits: [], missing }
+  }
+  const named = chainsAtFault(failure.message).map((chain) => chainKey(commit, chain))
+  const culprits = keys.filter((key) => named.includes(key))
+  if (culprits.length > 0) return { culprits, missing: undefined }
+  if (keys.length === 1) return { culprits: keys, missing: undefined }
+  const key = failure.line === undefined ? undefined : lineAt(failure.line, commit, context)?.key
+  return { culprits: key === undefined ? [] : [key], missing: undefined }
+}
+
+/** Of several the last is left out: the message may have been cut in the middle of its name. */
+function chainsAtFault(message: string): readonly string[] {
+  const names = [...message.matchAll(AT_FAULT)].map(([, name = '']) => name)
+  return names.length > 1 ? names.slice(0, -1) : names
+}
+
+function chainKey({ family, table }: Commit, chain: string): ObjectKey {
+  return keyOf({ kind: 'chain', family, table, chain })
+}
+
+function lineAt(
+  number: number,
+  commit: Commit,
+  { contents, done }: BlameContext,
+): Line | undefined {
+  let before = 0
+  for (const each of done) for (const _ of restoreLines(each, contents)) before++
+  return [...restoreLines(commit, contents)][number - before - 1]
+}

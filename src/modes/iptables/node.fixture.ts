@@ -1,0 +1,75 @@
+import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
+import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
+import { DeltaTracker } from '../../sync/delta-tracker.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { entry, frontend, ip, settings } from './fixtures.ts'
+import { IptablesMode } from './mode.ts'
+
+interface NodeOptions {
+  readonly ipset?: FakeIpset
+  readonly iptables?: FakeIptables
+  /** What stands between the mode and the fake kernel. */
+  readonly through?: (iptables: FakeIptables) => Iptables
+  readonly settings?: Partial<NetfilterSettings>
+}
+
+/** A node with a fake kernel, and all that stands between an entry and that kernel. */
+export function fakeNode(options: NodeOptions = {}) {
+  const ipset = options.ipset ?? new FakeIpset()
+  const iptables = options.iptables ?? new FakeIptables({ sets: ipset })
+  ipset.isUsed = (name) => iptables.refersTo(name)
+  const monitor = new FakeMonitor()
+  const kernel = { iptables: options.through?.(iptables) ?? iptables, ipset, monitor }
+  const mode = new IptablesMode(settings(options.settings), kernel)
+  const tracker = new DeltaTracker()
+  const write = async (now = 0) => {
+    tracker.want(mode.program.takeChanges())
+    const change = tracker.pending(now)
+    const result = await mode.apply(change)
+    tracker.confirm(change, result, now)
+    return result
+  }
+  return {
+    ipset,
+    iptables,
+    monitor,
+    mode,
+    tracker,
+    write,
+    /** Wants these entries as well, and writes what is due. */
+    sync: (...entries: readonly ForwardingEntry[]) => {
+      for (const one of entries) mode.program.replace(one.id, one)
+      return write()
+    },
+    remove: (...names: readonly string[]) => {
+      for (const name of names) mode.program.replace(name as EntryId, undefined)
+      return write()
+    },
+    /** Writes what was refused last. */
+    retry: () => write(tracker.nextRetry()),
+  }
+}
+
+/** A ClusterIP Service with one address. */
+export function serviceAt(
+  name: string,
+  address: string,
+  overrides: Partial<ForwardingEntry> = {},
+): ForwardingEntry {
+  return entry({
+    id: name as EntryId,
+    frontends: [frontend({ ip: ip(address) })],
+    ...overrides,
+  })
+}
+
+/** Owners of the objects that were refused. */
+export function ownersOf(
+  mode: IptablesMode,
+  failed: ReadonlyMap<Parameters<IptablesMode['program']['ownersOf']>[0], unknown>,
+): ReadonlySet<string> {
+  return new Set([...failed.keys()].flatMap((key) => mode.program.ownersOf(key)))
+}
