@@ -129,14 +129,13 @@ const event: fc.Arbitrary<ClusterEvent> = fc.oneof(
     .map(({ name, owner, address }) =>
       ofSource(name, owner === gone ? gone : source(name, owner, [endpoint(address)])),
     ),
-  fc.constantFrom(gone, true, false).map(
-    (leaving): ClusterEvent => ({
-      kind: 'node',
-      name: 'node-1',
-      value: leaving === gone ? gone : node('node-1', { leaving }),
-    }),
-  ),
+  fc.constantFrom(gone, true, false).map(nodeEvent),
 )
+
+function nodeEvent(leaving: boolean | undefined): ClusterEvent {
+  const value = leaving === gone ? gone : node('node-1', { leaving })
+  return { kind: 'node', name: 'node-1', value }
+}
 
 /** The slow and obvious store: the last value of everything. */
 class Naive {

@@ -141,6 +141,25 @@ describe('a refused object', () => {
     expect(tracker.pending(1_000).unset).toEqual([C])
   })
 
+  test('that is left otherwise than before is known so, and no drift', () => {
+    const tracker = settled({ a: '1' })
+    tracker.want(objects({ a: '2' }))
+    const failed = new Map([[A, refusal]])
+    tracker.confirm(tracker.pending(0), { failed, left: objects({ a: 'empty' }) }, 0)
+    expect(tracker.saw(objects({ a: 'empty' }))).toEqual([])
+    expect(tracker.pending(1_000).set).toEqual([A])
+    expect(tracker.failures().size).toBe(1)
+  })
+
+  test('that is left as it is wanted needs no retry', () => {
+    const tracker = settled({ a: '1' })
+    tracker.want(objects({ a: '2' }))
+    const failed = new Map([[A, refusal]])
+    tracker.confirm(tracker.pending(0), { failed, left: objects({ a: '2' }) }, 0)
+    expect(tracker.isSettled).toBe(true)
+    expect(tracker.nextRetry()).toBeUndefined()
+  })
+
   test('the earliest retry counts', () => {
     const tracker = refused(0)
     tracker.want(objects({ c: '1' }))
