@@ -1,4 +1,5 @@
 import { follow } from '../cluster/follow.ts'
+import { iptablesProgram } from '../iptables-program.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type BackendsRow, backendsRow, type ServiceRow, serviceRow } from './cluster-view.ts'
 import { Tally } from './tally.ts'
@@ -47,6 +48,7 @@ export class Model {
       run: run.name,
       mode: options.mode,
       api: api.server,
+      iptables: iptablesProgram(options),
       upMs: Date.now() - this.#began,
       services: sorted(this.#services),
       backends: sorted(this.#backends),

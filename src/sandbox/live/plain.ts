@@ -6,8 +6,7 @@ import { startStream } from './stream.ts'
 
 /** Without a terminal: what there is, what to try, then every request on a line of its own. */
 export async function showPlain({ sandbox, model, until }: Show): Promise<void> {
-  const api = sandbox.api.server
-  const commands = commandsByHand({ run: sandbox.run.name, api, pods: sandbox.pods.states() })
+  const commands = commandsByHand(model.view())
   print(['try, in another terminal:', ...commands.map((command) => `  ${command}`), ''])
   const stop = startStream(sandbox, (asked) => {
     model.tally.add(asked)

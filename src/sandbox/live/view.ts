@@ -4,6 +4,8 @@ import type { BackendsRow, ServiceRow } from './cluster-view.ts'
 
 /** A request of the stream and what came of it. */
 export interface Asked {
+  /** The program that sees the daemon's rules. */
+  readonly iptables: string
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly request: Request
@@ -16,6 +18,8 @@ export interface View {
   readonly run: string
   /** URL of the API server. */
   readonly api: string
+  /** The program that sees the daemon's rules. */
+  readonly iptables: string
   /** Milliseconds since the sandbox was ready. */
   readonly upMs: number
   readonly services: readonly ServiceRow[]

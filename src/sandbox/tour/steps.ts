@@ -1,4 +1,5 @@
 import { sumOf } from '../daemon/samples.ts'
+import { iptablesProgram } from '../iptables-program.ts'
 import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/plan.ts'
 import { REQUESTS } from '../requests.ts'
 import type { Expectation } from './expectation.ts'
@@ -134,7 +135,7 @@ export const TOUR: readonly Step[] = [
       run: async (sandbox) => {
         const { daemon } = sandbox
         const before = await daemon.metrics()
-        await sandbox.onNode(['iptables', '-t', 'nat', '-F'])
+        await sandbox.onNode([iptablesProgram(sandbox.options), '-t', 'nat', '-F'])
         await daemon.until('has repaired what was flushed', (now) =>
           [FOUND, WRITTEN].every((name) => sumOf(now, name) > sumOf(before, name)),
         )
