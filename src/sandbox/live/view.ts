@@ -4,8 +4,6 @@ import type { BackendsRow, ServiceRow } from './cluster-view.ts'
 
 /** A request of the stream and what came of it. */
 export interface Asked {
-  /** The program that sees the daemon's rules. */
-  readonly iptables: string
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly request: Request
