@@ -50,10 +50,8 @@ describe.each(KINDS)('an API server with %s', (api, backends) => {
       await lab().serve({ ip, local: false, ports: [{ protocol: 'TCP', port: 80 }] })
     }
     const flow = { from: 'pod', src: '10.0.0.2', dst: VIP, dport: 80 } as const
-    await lab().api.apply(
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns' } },
-      service('ns/any', { clusterIP: VIP, ports: [{ port: 80, protocol: 'TCP' }] }),
-    )
+    const ports = [{ port: 80, protocol: 'TCP' }] as const
+    await lab().api.apply(service('ns/any', { clusterIP: VIP, ports }))
     for (const ips of [['10.180.2.1'], ['10.180.2.2', '10.180.2.3']]) {
       await lab().api.apply(backends(ips))
       await lab().daemon.synced()

@@ -12,6 +12,17 @@ const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
  */
 export type ApiKind = 'real' | Serves
 
+/** The API server of labs that do not ask for one: `NP_API_SERVER`, the stand-in unless set. */
+export function defaultApiKind(): ApiKind {
+  return process.env['NP_API_SERVER'] === 'real' ? 'real' : 'slices-v1'
+}
+
+/** Wide enough for the addresses and ports of every test. */
+const RANGES = [
+  '--service-cluster-ip-range=172.16.0.0/12,fd00:172:30::/64',
+  '--service-node-port-range=1-32767',
+]
+
 /** An API server in the world's namespace, on a fixed address. */
 export interface ApiServer {
   readonly url: string
@@ -32,7 +43,7 @@ export function createApiServer(world: Site, kind: ApiKind): ApiServer {
   return {
     url,
     async start() {
-      const program = kind === 'real' ? [REAL] : [STUB, `--serves=${kind}`]
+      const program = kind === 'real' ? [REAL, ...RANGES] : [STUB, `--serves=${kind}`]
       const place = [`--host=${WORLD.v4}`, `--port=${API_PORT}`]
       running = startProcess(world.namespace, [process.execPath, ...program, ...place])
       await running.said('http://')

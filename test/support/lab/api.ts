@@ -1,5 +1,6 @@
 import type { HttpReply } from '../agent/protocol.ts'
 import type { Agent } from './agent.ts'
+import { fenceOf } from './fence.ts'
 import type { ApiObject } from './objects.ts'
 
 /** Resources whose revisions the daemon reports back. */
@@ -23,6 +24,8 @@ export interface Api {
   remove(kind: string, key: string): Promise<void>
   /** Deletes everything that the lab wrote, Nodes excepted. */
   clear(): Promise<void>
+  /** Marks the end of what was written so far; `written` then holds revisions that arrive. */
+  fence(): Promise<void>
   /** Forgets all revisions: the server lost its state and counts from one again. */
   forget(): void
   /** What the server holds now. */
@@ -35,6 +38,10 @@ export interface Api {
 
 export function createApi(agent: Agent, url: string): Api {
   const written = new Map<string, number>()
+  const namespaces = new Set<string>()
+  /** Kinds written since their last fence, with the version they were written in. */
+  const unfenced = new Map<string, string>()
+  let fences = 0
   const held = new Map<string, { kind: string; key: string; apiVersion: string }>()
 
   async function request(method: string, path: string, body?: unknown): Promise<HttpReply> {
@@ -55,9 +62,29 @@ export function createApi(agent: Agent, url: string): Api {
     written.set(resource, Math.max(written.get(resource) ?? 0, revisionOf(reply.body)))
   }
 
+  async function ensureNamespace(name: string | undefined): Promise<void> {
+    if (name === undefined || namespaces.has(name)) return
+    namespaces.add(name)
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }
+    await request('POST', '/api/v1/namespaces', namespace)
+  }
+
+  function touched(kind: string, apiVersion: string): void {
+    if (kind !== 'Node' && kind !== 'Namespace') unfenced.set(kind, apiVersion)
+  }
+
   async function applyOne(object: ApiObject): Promise<void> {
+    touched(object.kind, object.apiVersion)
+    await ensureNamespace(object.metadata.namespace)
     const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
     held.set(`${object.kind} ${key}`, { kind: object.kind, key, apiVersion: object.apiVersion })
+    const path = await put(object)
+    if (object['status'] !== undefined) await applyStatus(path, object)
+  }
+
+  /** Creates or replaces; returns the object's path. */
+  async function put(object: ApiObject): Promise<string> {
+    const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
     const path = pathOf(object.kind, key, object.apiVersion)
     const found = await request('GET', path)
     if (found.status === 404) {
@@ -66,7 +93,7 @@ export function createApi(agent: Agent, url: string): Api {
       const resourceVersion = String(revisionOf(found.body))
       await write('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
     }
-    if (object['status'] !== undefined) await applyStatus(path, object)
+    return path
   }
 
   /** Servers that keep status apart drop it from ordinary writes. */
@@ -84,26 +111,42 @@ export function createApi(agent: Agent, url: string): Api {
       for (const object of objects) await applyOne(object)
     },
     async plant(object) {
+      touched(object.kind, object.apiVersion)
       const path = pathOf(object.kind, `${object.metadata.namespace ?? ''}/x`, object.apiVersion)
       await write('POST', path.slice(0, path.lastIndexOf('/')), object)
     },
-    patch: (kind, key, patch) => write('PATCH', pathOf(kind, key), patch),
+    async patch(kind, key, patch) {
+      const apiVersion = held.get(`${kind} ${key}`)?.apiVersion ?? versionOf(kind)
+      touched(kind, apiVersion)
+      await write('PATCH', pathOf(kind, key, apiVersion), patch)
+    },
     async remove(kind, key) {
-      const known = held.get(`${kind} ${key}`)
+      const apiVersion = held.get(`${kind} ${key}`)?.apiVersion ?? versionOf(kind)
       held.delete(`${kind} ${key}`)
-      await write('DELETE', pathOf(kind, key, known?.apiVersion))
+      touched(kind, apiVersion)
+      await write('DELETE', pathOf(kind, key, apiVersion))
     },
     async clear() {
       for (const [name, { kind, key, apiVersion }] of held) {
         if (kind === 'Node') continue
         held.delete(name)
+        touched(kind, apiVersion)
         const path = pathOf(kind, key, apiVersion)
         if ((await request('GET', path)).status !== 404) await write('DELETE', path)
+      }
+    },
+    async fence() {
+      const kinds = [...unfenced]
+      unfenced.clear()
+      for (const [kind, apiVersion] of kinds) {
+        await ensureNamespace('lab')
+        await put(fenceOf(kind, apiVersion, ++fences))
       }
     },
     forget() {
       written.clear()
       held.clear()
+      namespaces.clear()
     },
     async get(kind, key) {
       return JSON.parse((await request('GET', pathOf(kind, key))).body) as unknown
@@ -114,10 +157,14 @@ export function createApi(agent: Agent, url: string): Api {
 function pathOf(kind: string, key: string, apiVersion?: string): string {
   const slash = key.indexOf('/')
   const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)]
-  const version = apiVersion ?? (kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1')
+  const version = apiVersion ?? versionOf(kind)
   const root = version === 'v1' ? '/api/v1' : `/apis/${version}`
   const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   return `${root}${place}/${PLURALS[kind] ?? kind}/${encodeURIComponent(name)}`
+}
+
+function versionOf(kind: string): string {
+  return kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1'
 }
 
 function revisionOf(body: string): number {

@@ -105,7 +105,10 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
       await until('serving metrics', (samples) => samples.size > 0)
     },
     isRunning: () => running !== undefined,
-    synced: () => until('synced', (samples) => isApplied(api, samples)),
+    async synced() {
+      await api.fence()
+      await until('synced', (samples) => isApplied(api, samples))
+    },
     stop: () => end('SIGTERM'),
     async kill() {
       await end('SIGKILL')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectRequest, Outcome, Transport } from '../agent/protocol.ts'
 import { type Api, createApi } from './api.ts'
-import { type ApiKind, type ApiServer, createApiServer } from './api-process.ts'
+import { type ApiKind, type ApiServer, createApiServer, defaultApiKind } from './api-process.ts'
 import { type Beyond, createBeyond, SINK } from './beyond.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
 import { labPrefix, removeLab, removeLeftovers } from './leftovers.ts'
@@ -13,7 +13,7 @@ import { closeSite, type Site } from './site.ts'
 import { buildTopology } from './topology.ts'
 
 export interface LabOptions {
-  /** Which API server; the permissive stand-in with EndpointSlices v1 unless given. */
+  /** Which API server; see `defaultApiKind`. */
   readonly api?: ApiKind
   /** Whether bridged packets meet iptables on the node; true unless given. */
   readonly bridgeNetfilter?: boolean
@@ -73,7 +73,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   const { node, world, outside } = await buildTopology(prefix, {
     bridgeNetfilter: options.bridgeNetfilter ?? true,
   })
-  const apiServer = createApiServer(world, options.api ?? 'slices-v1')
+  const apiServer = createApiServer(world, options.api ?? defaultApiKind())
   await apiServer.start()
   const api = createApi(world.agent, apiServer.url)
   await api.apply(nodeObject(options.nodeLabels ?? {}))
