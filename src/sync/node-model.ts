@@ -10,6 +10,7 @@ import { FlowQueue } from './flow-queue.ts'
 export interface NodeModelParts {
   readonly store: ClusterStore
   readonly table: ForwardingTable
+  /** The program at the start; see `moveTo`. */
   readonly program: Program
   /** Read again whenever this node's object changes. */
   nodeContext(): NodeContext
@@ -23,11 +24,13 @@ export interface NodeModelParts {
 export class NodeModel {
   readonly #parts: NodeModelParts
   readonly #dirty = new Set<ServiceKey>()
+  #program: Program
   #node: NodeContext
   readonly #staleFlows = new FlowQueue()
 
   constructor(parts: NodeModelParts) {
     this.#parts = parts
+    this.#program = parts.program
     this.#node = parts.nodeContext()
   }
 
@@ -44,6 +47,12 @@ export class NodeModel {
     this.#node = this.#parts.nodeContext()
     this.#parts.table.setDrainSeconds(this.#node.drainSeconds)
     for (const key of this.#parts.store.services()) this.#dirty.add(key)
+  }
+
+  /** Another program takes over: it gets every entry, as this one had it. */
+  moveTo(program: Program): void {
+    this.#program = program
+    for (const entry of this.#parts.table.entries()) program.replace(entry.id, entry)
   }
 
   /** Brings the table and the program up to date. Returns the Services that were compiled. */
@@ -67,8 +76,8 @@ export class NodeModel {
   }
 
   #take({ upserts, removals, staleFlows }: TableDelta): void {
-    for (const id of removals) this.#parts.program.replace(id, undefined)
-    for (const entry of upserts) this.#parts.program.replace(entry.id, entry)
+    for (const id of removals) this.#program.replace(id, undefined)
+    for (const entry of upserts) this.#program.replace(entry.id, entry)
     this.#staleFlows.add(staleFlows)
   }
 }

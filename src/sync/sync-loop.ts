@@ -23,6 +23,7 @@ export interface SyncLoopParts {
 
 /** Verification may use at most this share of one processor. */
 const VERIFY_SHARE = 1 / 400
+const LONGEST_REPAIR_DELAY_MS = 250
 const READ_RETRY_MS = 1_000
 const VERIFICATION = 'verification'
 
@@ -78,7 +79,7 @@ export class SyncLoop {
     this.#wake()
   }
 
-  /** Somebody else changed our objects, or may have: look and repair, without delay. */
+  /** Somebody else changed our objects, or may have: look and repair, soon. */
   suspect(change: ForeignChange): void {
     this.#note(change)
     this.#wake()
@@ -106,7 +107,13 @@ export class SyncLoop {
 
   #wake(): void {
     if (this.#running) this.#again = true
-    else this.#runAt(this.#parts.clock.now() + this.#throttle.delay())
+    else this.#runAt(this.#parts.clock.now() + this.#delay())
+  }
+
+  /** Repairs are urgent, but somebody who flushes in a loop does not own the processor. */
+  #delay(): number {
+    const delay = this.#throttle.delay()
+    return this.#suspects ? Math.min(delay, LONGEST_REPAIR_DELAY_MS) : delay
   }
 
   #runAt(time: number): void {
@@ -126,7 +133,7 @@ export class SyncLoop {
     const { model, tracker, clock } = this.#parts
     if (this.#again) {
       this.#again = false
-      this.#runAt(clock.now() + (this.#suspects ? 0 : this.#throttle.delay()))
+      this.#runAt(clock.now() + this.#delay())
     }
     for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt]) {
       if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
@@ -135,16 +142,17 @@ export class SyncLoop {
 
   async #run(): Promise<void> {
     this.#throttle.started()
+    let rest = true
     try {
       const unexplained = await this.#inspect()
-      await this.#apply()
+      rest = (await this.#apply()) || unexplained.length > 0
       if (unexplained.length > 0) await this.#learnSpelling(unexplained)
       await this.#cut()
     } catch (error) {
       this.#parts.observer.failed(error)
       this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + READ_RETRY_MS)
     } finally {
-      this.#throttle.ended()
+      if (rest) this.#throttle.ended()
     }
   }
 
@@ -186,7 +194,8 @@ export class SyncLoop {
     if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
-  async #apply(): Promise<void> {
+  /** Brings the kernel up to date; false when there was nothing to write. */
+  async #apply(): Promise<boolean> {
     const { model, mode, tracker, clock, observer } = this.#parts
     const queuedAt = this.#queuedAt
     this.#queuedAt = undefined
@@ -202,8 +211,9 @@ export class SyncLoop {
       const at = clock.now()
       observer.applied({ at, durationMs: at - startedAt, failed, change })
     }
-    if (failed.size > 0 && failed.size >= change.set.length + change.unset.length) return
-    for (const marker of this.#markers.splice(0, markers)) marker()
+    const nothingDone = failed.size > 0 && failed.size >= change.set.length + change.unset.length
+    if (!nothingDone) for (const marker of this.#markers.splice(0, markers)) marker()
+    return !isEmpty(change)
   }
 
   async #write(change: Change) {

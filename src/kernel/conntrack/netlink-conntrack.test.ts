@@ -103,7 +103,7 @@ test('a node port cuts all flows but those that others masquerade', async () => 
   expect(await setUp(direct).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
   expect(await setUp(direct).conntrack.cut([filter()])).toEqual({ deleted: 1 })
   const masqueraded = Buffer.from(direct)
-  masqueraded.writeUInt16BE(5001, masqueraded.lastIndexOf('1388', undefined, 'hex'))
+  masqueraded.writeUInt16BE(5001, masqueraded.lastIndexOf(Buffer.from('1388', 'hex')))
   expect(decodeOne(masqueraded).reply.destinationPort).toBe(5001)
   expect(await setUp(masqueraded).conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 0 })
 })

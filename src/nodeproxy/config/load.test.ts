@@ -35,7 +35,7 @@ describe('loadConfiguration', () => {
         masqueradeAll: false,
         localhostNodePorts: false,
         syncPeriod: 30_000,
-        minSyncPeriod: 1_000,
+        minSyncPeriod: 0,
         backend: '',
       },
       clientConnection: { kubeconfig: '', qps: 5, burst: 10 },
@@ -96,7 +96,6 @@ describe('loadConfiguration', () => {
       'iptables:\n  minSyncPeriod: 5s\n  syncPeriod: 4s',
       /4:18: iptables\.minSyncPeriod: "5s": minSyncPeriod 5s is longer than syncPeriod 4s/,
     ],
-    ['iptables:\n  syncPeriod: 500ms', /4:15: iptables\.syncPeriod: "500ms"/],
     [
       'detectLocalMode: BridgeInterface',
       /3:18: detectLocalMode.*needs detectLocal\.bridgeInterface/,

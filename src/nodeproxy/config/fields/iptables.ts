@@ -44,8 +44,8 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
   'iptables.minSyncPeriod': {
     flag: 'iptables-min-sync-period',
     type: duration(),
-    fallback: 1_000,
-    doc: 'The shortest time between two changes of the kernel. The first change after a quiet time is made at once.',
+    fallback: 0,
+    doc: 'The shortest time between two changes of the kernel. The first change after a quiet time is made at once; after each one the daemon rests for half of what it took, so that 0 is safe.',
     reload: 'live',
     zeroIsUnset: true,
   },
