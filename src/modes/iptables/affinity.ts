@@ -2,11 +2,17 @@ import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { affinitySet } from '../netfilter/names.ts'
 
-/**
- * Clients that one backend set can remember. The `recent` match keeps 100 per
- * list (ip_list_tot) and forgets the rest silently; a hash set grows as needed.
- */
+/** No set takes more clients than this, whatever room it has. */
 export const CLIENTS_PER_BACKEND = 262_144
+
+/**
+ * Hash buckets of all sets of a Service together. The kernel cannot enlarge a
+ * set from the packet path, so the room for 65,536 clients is there from the
+ * start: four a bucket, of twelve that fit, for 128 to 256 KiB per Service.
+ * (The `recent` match keeps 100 clients per list and forgets the rest silently.)
+ */
+const BUCKETS_PER_SERVICE = 16_384
+const FEWEST_BUCKETS = 64
 
 /** The set of clients that stick to `backend`. */
 export function setOf(entry: ForwardingEntry, backend: Backend): string {
@@ -16,7 +22,10 @@ export function setOf(entry: ForwardingEntry, backend: Backend): string {
 /** Arguments of `ipset create` after the name. Time-outs come with each added client. */
 export function setOptions(entry: ForwardingEntry): string {
   const family = entry.family === 4 ? 'inet' : 'inet6'
-  return `hash:ip family ${family} hashsize 64 maxelem ${CLIENTS_PER_BACKEND} timeout 0`
+  const backends = Math.max(entry.pools.cluster.length, entry.pools.local.length, 1)
+  const buckets = Math.max(BUCKETS_PER_SERVICE / backends, FEWEST_BUCKETS)
+  const hashsize = 2 ** Math.ceil(Math.log2(buckets))
+  return `hash:ip family ${family} hashsize ${hashsize} maxelem ${CLIENTS_PER_BACKEND} timeout 0`
 }
 
 /**

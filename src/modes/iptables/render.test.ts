@@ -137,7 +137,19 @@ test('affinity looks up first, then chooses and remembers', () => {
 
 test('each backend has its own set, whichever pool it is in', () => {
   const { sets } = render(entry({ affinity: { seconds: 60 }, pools: onePool }), settings())
-  expect([...sets.values()]).toEqual(['hash:ip family inet hashsize 64 maxelem 262144 timeout 0'])
+  expect([...sets.values()]).toEqual(['hash:ip family inet hashsize 16384 maxelem 262144 timeout 0'])
+})
+
+test.each([
+  [1, 16_384],
+  [3, 8_192],
+  [10, 2_048],
+  [1_000, 64],
+])('the sets of %i backends have %i buckets each, room for 65,536 clients', (count, hashsize) => {
+  const cluster = Array.from({ length: count }, (_, i) => backend(`10.1.${i >> 8}.${i & 255}`))
+  const { sets } = render(entry({ affinity: { seconds: 60 }, pools: { cluster, local: [] } }), settings())
+  expect([...sets.values()][0]).toContain(`hashsize ${hashsize} `)
+  expect(count * hashsize * 12).toBeGreaterThan(65_536)
 })
 
 test('probabilities make every backend equally likely', () => {
