@@ -145,9 +145,11 @@ export class SyncLoop {
     let rest = true
     try {
       const unexplained = await this.#inspect()
-      rest = (await this.#apply()) || unexplained.length > 0
+      const { wrote, markers } = await this.#apply()
+      rest = wrote || unexplained.length > 0
       if (unexplained.length > 0) await this.#learnSpelling(unexplained)
       await this.#cut()
+      for (const marker of this.#markers.splice(0, markers)) marker()
     } catch (error) {
       this.#parts.observer.failed(error)
       this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + READ_RETRY_MS)
@@ -194,8 +196,8 @@ export class SyncLoop {
     if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
-  /** Brings the kernel up to date; false when there was nothing to write. */
-  async #apply(): Promise<boolean> {
+  /** Brings the kernel up to date. `markers`: how many of those that wait may be told. */
+  async #apply(): Promise<{ readonly wrote: boolean; readonly markers: number }> {
     const { model, mode, tracker, clock, observer } = this.#parts
     const queuedAt = this.#queuedAt
     this.#queuedAt = undefined
@@ -212,8 +214,7 @@ export class SyncLoop {
       observer.applied({ at, durationMs: at - startedAt, failed, change })
     }
     const nothingDone = failed.size > 0 && failed.size >= change.set.length + change.unset.length
-    if (!nothingDone) for (const marker of this.#markers.splice(0, markers)) marker()
-    return !isEmpty(change)
+    return { wrote: !isEmpty(change), markers: nothingDone ? 0 : markers }
   }
 
   async #write(change: Change) {
