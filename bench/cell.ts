@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './cluster/cluster.ts'
 import { ChildPeak } from './daemon/child-peak.ts'
 import { memoryOf } from './daemon/process-tree.ts'
@@ -64,10 +63,6 @@ async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
     measured.firstPacket = firstPacket(context, repeats.connections)
     await measureChanges(context, { measured, repeats, say })
     measured.memory = await memoryUse(context, running.children, afterSync)
-    say('burst with the default period')
-    await context.daemon.setMinSyncPeriod('1s')
-    await delay(2_000)
-    measured.burstDefaultPeriod = await bursts(context, repeats.burst, 1)
     for (const complaint of context.daemon.complaints()) say(`the daemon said: ${complaint}`)
     await context.daemon.stop()
     await measureRaw({ parts, measured, context, raw, four, six })

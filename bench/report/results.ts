@@ -42,7 +42,6 @@ export interface Measured {
   readonly rawReplace: RawChanges
   readonly add: Changes
   readonly burst: Burst
-  readonly burstDefaultPeriod: Burst
   readonly rawBurst: RawChanges
   readonly memory: MemoryUse
 }
@@ -73,6 +72,8 @@ export interface Objects {
 export interface Idle {
   readonly seconds: number
   readonly cpuPercent: number
+  /** Without the busiest five seconds, in which the daemon may have verified everything. */
+  readonly quietPercent: number
   /** Of all cores, everything on the machine: what disturbed this cell. */
   readonly machinePercent: number
 }
