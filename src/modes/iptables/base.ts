@@ -4,7 +4,16 @@ import { CHAIN } from '../netfilter/names.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import type { JumpObject, Table } from './object.ts'
+import type { ObjectKey } from '../mode.ts'
+import { type JumpObject, keyOf, type Table } from './object.ts'
+
+/** What keeps neighbours from 127.0.0.0/8; it has to stand before route_localnet is 1. */
+export const MARTIANS: readonly ObjectKey[] = (
+  [
+    { kind: 'chain', chain: CHAIN.martians },
+    { kind: 'jump', chain: 'INPUT', rule: `-j ${CHAIN.martians}` },
+  ] as const
+).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
 interface BaseChain {
   readonly table: Table

@@ -29,6 +29,7 @@ export function settings(overrides: Partial<NetfilterSettings> = {}): NetfilterS
     localTraffic: { by: 'source', cidrs: [cidr('10.0.0.0/8'), cidr('fd00:10::/64')] },
     nodePortAddresses: [],
     localhostNodePorts: false,
+    dropMartians: false,
     dropInvalid: true,
     randomFully: true,
     hairpin: 'bpf',

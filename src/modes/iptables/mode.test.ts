@@ -1,144 +1,196 @@
 import { expect, test } from 'vitest'
-import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
-import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
-import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
-import { DeltaTracker } from '../../sync/delta-tracker.ts'
-import { backend, entry, frontend, ip, settings } from './fixtures.ts'
-import { IptablesMode } from './mode.ts'
+import { fakeNode, ownersOf, serviceAt } from '../../../test/support/modes/fake-node.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { ObjectKey } from '../mode.ts'
+import { backend } from './fixtures.ts'
 
-/** A node with a fake kernel, and all that stands between an entry and that kernel. */
-function node(kernel?: { ipset: FakeIpset; iptables: FakeIptables }) {
-  const ipset = kernel?.ipset ?? new FakeIpset()
-  const iptables = kernel?.iptables ?? new FakeIptables({ sets: ipset })
-  ipset.isUsed = (name) => iptables.refersTo(name)
-  const mode = new IptablesMode(settings(), { iptables, ipset, monitor: new FakeMonitor() })
-  const tracker = new DeltaTracker()
-  return {
-    kernel: { ipset, iptables },
-    mode,
-    tracker,
-    async sync(...entries: readonly ForwardingEntry[]) {
-      for (const one of entries) mode.program.replace(one.id, one)
-      tracker.want(mode.program.takeChanges())
-      const change = tracker.pending(0)
-      const result = await mode.apply(change)
-      tracker.confirm(change, result, 0)
-      return result.failed
-    },
-  }
-}
-
-const named = (name: string, overrides: Partial<ForwardingEntry> = {}) =>
-  entry({ id: name as EntryId, ...overrides })
-const at = (name: string, address: string, overrides: Partial<ForwardingEntry> = {}) =>
-  named(name, { frontends: [frontend({ ip: ip(address) })], ...overrides })
 const sticky = { affinity: { seconds: 60 } }
 
 test('what was written is what is observed', async () => {
-  const { mode, tracker, sync } = node()
-  await sync(at('a', '172.30.0.1'), at('b', '172.30.0.2', sticky))
+  const { mode, tracker, sync } = fakeNode()
+  await sync(serviceAt('a', '172.30.0.1'), serviceAt('b', '172.30.0.2', sticky))
   expect(tracker.saw(await mode.observe())).toEqual([])
   expect(tracker.isSettled).toBe(true)
 })
 
 test('one changed backend writes one chain', async () => {
-  const { kernel, sync } = node()
-  const all = Array.from({ length: 200 }, (_, i) => at(`s${i}`, `172.30.0.${i + 1}`))
+  const { iptables, sync } = fakeNode()
+  const all = Array.from({ length: 200 }, (_, i) => serviceAt(`s${i}`, `172.30.0.${i + 1}`))
   await sync(...all)
-  const before = kernel.iptables.texts.length
-  await sync(at('s7', '172.30.0.8', { pools: { cluster: [backend('10.9.9.9')], local: [] } }))
-  const [text, ...more] = kernel.iptables.texts.slice(before)
+  const before = iptables.texts.length
+  const pools = { cluster: [backend('10.9.9.9')], local: [] }
+  await sync(serviceAt('s7', '172.30.0.8', { pools }))
+  const [text, ...more] = iptables.texts.slice(before)
   expect(more).toEqual([])
   expect(text?.match(/^:/gm)).toHaveLength(1)
 })
 
 test('removing an entry removes its chains and sets', async () => {
-  const { kernel, mode, sync } = node()
+  const { iptables, ipset, sync, remove } = fakeNode()
   await sync()
-  const empty = kernel.iptables.dump()
-  await sync(at('a', '172.30.0.1', sticky))
-  mode.program.replace('a' as EntryId, undefined)
-  expect(await sync()).toEqual(new Map())
-  expect(kernel.iptables.dump()).toBe(empty)
-  expect(await kernel.ipset.names('')).toEqual([])
+  const empty = iptables.dump()
+  await sync(serviceAt('a', '172.30.0.1', sticky))
+  expect((await remove('a')).failed).toEqual(new Map())
+  expect(iptables.dump()).toBe(empty)
+  expect(await ipset.names('')).toEqual([])
 })
 
 test('a refused chain harms no other Service, and is tried again', async () => {
-  const { kernel, tracker, mode, sync } = node()
-  const allow = kernel.iptables.refuse(/10\.66\.0\.1/)
-  const bad = at('bad', '172.30.0.6', { pools: { cluster: [backend('10.66.0.1')], local: [] } })
-  const failed = await sync(at('a', '172.30.0.1'), bad, at('b', '172.30.0.2'))
-  expect([...failed.keys()].flatMap((key) => mode.program.ownersOf(key))).toEqual(['bad'])
+  const { iptables, tracker, mode, sync, retry } = fakeNode()
+  const allow = iptables.refuse(/10\.66\.0\.1/)
+  const pools = { cluster: [backend('10.66.0.1')], local: [] }
+  const { failed } = await sync(
+    serviceAt('a', '172.30.0.1'),
+    serviceAt('bad', '172.30.0.6', { pools }),
+    serviceAt('b', '172.30.0.2'),
+  )
+  expect(ownersOf(mode, failed)).toEqual(new Set(['bad']))
   expect([...failed.values()][0]?.code).toBe('NP_IPTABLES_REFUSED')
-  expect(kernel.iptables.dump()).toContain('-d 172.30.0.1/32')
-  expect(kernel.iptables.dump()).toContain('-d 172.30.0.2/32')
-  expect(kernel.iptables.dump()).not.toContain('10.66.0.1')
+  expect(iptables.dump()).toContain('-d 172.30.0.1/32')
+  expect(iptables.dump()).toContain('-d 172.30.0.2/32')
+  expect(iptables.dump()).not.toContain('10.66.0.1')
   allow()
-  const retry = tracker.pending(tracker.nextRetry() ?? 0)
-  tracker.confirm(retry, await mode.apply(retry), 0)
-  expect(kernel.iptables.dump()).toContain('10.66.0.1')
+  await retry()
+  expect(iptables.dump()).toContain('10.66.0.1')
   expect(tracker.isSettled).toBe(true)
 })
 
 test('a set that the kernel refuses takes only its own Service along', async () => {
-  const { kernel, mode, sync } = node()
-  kernel.ipset.refuse(/^create/)
-  const failed = await sync(at('a', '172.30.0.1'), at('b', '172.30.0.2', sticky))
-  expect(new Set([...failed.keys()].flatMap((key) => mode.program.ownersOf(key)))).toEqual(
-    new Set(['b']),
+  const { iptables, ipset, mode, sync } = fakeNode()
+  ipset.refuse(/^create/)
+  const { failed } = await sync(
+    serviceAt('a', '172.30.0.1'),
+    serviceAt('b', '172.30.0.2', sticky),
   )
-  expect(kernel.iptables.dump()).toContain('-d 172.30.0.1/32')
+  expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
+  expect(iptables.dump()).toContain('-d 172.30.0.1/32')
 })
 
-test.each(['locked', 'timeout', 'missing'] as const)(
-  '%s fails everything, to be retried',
-  async (kind) => {
-    const { kernel, tracker, sync } = node()
-    kernel.iptables.failNext({ kind }, 2)
-    const failed = await sync(at('a', '172.30.0.1'))
-    expect(failed.size).toBeGreaterThan(0)
-    expect(new Set([...failed.values()].map(({ code }) => code))).toEqual(
-      new Set([`NP_IPTABLES_${kind.toUpperCase()}`]),
-    )
-    expect(tracker.isSettled).toBe(false)
-  },
-)
+test.each(['locked', 'timeout', 'missing'] as const)('%s fails everything', async (kind) => {
+  const { iptables, tracker, sync, retry } = fakeNode()
+  iptables.failNext({ kind }, 2)
+  const { failed } = await sync(serviceAt('a', '172.30.0.1'))
+  expect(new Set([...failed.values()].map(({ code }) => code))).toEqual(
+    new Set([`NP_IPTABLES_${kind.toUpperCase()}`]),
+  )
+  expect(tracker.isSettled).toBe(false)
+  await retry()
+  expect(tracker.isSettled).toBe(true)
+})
 
 test('a fresh daemon adopts what is right and removes what is stale', async () => {
-  const old = node()
-  await old.sync(at('a', '172.30.0.1'), at('gone', '172.30.0.9', sticky))
-  const { kernel } = old
-  const fresh = node(kernel)
+  const { iptables, ipset, sync } = fakeNode()
+  await sync(serviceAt('a', '172.30.0.1'), serviceAt('gone', '172.30.0.9', sticky))
+  const fresh = fakeNode({ iptables, ipset })
   fresh.tracker.saw(await fresh.mode.observe())
-  kernel.iptables.texts.length = 0
-  await fresh.sync(at('a', '172.30.0.1'))
-  const written = kernel.iptables.texts.join('')
-  expect(written).not.toContain('10.180.0.1')
-  expect(kernel.iptables.dump()).not.toContain('172.30.0.9')
-  expect(await kernel.ipset.names('')).toEqual([])
+  iptables.texts.length = 0
+  await fresh.sync(serviceAt('a', '172.30.0.1'))
+  expect(iptables.texts.join('')).not.toContain('10.180.0.1')
+  expect(iptables.dump()).not.toContain('172.30.0.9')
+  expect(await ipset.names('')).toEqual([])
   expect(fresh.tracker.saw(await fresh.mode.observe())).toEqual([])
 })
 
 test('a jump that stands twice is put right', async () => {
-  const { kernel, mode, tracker, sync } = node()
+  const { iptables, mode, tracker, sync } = fakeNode()
   await sync()
-  kernel.iptables.alter(4, '*nat\n-A PREROUTING -j NPROXY-SERVICES\nCOMMIT\n')
+  iptables.alter(4, '*nat\n-A PREROUTING -j NPROXY-SERVICES\nCOMMIT\n')
   expect(tracker.saw(await mode.observe())).toMatchObject([{ kind: 'altered' }])
   await sync()
-  expect(kernel.iptables.dump().match(/-A PREROUTING -j NPROXY-SERVICES/g)).toHaveLength(2)
+  expect(iptables.dump().match(/-A PREROUTING -j NPROXY-SERVICES/g)).toHaveLength(2)
+})
+
+test('a jump of another version is taken out, the present one stays', async () => {
+  const { iptables, mode, tracker, sync } = fakeNode()
+  await sync()
+  const before = iptables.dump()
+  iptables.alter(4, '*nat\n-A OUTPUT -p tcp -j NPROXY-SERVICES\nCOMMIT\n')
+  expect(tracker.saw(await mode.observe())).toMatchObject([{ kind: 'stray' }])
+  await sync()
+  expect(iptables.dump()).toBe(before)
 })
 
 test('cleanup leaves what others made', async () => {
-  const { kernel, mode, sync } = node()
+  const { iptables, ipset, mode, sync } = fakeNode()
   const foreign = '*nat\n:KUBE-SERVICES - [0:0]\n-A PREROUTING -j KUBE-SERVICES\nCOMMIT\n'
-  kernel.iptables.alter(4, foreign)
-  await kernel.ipset.restore(['create FOREIGN hash:ip'])
-  const before = kernel.iptables.dump()
-  await sync(at('a', '172.30.0.1', sticky))
+  iptables.alter(4, foreign)
+  await ipset.restore(['create FOREIGN hash:ip'])
+  const dump = () => iptables.dump().replaceAll(/# .*\n|:[A-Z]+ ACCEPT\n/g, '')
+  const before = dump()
+  await sync(serviceAt('a', '172.30.0.1', sticky))
   await mode.cleanup()
-  expect(kernel.iptables.dump().replaceAll(/# .*\n|:[A-Z]+ ACCEPT\n/g, '')).toBe(
-    before.replaceAll(/# .*\n|:[A-Z]+ ACCEPT\n/g, ''),
+  expect(dump()).toBe(before)
+  expect(await ipset.names('')).toEqual(['FOREIGN'])
+})
+
+test('cleanup says what could not be removed, and removes the rest', async () => {
+  const { iptables, ipset, mode, sync } = fakeNode()
+  await sync(serviceAt('a', '172.30.0.1', sticky))
+  ipset.refuse(/^destroy/)
+  await expect(mode.cleanup()).rejects.toThrow(
+    expect.objectContaining({ code: 'NP_IPTABLES_SET' }),
   )
-  expect(await kernel.ipset.names('')).toEqual(['FOREIGN'])
+  expect(iptables.dump()).not.toContain('NPROXY')
+})
+
+test('rules can go before sets that others may still name', async () => {
+  const { iptables, ipset, mode, sync } = fakeNode()
+  await sync(serviceAt('a', '172.30.0.1', sticky))
+  await mode.removeRules()
+  expect(iptables.dump()).not.toContain('NPROXY')
+  expect(await ipset.names('NPROXY-')).toHaveLength(2)
+})
+
+test('a node without ipset serves all but session affinity', async () => {
+  const { ipset, iptables, mode, tracker, sync } = fakeNode()
+  ipset.names = async () => {
+    throw new NodeProxyError('NP_KERNEL_IPSET', 'ipset list -n: not found')
+  }
+  ipset.refuse(/./)
+  const { failed } = await sync(
+    serviceAt('a', '172.30.0.1'),
+    serviceAt('b', '172.30.0.2', sticky),
+  )
+  expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
+  expect(tracker.saw(await mode.observe())).toEqual([])
+  expect(iptables.dump()).toContain('-d 172.30.0.1/32')
+})
+
+test('sets that cannot be listed are an error once there are some', async () => {
+  const { ipset, mode, sync } = fakeNode()
+  await sync(serviceAt('b', '172.30.0.2', sticky))
+  ipset.names = async () => {
+    throw new NodeProxyError('NP_KERNEL_IPSET', 'ipset list -n: try later')
+  }
+  await expect(mode.observe()).rejects.toThrow('try later')
+})
+
+test('changes of others are told by object, our own are not', async () => {
+  const { mode, monitor, sync } = fakeNode()
+  const told: unknown[] = []
+  const stop = mode.watch((change) => told.push(change))
+  await sync(serviceAt('a', '172.30.0.1'))
+  expect(told).toEqual([])
+  const chain = { family: 4, table: 'nat', chain: 'NPROXY-VIPS' } as const
+  monitor.change({ touched: [chain], by: { pid: 7, process: 'iptables' } })
+  expect(told).toEqual([{ keys: ['4/nat/NPROXY-VIPS'], by: 'iptables (pid 7)' }])
+  stop()
+  expect(monitor.started).toBe(false)
+})
+
+test('a large change is written without listening, a small one is not', async () => {
+  const { mode, monitor, sync } = fakeNode()
+  mode.watch(() => {})
+  await sync(serviceAt('a', '172.30.0.1'))
+  await sync(...Array.from({ length: 600 }, (_, n) => serviceAt(`s${n}`, `10.0.${n >> 8}.${n & 255}`)))
+  expect(monitor.holds.map(({ deaf }) => deaf)).toEqual([false, true])
+  expect(monitor.holds.map(({ own }) => own.commits)).toEqual([4, 2])
+})
+
+test('the hold ends even when nobody knows what the program did', async () => {
+  const { iptables, monitor, mode, sync } = fakeNode()
+  iptables.restore = () => Promise.reject(new NodeProxyError('NP_KERNEL_SPAWNER', 'lost'))
+  await expect(sync()).rejects.toThrow('lost')
+  expect(monitor.holds).toEqual([{ deaf: false, own: { pids: [], commits: undefined } }])
+  expect(await mode.observe(['4/nat/NPROXY-VIPS' as ObjectKey])).toEqual(new Map())
 })

@@ -90,6 +90,9 @@ export class IptablesMode implements Mode {
       for (const [key, why] of await destroySets(this.#kernel.ipset, destroy)) failed.set(key, why)
       this.#remember(create, destroy, failed)
       return { failed, left, uncertain }
+    } catch (error) {
+      own.commits = undefined
+      throw error
     } finally {
       release(own)
     }

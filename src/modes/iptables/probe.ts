@@ -27,7 +27,10 @@ export async function probeIptables(
   return { missing, facts: { backend: iptables.backend, version: iptables.version } }
 }
 
-/** What can be chosen by trying: hairpin by one BPF rule, fully random source ports. */
+/**
+ * What can be chosen by trying: hairpin by one BPF rule, fully random source ports.
+ * Only a refusal says that it cannot be; a lock that somebody holds says nothing.
+ */
 export async function detectExtensions({
   iptables,
 }: Pick<IptablesDependencies, 'iptables'>): Promise<
@@ -35,7 +38,8 @@ export async function detectExtensions({
 > {
   const works = async (rule: string) => {
     const text = `*nat\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
-    return (await iptables.restore(4, text)).ok
+    const result = await iptables.restore(4, text)
+    return result.ok || result.kind !== 'refused'
   }
   return {
     hairpin: (await works(`${isHairpin(4)}-j RETURN`)) ? 'bpf' : 'rules',

@@ -20,7 +20,7 @@ export function forward(settings: NetfilterSettings): readonly string[] {
  * (CVE-2020-8558); whatever was not NATed there by us is dropped.
  */
 export function martians(settings: NetfilterSettings, family: Family): readonly string[] {
-  if (family === 6 || !settings.localhostNodePorts) return []
+  if (family === 6 || !settings.dropMartians) return []
   const established = '-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT'
   return [`! -s 127.0.0.0/8 -d 127.0.0.0/8 ${established} -j DROP`]
 }

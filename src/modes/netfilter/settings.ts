@@ -18,6 +18,8 @@ export interface NetfilterSettings {
   readonly nodePortAddresses: readonly (Cidr | IpAddress)[]
   /** IPv4 only: serve node ports on 127.0.0.0/8 (needs route_localnet=1). */
   readonly localhostNodePorts: boolean
+  /** IPv4 only: drop foreign packets for 127.0.0.0/8, because route_localnet is or will be 1. */
+  readonly dropMartians: boolean
   /** Drop packets that conntrack calls invalid instead of forwarding them un-NATed. */
   readonly dropInvalid: boolean
   readonly randomFully: boolean

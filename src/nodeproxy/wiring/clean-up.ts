@@ -1,49 +1,85 @@
-import type { Clock } from '../../lib/clock.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { CommandIpset } from '../../kernel/ipset/command-ipset.ts'
+import { openIptables } from '../../kernel/iptables/command-iptables.ts'
+import type { Backend, Iptables } from '../../kernel/iptables/iptables.ts'
+import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
+import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
+import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { IptablesBackend } from '../config/configuration.ts'
 import type { ExitCode } from '../program.ts'
 import { CLEANUP_SETTINGS } from './cleanup-settings.ts'
-import { openKernel } from './kernel.ts'
 
 /** What `iptables` is here, and both back ends by name where this machine has them. */
-const BACKENDS: readonly IptablesBackend[] = ['', 'nft', 'legacy']
+const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
 
 /**
  * Removes our objects, whichever back end they were made with: first all rules,
  * then the sets, which rules of another back end may still name.
  */
-export async function cleanUpKernel(clock: Clock, log: Logger): Promise<ExitCode> {
-  const outcomes: ExitCode[] = []
-  for (const step of ['removeRules', 'cleanup'] as const) {
-    for (const backend of BACKENDS) outcomes.push(await cleanUp(backend, step, { clock, log }))
+export async function cleanUpKernel(log: Logger): Promise<ExitCode> {
+  const runner = new Spawner()
+  try {
+    const modes: IptablesMode[] = []
+    for (const backend of BACKENDS) modes.push(...(await modeOf(backend, { runner, log })))
+    let isClean = true
+    for (const step of ['removeRules', 'cleanup'] as const) {
+      for (const mode of modes) isClean = (await attempt(mode, step, log)) && isClean
+    }
+    if (!isClean) return 1
+    log.info('nothing of ours is left')
+    return 0
+  } finally {
+    await runner.close()
   }
-  if (outcomes.includes(1)) return 1
-  log.info('nothing of ours is left')
-  return 0
 }
 
-async function cleanUp(
-  backend: IptablesBackend,
-  step: 'removeRules' | 'cleanup',
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-): Promise<ExitCode> {
+/** The mode over one back end; none where the machine has no such back end, or never used it. */
+async function modeOf(
+  backend: Backend | undefined,
+  { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
+): Promise<readonly IptablesMode[]> {
   try {
-    const kernel = await openKernel(clock, backend)
-    try {
-      const settings = { ...CLEANUP_SETTINGS, families: kernel.families }
-      await new IptablesMode(settings, kernel)[step]()
-    } finally {
-      await kernel.close()
-    }
-    return 0
+    const iptables = await openIptables({ runner, ...(backend && { backend }) })
+    const families = familiesInUse(iptables)
+    if (families.length === 0) return []
+    const kernel = { iptables, ipset: new CommandIpset(runner), monitor: deafMonitor }
+    return [new IptablesMode({ ...CLEANUP_SETTINGS, families }, kernel)]
   } catch (error) {
-    if (error instanceof NodeProxyError && error.code === 'NP_KERNEL_IPTABLES') {
-      log.debug({ backend, err: error }, 'this machine has no such back end')
-      return 0
-    }
-    log.error({ backend, err: error }, 'some of our rules could not be removed')
-    return 1
+    log.debug({ backend, err: error }, 'this machine has no such back end')
+    return []
   }
 }
+
+/**
+ * Families in which the back end may hold something. Asking the legacy one loads
+ * its tables into the kernel, so it is only asked for those that are there.
+ */
+function familiesInUse({ backend }: Iptables): readonly Family[] {
+  const families: readonly Family[] = existsSync('/proc/net/if_inet6') ? [4, 6] : [4]
+  if (backend === 'nft') return families
+  return families.filter((family) => {
+    const file = `/proc/net/ip${family === 4 ? '' : '6'}_tables_names`
+    return existsSync(file) && /^(nat|filter)$/m.test(readFileSync(file, 'utf8'))
+  })
+}
+
+async function attempt(
+  mode: IptablesMode,
+  step: 'removeRules' | 'cleanup',
+  log: Logger,
+): Promise<boolean> {
+  try {
+    await mode[step]()
+    return true
+  } catch (error) {
+    if (error instanceof NodeProxyError && NO_NF_TABLES.test(error.message)) return true
+    log.error({ err: error }, 'some of our rules could not be removed')
+    return false
+  }
+}
+
+/** What iptables-nft says where the kernel has no nf_tables, and so no rules in it. */
+const NO_NF_TABLES = /generation id: (?!Permission denied)/

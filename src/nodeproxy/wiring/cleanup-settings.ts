@@ -7,6 +7,7 @@ export const CLEANUP_SETTINGS: Omit<NetfilterSettings, 'families'> = {
   localTraffic: { by: 'none' },
   nodePortAddresses: [],
   localhostNodePorts: false,
+  dropMartians: false,
   dropInvalid: true,
   hairpin: 'rules',
   randomFully: false,

@@ -71,6 +71,9 @@ export class Configuration {
     const { live } = compareConfigurations(this.#current, loaded.config)
     this.#current = loaded.config
     this.#settings = loaded.settings
+    for (const warning of loaded.warnings) {
+      launch.log.warn({ code: warning.code }, describeProblem(warning))
+    }
     metrics.configReloads.inc({ result: 'applied' })
     launch.log.info({ changed: live }, 'the changed configuration is applied')
     return live.length > 0

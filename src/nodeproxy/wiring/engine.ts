@@ -4,7 +4,7 @@ import type { NodeContext } from '../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { IptablesMode } from '../../modes/iptables/mode.ts'
+import type { Mode } from '../../modes/mode.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { NodeModel } from '../../sync/node-model.ts'
 import type { SyncObserver } from '../../sync/observer.ts'
@@ -17,88 +17,112 @@ export interface Blueprint {
   readonly verifyPeriodMs: number
 }
 
-export interface EngineParts<B extends Blueprint> {
+export interface EngineParts<B extends Blueprint, M extends Mode> {
   readonly clock: Clock
   readonly observer: SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
   /** What configuration and cluster ask for now. */
   blueprint(): B
-  build(blueprint: B): IptablesMode
+  build(blueprint: B): M
   nodeContext(): NodeContext
 }
 
-interface Running<B> {
-  readonly blueprint: B
-  readonly mode: IptablesMode
+export interface Running<M extends Mode> {
+  readonly mode: M
   readonly table: ForwardingTable
   readonly tracker: DeltaTracker
+}
+
+interface Assembly<B, M extends Mode> extends Running<M> {
+  readonly blueprint: B
+  readonly model: NodeModel
   readonly loop: SyncLoop
 }
 
 /**
  * The loop and what it works on. When the blueprint changes (the configuration,
- * the Node's pod networks) a new mode takes over from the old one: it reads the
- * kernel and writes only what differs, so that no connection is dropped.
+ * the Node's pod networks) a new mode takes over from the old one: it gets the
+ * entries as they are, reads the kernel and writes only what differs, so that no
+ * connection is dropped and no stale flow forgotten.
  */
-export class Engine<B extends Blueprint> {
+export class Engine<B extends Blueprint, M extends Mode> {
   readonly store = new ClusterStore()
-  readonly #parts: EngineParts<B>
-  #running: Running<B> | undefined
+  readonly #parts: EngineParts<B, M>
+  /** Takes the events. */
+  #current: Assembly<B, M> | undefined
+  /** Writes the kernel; another than the current one during a hand-over. */
+  #active: Assembly<B, M> | undefined
   #handover: Promise<void> = Promise.resolve()
+  #stopped = false
 
-  constructor(parts: EngineParts<B>) {
+  constructor(parts: EngineParts<B, M>) {
     this.#parts = parts
   }
 
   /** Undefined until the cluster was listed. */
-  get running(): Omit<Running<B>, 'blueprint'> | undefined {
-    return this.#running
+  get running(): Running<M> | undefined {
+    return this.#current
   }
 
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
-    if (this.#running === undefined) this.store.apply(events)
-    else this.#running.loop.enqueue(events, onApplied)
-    if (events.some(({ kind }) => kind === 'node')) this.refresh()
+    if (this.#current === undefined) this.store.apply(events)
+    else this.#current.loop.enqueue(events, onApplied)
+    if (events.some(({ kind }) => kind === 'node')) this.#followBlueprint()
   }
 
   /** The cluster was listed completely. */
   start(): void {
-    this.#switchTo(this.#parts.blueprint())
+    if (this.#current === undefined) this.#switchTo(this.#parts.blueprint())
   }
 
-  /** Something that the blueprint or the entries depend on may have changed. */
+  /** Something that the blueprint or every entry depends on changed. */
   refresh(): void {
-    if (this.#running === undefined) return
-    const next = this.#parts.blueprint()
-    if (isDeepEqual(next, this.#running.blueprint)) this.#running.loop.recompileAll()
-    else this.#switchTo(next)
+    if (!this.#followBlueprint()) this.#current?.loop.recompileAll()
   }
 
+  /** Ends after the run in progress; the kernel keeps what it has. */
   async stop(): Promise<void> {
+    this.#stopped = true
     await this.#handover
-    await this.#running?.loop.stop()
+    await this.#active?.loop.stop()
+  }
+
+  #followBlueprint(): boolean {
+    if (this.#current === undefined) return false
+    const next = this.#parts.blueprint()
+    if (isDeepEqual(next, this.#current.blueprint)) return false
+    this.#switchTo(next)
+    return true
   }
 
   #switchTo(blueprint: B): void {
-    const before = this.#running
-    const after = this.#assemble(blueprint)
-    this.#running = after
-    this.#handover = this.#handover.then(async () => {
-      await before?.loop.stop()
-      after.loop.recompileAll()
-      after.loop.setSynced()
-    })
+    const next = this.#assemble(blueprint, this.#current)
+    this.#current = next
+    this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
 
-  #assemble(blueprint: B): Running<B> {
+  /** Only one loop at a time watches and writes; one that was overtaken never begins. */
+  async #handOverTo(next: Assembly<B, M>): Promise<void> {
+    if (this.#stopped || this.#current !== next) return
+    if (this.#active) {
+      await this.#active.loop.stop()
+      next.model.moveTo(next.mode.program)
+    }
+    this.#active = next
+    next.loop.recompileAll()
+    next.loop.setSynced()
+  }
+
+  #assemble(blueprint: B, before: Assembly<B, M> | undefined): Assembly<B, M> {
     const { clock, observer, cutFlows, nodeContext } = this.#parts
     const mode = this.#parts.build(blueprint)
-    const table = new ForwardingTable(nodeContext())
+    const table = before?.table ?? new ForwardingTable(nodeContext())
     const tracker = new DeltaTracker()
     const { store } = this
-    const model = new NodeModel({ store, table, program: mode.program, nodeContext })
+    const model =
+      before?.model ?? new NodeModel({ store, table, program: mode.program, nodeContext })
     const { minPeriodMs, verifyPeriodMs } = blueprint
     const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
-    return { blueprint, mode, table, tracker, loop: new SyncLoop(parts) }
+    return { blueprint, mode, table, tracker, model, loop: new SyncLoop(parts) }
   }
 }

@@ -5,6 +5,7 @@ import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import type { ChangeTimes } from './change-times.ts'
 import { objectKind } from './sync-observer.ts'
 
 interface Running {
@@ -13,12 +14,20 @@ interface Running {
   readonly mode: IptablesMode
 }
 
+export interface GaugeSources {
+  readonly running: Running | undefined
+  readonly watch: WatchState
+  readonly changeTimes: Pick<ChangeTimes, 'pending'>
+}
+
 /** Gauges that are cheap to count when somebody looks, and costly to keep. */
 export function refreshGauges(
   metrics: Metrics,
-  { running, watch }: { readonly running: Running | undefined; readonly watch: WatchState },
+  { running, watch, changeTimes }: GaugeSources,
 ): void {
   watchGauges(metrics, watch)
+  metrics.serviceChangesPending.set(changeTimes.pending('service'))
+  metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
   if (running === undefined) return
   for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
   kernelObjects(metrics, running)
@@ -66,10 +75,12 @@ function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
     const place = `${table} IPv${family}`
     rules.set(place, (rules.get(place) ?? 0) + mode.program.ruleCountOf(key))
   }
+  metrics.programmedObjects.reset()
   for (const [name, count] of objects) {
     const [kind = '', family = ''] = name.split(' ')
     metrics.programmedObjects.set({ kind, family }, count)
   }
+  metrics.iptablesRules.reset()
   for (const [place, count] of rules) {
     const [table = '', ip_family = ''] = place.split(' ')
     metrics.iptablesRules.set({ table, ip_family }, count)

@@ -50,10 +50,11 @@ export async function openKernel(clock: Clock, backend: IptablesBackend) {
   }
 }
 
-/** IPv4, and IPv6 where this kernel has it. */
+/** IPv4, and IPv6 where this kernel has it; a lock that somebody holds says nothing. */
 async function workingFamilies(iptables: Iptables): Promise<readonly Family[]> {
   const six = await iptables.restore(6, '*nat\nCOMMIT\n*filter\nCOMMIT\n')
-  return six.ok ? [4, 6] : [4]
+  const busy = !six.ok && (six.kind === 'locked' || six.kind === 'timeout')
+  return six.ok || busy ? [4, 6] : [4]
 }
 
 async function openMonitor(

@@ -8,13 +8,15 @@ export interface KernelFacts {
   readonly families: readonly Family[]
   readonly hairpin: NetfilterSettings['hairpin']
   readonly randomFully: boolean
+  /** net.ipv4.conf.all.route_localnet is 1, whoever set it. */
+  readonly routesLocalnet: boolean
 }
 
 /** The scaffolding that configuration, Node object and kernel ask for together. */
 export function netfilterSettings(
   config: NodeProxyConfiguration,
   node: Node | undefined,
-  kernel: KernelFacts,
+  { routesLocalnet, ...kernel }: KernelFacts,
 ): NetfilterSettings {
   const { iptables, nodePortAddresses, conntrack } = config
   return {
@@ -22,6 +24,7 @@ export function netfilterSettings(
     masqueradeBit: iptables.masqueradeBit,
     masqueradeAll: iptables.masqueradeAll,
     localhostNodePorts: iptables.localhostNodePorts,
+    dropMartians: iptables.localhostNodePorts || routesLocalnet,
     localTraffic: localTraffic(config, node),
     nodePortAddresses:
       nodePortAddresses === 'primary' ? (node?.addresses ?? []) : nodePortAddresses,

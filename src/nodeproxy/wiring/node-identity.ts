@@ -8,6 +8,15 @@ export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): st
   return (config.hostnameOverride === '' ? hostname : config.hostnameOverride).trim().toLowerCase()
 }
 
+/**
+ * Whether load balancers may send traffic here: not while the node is being
+ * removed, and not once its object is gone. Undefined: there never was one.
+ */
+export function isEligible(before: Node | undefined, now: Node | undefined): boolean | undefined {
+  if (now !== undefined) return !now.leaving
+  return before === undefined ? undefined : false
+}
+
 /** Nothing drains in iptables: conntrack keeps the connections of a backend that left. */
 const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
 

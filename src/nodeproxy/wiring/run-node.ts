@@ -6,15 +6,15 @@ import { detectExtensions, probeIptables } from '../../modes/iptables/probe.ts'
 import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import { createMetrics, type Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
-import type { WatchProblem } from '../../watch/problem.ts'
 import type { Launch } from '../program.ts'
 import { startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
 import { netfilterSettings } from './netfilter-settings.ts'
 import { NodeProxy } from './node-proxy.ts'
+import { applyProcessSettings } from './process-settings.ts'
 import { statusPages } from './status-pages.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'
@@ -40,19 +40,39 @@ export async function runNode({ launch, kernel, client, nodeName }: NodeParts): 
   metrics.modeInfo.set({ mode: 'iptables', backend: kernel.iptables.backend }, 1)
   const facts = { families: kernel.families, ...(await detectExtensions(kernel)) }
   log.info(facts, 'what this kernel can do')
-  await demand(kernel, netfilterSettings(launch.config, undefined, facts), log)
+  await demand(kernel, netfilterSettings(launch.config, undefined, { ...facts, routesLocalnet: false }), log)
   const configuration = new Configuration({ launch, clock, metrics })
   const parts = { configuration, kernel, client, nodeName, metrics, log, clock, facts }
   const proxy = await NodeProxy.create(parts)
+  try {
+    return await follow({ launch, client, nodeName }, { proxy, configuration, metrics })
+  } catch (error) {
+    await proxy.stop()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly proxy: NodeProxy
+  readonly configuration: Configuration
+  readonly metrics: Metrics
+}
+
+/** Opens the pages, the watch on the cluster and that on the configuration file. */
+async function follow(
+  { launch, client, nodeName }: Omit<NodeParts, 'kernel'>,
+  { proxy, configuration, metrics }: Parts,
+): Promise<RunningNode> {
+  const { log, config } = launch
   const watcher = createClusterWatcher({
     ...{ client, clock, random, nodeName },
-    proxyName: launch.config.proxyName === '' ? undefined : launch.config.proxyName,
+    proxyName: config.proxyName === '' ? undefined : config.proxyName,
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),
-    onProblem: (problem) => tellProblem(launch, problem),
+    onProblem: (problem) => proxy.takeProblem(problem),
   })
   const servers = await startStatusServers({
-    config: launch.config,
+    config,
     sources: statusPages({ proxy, metrics, configuration, watch: () => watcher.state() }),
     clock,
     onBlocked: (error) => log.warn({ err: error }, 'a page is not served yet'),
@@ -61,7 +81,10 @@ export async function runNode({ launch, kernel, client, nodeName }: NodeParts): 
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
-  configuration.follow(() => proxy.reconfigure())
+  configuration.follow(() => {
+    void applyProcessSettings(configuration.current, log)
+    proxy.reconfigure()
+  })
   return {
     reread: () => configuration.reread(),
     async close() {
@@ -81,10 +104,4 @@ async function demand(kernel: Kernel, settings: NetfilterSettings, log: Logger):
   throw new NodeProxyError(MISSING, `this kernel lacks ${missing.length} things that iptables mode needs`, {
     hint: missing.map(({ remedy }) => remedy).join('; '),
   })
-}
-
-/** An object of the API that cannot be used; nothing else is harmed by it. */
-function tellProblem({ log }: Launch, { resource, key, kind, problems }: WatchProblem): void {
-  const details = problems.slice(0, 5).map(({ field, value, message }) => `${field} ${value}: ${message}`)
-  log.warn({ resource, object: key, kind, problems: details }, 'an object is wrong')
 }

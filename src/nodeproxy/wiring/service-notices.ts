@@ -1,7 +1,6 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { FrontendProblem } from '../../forwarding/problem.ts'
-import type { ForwardingTable } from '../../forwarding/table.ts'
-import type { Listeners } from '../../kernel/listener/listeners.ts'
+import type { Listener, Listeners } from '../../kernel/listener/listeners.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Service } from '../../resources/types.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -13,40 +12,44 @@ import {
   nodePortShadowsSocket,
   serviceReference,
 } from '../warnings.ts'
+import { claimsOf, shadows, type SocketClaim } from './socket-claims.ts'
 
 export interface ServiceNoticesParts {
-  readonly events: NodeEvents
+  readonly events: Pick<NodeEvents, 'warn'>
   readonly listeners: Listeners
   readonly log: Logger
   serviceOf(key: ServiceKey): Service | undefined
   localAddresses(): readonly IpAddress[]
 }
 
-/** Tells the owners of Services what is not served, or what it takes from somebody else. */
+/**
+ * Tells the owners of Services what is not served, or what it takes from somebody
+ * else: once, and again when it was gone in between.
+ */
 export class ServiceNotices {
   readonly #parts: ServiceNoticesParts
-  readonly #toldProblems = new Set<string>()
-  readonly #toldSockets = new Set<string>()
+  #toldProblems: ReadonlySet<string> = new Set()
+  /** Places that were looked at, by Service. */
+  readonly #lookedAt = new Map<ServiceKey, ReadonlySet<string>>()
 
   constructor(parts: ServiceNoticesParts) {
     this.#parts = parts
   }
 
-  /** After these Services were compiled into the table. */
-  review(services: readonly ServiceKey[], table: ForwardingTable): void {
-    this.#reviewProblems(table.problems())
+  /** After these Services were compiled, with all problems that there are now. */
+  review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
+    this.#reviewProblems(problems)
     this.#reviewSockets(services)
   }
 
   #reviewProblems(problems: readonly FrontendProblem[]): void {
     const present = new Set<string>()
     for (const problem of problems) {
-      const key = `${problem.entry} ${problem.ip} ${problem.port} ${problem.code}`
+      const key = `${problem.entry} ${problem.ip} ${problem.port} ${problem.code} ${problem.winner}`
       present.add(key)
       if (!this.#toldProblems.has(key)) this.#tell(problem)
     }
-    this.#toldProblems.clear()
-    for (const key of present) this.#toldProblems.add(key)
+    this.#toldProblems = present
   }
 
   #tell(problem: FrontendProblem): void {
@@ -63,41 +66,31 @@ export class ServiceNotices {
 
   /** A socket of this node behind a new node port or external IP gets no more packets from outside. */
   #reviewSockets(services: readonly ServiceKey[]): void {
-    const claims = services.flatMap((key) => this.#socketClaims(key))
-    const fresh = claims.filter(({ id }) => !this.#toldSockets.has(id))
+    const local = new Set(this.#parts.localAddresses())
+    const fresh = services.flatMap((key) => this.#freshClaims(key, local))
     if (fresh.length === 0) return
     const listeners = this.#parts.listeners.list()
-    for (const { id, ip, port, protocol, service } of fresh) {
-      this.#toldSockets.add(id)
-      const shadowed = listeners.some(
-        (one) =>
-          one.protocol === protocol &&
-          one.port === port &&
-          (ip === 'node' || one.ip === ip || one.ip === '0.0.0.0' || one.ip === '::'),
-      )
-      if (!shadowed) continue
-      this.#parts.log.warn({ service: service.key, ip, port, protocol }, 'a local socket is shadowed')
-      const regarding = serviceReference(service.key, service.uid)
-      this.#parts.events.warn(
-        ip === 'node'
-          ? nodePortShadowsSocket(regarding, { nodePort: port, protocol })
-          : externalIPShadowsSocket(regarding, { ip, port, protocol }),
-      )
-    }
+    for (const claim of fresh) this.#warnIfShadowed(claim, listeners)
   }
 
-  #socketClaims(key: ServiceKey) {
+  #freshClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
     const service = this.#parts.serviceOf(key)
-    if (service === undefined) return []
-    const local = new Set(this.#parts.localAddresses())
-    const ips = service.externalIPs.filter((ip) => local.has(ip))
-    return service.ports.flatMap(({ protocol, port, nodePort }) => [
-      ...(nodePort > 0 ? [claim('node', nodePort)] : []),
-      ...ips.map((ip) => claim(ip, port)),
-    ].map((one) => ({ ...one, protocol, service, id: `${key} ${one.ip} ${one.port} ${protocol}` })))
+    const claims = service ? claimsOf(service, local) : []
+    const before = this.#lookedAt.get(key)
+    if (claims.length === 0) this.#lookedAt.delete(key)
+    else this.#lookedAt.set(key, new Set(claims.map(({ id }) => id)))
+    return claims.filter(({ id }) => !before?.has(id))
   }
-}
 
-function claim(ip: IpAddress | 'node', port: number): { ip: IpAddress | 'node'; port: number } {
-  return { ip, port }
+  #warnIfShadowed(claim: SocketClaim, listeners: readonly Listener[]): void {
+    if (!listeners.some((listener) => shadows(claim, listener))) return
+    const { service, ip, port, protocol } = claim
+    this.#parts.log.warn({ service: service.key, ip, port, protocol }, 'a local socket is shadowed')
+    const regarding = serviceReference(service.key, service.uid)
+    this.#parts.events.warn(
+      ip === 'node'
+        ? nodePortShadowsSocket(regarding, { nodePort: port, protocol })
+        : externalIPShadowsSocket(regarding, { ip, port, protocol }),
+    )
+  }
 }

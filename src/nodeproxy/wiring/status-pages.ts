@@ -33,7 +33,7 @@ export function statusPages({ proxy, metrics, configuration, watch }: StatusPart
       async text() {
         const state = watch()
         proxy.mark(state)
-        refreshGauges(metrics, { running: proxy.running, watch: state })
+        refreshGauges(metrics, { running: proxy.running, watch: state, changeTimes: proxy.changeTimes })
         return metrics.text()
       },
     },

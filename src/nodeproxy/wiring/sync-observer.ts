@@ -1,11 +1,12 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ObjectKey } from '../../modes/mode.ts'
-import type { SyncObserver } from '../../sync/observer.ts'
+import type { ObjectKey, Refusal } from '../../modes/mode.ts'
+import type { AppliedRun, SyncObserver } from '../../sync/observer.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Health } from '../../telemetry/health/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { ChangeTimes } from './change-times.ts'
 
 export interface SyncObserverParts {
   readonly metrics: Metrics
@@ -13,9 +14,10 @@ export interface SyncObserverParts {
   readonly log: Logger
   readonly clock: Clock
   readonly families: readonly FamilyName[]
-  /** Endpoint changes on their way: when they happened. Emptied here. */
-  readonly triggers: number[]
+  readonly changeTimes: ChangeTimes
   onCompiled(services: readonly ServiceKey[]): void
+  /** After a run that wrote at least something. */
+  onWritten(failed: AppliedRun['failed']): void
   ruleCountOf(key: ObjectKey): number
 }
 
@@ -23,39 +25,29 @@ const FIRST_KEYS = 5
 
 /** What the loop does, as metrics, health and log records. */
 export function observeSync(parts: SyncObserverParts): SyncObserver {
-  const { metrics, health, log, clock, families, triggers } = parts
-  const each = (act: (labels: { ip_family: FamilyName }) => void) => {
-    for (const ip_family of families) act({ ip_family })
-  }
+  const { metrics, health, log, clock, families, changeTimes } = parts
+  let isFirst = true
   return {
     queued(at) {
       health.queued()
-      each((labels) => metrics.lastQueued.set(labels, at / 1_000))
+      changeTimes.queued()
+      for (const ip_family of families) metrics.lastQueued.set({ ip_family }, at / 1_000)
     },
-    begun: () => health.begun(),
+    begun() {
+      health.begun()
+      changeTimes.begun()
+    },
     compiled: parts.onCompiled,
-    applied({ at, durationMs, failed, change }) {
-      for (const { code } of failed.values()) metrics.applyFailures.inc({ code })
-      for (const [object, why] of [...failed].slice(0, FIRST_KEYS)) {
-        log.error(
-          { object, code: why.code, reason: why.message, failed: failed.size },
-          'the kernel refused',
-        )
-      }
-      const size = change.set.length + change.unset.length
-      if (failed.size > 0 && failed.size >= size) return health.failed()
+    applied(run) {
+      tellRefusals(parts, run, isFirst)
+      const { set, unset } = run.change
+      const size = set.length + unset.length
+      if (run.failed.size > 0 && run.failed.size >= size) return health.failed()
       health.succeeded()
-      const written = triggers.splice(0)
-      each((labels) => {
-        metrics.syncDuration.observe(labels, durationMs / 1_000)
-        metrics.partialSyncDuration.observe(labels, durationMs / 1_000)
-        metrics.lastSync.set(labels, at / 1_000)
-        for (const triggeredAt of written) {
-          metrics.networkProgrammingDuration.observe(labels, (at - triggeredAt) / 1_000)
-        }
-      })
-      countWritten(parts, change.set)
-      log.debug({ set: change.set.length, unset: change.unset.length, ms: durationMs }, 'applied')
+      countRun(parts, run, isFirst)
+      isFirst = false
+      parts.onWritten(run.failed)
+      log.debug({ set: set.length, unset: unset.length, ms: run.durationMs }, 'applied')
     },
     drifted(drift, by) {
       for (const { key, kind } of drift)
@@ -77,11 +69,50 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       )
     },
     flowsCut(count) {
-      each((labels) => metrics.conntrackDeleted.inc(labels, 0))
-      metrics.conntrackDeleted.inc({ ip_family: 'IPv4' }, count)
       if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
     },
   }
+}
+
+/** Every refusal counts; the first few are shown. */
+function tellRefusals(
+  { metrics, log }: SyncObserverParts,
+  { failed }: AppliedRun,
+  isFirst: boolean,
+): void {
+  for (const { code } of failed.values()) metrics.applyFailures.inc({ code })
+  for (const ip_family of familiesOf(failed)) {
+    metrics.iptablesRestoreFailures.inc({ ip_family })
+    if (!isFirst) metrics.iptablesPartialRestoreFailures.inc({ ip_family })
+  }
+  for (const [object, why] of [...failed].slice(0, FIRST_KEYS)) {
+    const facts = { object, code: why.code, reason: why.message, failed: failed.size }
+    log.error(facts, 'the kernel refused')
+  }
+}
+
+function familiesOf(failed: ReadonlyMap<ObjectKey, Refusal>): ReadonlySet<FamilyName> {
+  const keys = [...failed.keys()].filter((key) => /^[46]\//.test(key))
+  return new Set(keys.map((key): FamilyName => (key.startsWith('4') ? 'IPv4' : 'IPv6')))
+}
+
+function countRun(
+  parts: SyncObserverParts,
+  { at, durationMs, change }: AppliedRun,
+  isFirst: boolean,
+): void {
+  const { metrics, families, changeTimes } = parts
+  const changedAt = changeTimes.written()
+  const kind = isFirst ? metrics.fullSyncDuration : metrics.partialSyncDuration
+  for (const ip_family of families) {
+    metrics.syncDuration.observe({ ip_family }, durationMs / 1_000)
+    kind.observe({ ip_family }, durationMs / 1_000)
+    metrics.lastSync.set({ ip_family }, at / 1_000)
+    for (const then of changedAt) {
+      metrics.networkProgrammingDuration.observe({ ip_family }, (at - then) / 1_000)
+    }
+  }
+  countWritten(parts, change.set)
 }
 
 /** Rules written by this run, by table and family. */

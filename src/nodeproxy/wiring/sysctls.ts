@@ -4,42 +4,75 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { conntrackSettings } from '../conntrack-limits.ts'
 
+const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
+
 /**
- * Kernel settings that the configuration asks for. One that cannot be written
- * (a read-only /proc/sys, an inner network namespace) is a warning: packets flow
- * all the same.
+ * Limits and time-outs of connection tracking that the configuration asks for,
+ * and warnings about settings of others. One that cannot be written (a read-only
+ * /proc/sys, an inner network namespace) is a warning: packets flow all the same.
  */
-export function applySysctls(config: NodeProxyConfiguration, sysctl: Sysctl, log: Logger): void {
-  const ensure = (path: string, value: string) => {
-    try {
-      if (sysctl.ensure(path, value)) log.info({ sysctl: path, value }, 'set a kernel setting')
-    } catch (error) {
-      log.warn({ err: error, sysctl: path, value }, 'a kernel setting stays as it is')
-    }
-  }
+export function applySysctls(
+  { conntrack }: Pick<NodeProxyConfiguration, 'conntrack'>,
+  sysctl: Sysctl,
+  log: Logger,
+): void {
   for (const { sysctl: name, value, rule } of conntrackSettings(
-    config.conntrack,
+    conntrack,
     availableParallelism(),
   )) {
     const path = name.replaceAll('.', '/')
-    const present = Number(sysctl.read(path))
-    if (rule === 'exact' || !(present >= value)) ensure(path, String(value))
+    const isEnough = rule === 'atLeast' && Number(readSetting(sysctl, path)) >= value
+    if (!isEnough) ensure(path, String(value), { sysctl, log })
   }
-  if (config.iptables.localhostNodePorts) ensure('net/ipv4/conf/all/route_localnet', '1')
   warnAbout(sysctl, log)
+}
+
+/**
+ * Lets packets for 127.0.0.0/8 be forwarded, which node ports on loopback need.
+ * Only when the rules that keep neighbours from it stand (CVE-2020-8558).
+ */
+export function routeLocalnet(sysctl: Sysctl, log: Logger): void {
+  ensure(ROUTE_LOCALNET, '1', { sysctl, log })
+}
+
+/** Whoever set it, it stays when node ports on loopback are switched off again. */
+export function routesLocalnet(sysctl: Sysctl): boolean {
+  return readSetting(sysctl, ROUTE_LOCALNET) === '1'
+}
+
+function ensure(
+  path: string,
+  value: string,
+  { sysctl, log }: { readonly sysctl: Sysctl; readonly log: Logger },
+): void {
+  try {
+    if (sysctl.ensure(path, value)) log.info({ sysctl: path, value }, 'set a kernel setting')
+  } catch (error) {
+    log.warn({ err: error, sysctl: path, value }, 'a kernel setting stays as it is')
+  }
+}
+
+function readSetting(sysctl: Sysctl, path: string): string | undefined {
+  try {
+    return sysctl.read(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** Settings that belong to the network plugin; without them Services seem broken. */
 function warnAbout(sysctl: Sysctl, log: Logger): void {
-  if (sysctl.read('net/ipv4/ip_forward') === '0') {
+  const forward = 'net/ipv4/ip_forward'
+  if (readSetting(sysctl, forward) === '0') {
     log.warn(
-      { sysctl: 'net/ipv4/ip_forward' },
+      { sysctl: forward },
       'IPv4 forwarding is off: only this node reaches backends elsewhere',
     )
   }
-  if (sysctl.read('net/bridge/bridge-nf-call-iptables') === '0') {
+  const bridged = 'net/bridge/bridge-nf-call-iptables'
+  if (readSetting(sysctl, bridged) === '0') {
     log.warn(
-      { sysctl: 'net/bridge/bridge-nf-call-iptables' },
+      { sysctl: bridged },
       'bridged packets pass by iptables: pods on one bridge may not reach each other through a Service',
     )
   }

@@ -24,6 +24,7 @@ const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {
   'by bridge': {
     localTraffic: { by: 'bridge', name: 'cbr0' },
     localhostNodePorts: true,
+    dropMartians: true,
     dropInvalid: false,
     randomFully: false,
     hairpin: 'rules',

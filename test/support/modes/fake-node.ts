@@ -1,12 +1,12 @@
-import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
-import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
-import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
-import { DeltaTracker } from '../../sync/delta-tracker.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { entry, frontend, ip, settings } from './fixtures.ts'
-import { IptablesMode } from './mode.ts'
+import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
+import { FakeIpset } from '../../../src/kernel/ipset/fake-ipset.ts'
+import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
+import type { Iptables } from '../../../src/kernel/iptables/iptables.ts'
+import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
+import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
+import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
+import { entry, frontend, ip, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 
 interface NodeOptions {
   readonly ipset?: FakeIpset

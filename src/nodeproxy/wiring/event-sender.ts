@@ -1,0 +1,25 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import { NodeEvents } from '../node-events.ts'
+
+export interface EventSenderParts {
+  readonly client: Pick<ApiClient, 'create'>
+  readonly clock: Clock
+  readonly nodeName: string
+  readonly metrics: Pick<Metrics, 'events'>
+}
+
+/** Warnings of this node, sent to the API server as Events and counted. */
+export function eventSender({ client, clock, nodeName, metrics }: EventSenderParts): NodeEvents {
+  return new NodeEvents({
+    clock,
+    nodeName,
+    async send(event) {
+      const path = `/api/v1/namespaces/${encodeURIComponent(event.metadata.namespace)}/events`
+      const result = await client.create(path, event)
+      if (!result.ok) throw new Error(result.failure.message)
+    },
+    onOutcome: (reason, outcome) => metrics.events.inc({ reason, outcome }),
+  })
+}

@@ -1,0 +1,44 @@
+import { contentHash } from '../../lib/hash.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { WatchProblem } from '../../watch/problem.ts'
+import type { NodeEvents } from '../node-events.ts'
+import { objectRejected, serviceReference } from '../warnings.ts'
+import type { ServiceKey } from '../../resources/types.ts'
+
+const MOST_SHOWN = 5
+const MOST_REMEMBERED = 20_000
+
+/**
+ * Objects of the API that cannot be used, or not all of them. Every relist finds
+ * the same problems again; they are told once, until they are others.
+ */
+export class ObjectProblems {
+  readonly #log: Logger
+  readonly #events: Pick<NodeEvents, 'warn'>
+  /** What was said of an object last, the least recently said first. */
+  readonly #told = new Map<string, number>()
+
+  constructor(log: Logger, events: Pick<NodeEvents, 'warn'>) {
+    this.#log = log
+    this.#events = events
+  }
+
+  tell({ resource, key, kind, problems }: WatchProblem): void {
+    const lines = problems.map(({ field, value, message }) => `${field} ${value}: ${message}`)
+    if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
+    const shown = lines.slice(0, MOST_SHOWN)
+    this.#log.warn({ resource, object: key, kind, problems: shown }, 'an object is wrong')
+    const [first] = lines
+    if (resource !== 'services' || key === '' || first === undefined) return
+    this.#events.warn(objectRejected(serviceReference(key as ServiceKey), first))
+  }
+
+  #isNew(object: string, content: number): boolean {
+    const known = this.#told.get(object) === content
+    this.#told.delete(object)
+    this.#told.set(object, content)
+    const [oldest] = this.#told.keys()
+    if (this.#told.size > MOST_REMEMBERED && oldest !== undefined) this.#told.delete(oldest)
+    return !known
+  }
+}

@@ -1,0 +1,113 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { EntryId } from '../../../src/forwarding/entry.ts'
+import { CommandIpset } from '../../../src/kernel/ipset/command-ipset.ts'
+import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
+import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
+import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
+
+/** What the real iptables refuses, who is blamed for it, and that everybody else is served. */
+const name = process.argv[2] as Backend
+execFileSync('mount', ['-t', 'tmpfs', 'none', '/run'])
+const runner = new Spawner()
+const ipset = new CommandIpset(runner)
+
+async function open(restoreTimeoutMs?: number) {
+  const options = { runner, backend: name, ...(restoreTimeoutMs && { restoreTimeoutMs }) }
+  const iptables = await openIptables(options)
+  const mode = new IptablesMode(settings(), { iptables, ipset, monitor: deafMonitor })
+  const tracker = new DeltaTracker()
+  tracker.saw(await mode.observe())
+  return { mode, tracker }
+}
+
+const rules = () => execFileSync(`iptables-${name}-save`).toString()
+const foreign = (...args: readonly string[]) =>
+  execFileSync(`iptables-${name}`, ['-w', '-t', 'nat', ...args])
+let { mode, tracker } = await open()
+
+function want(id: string, address: string, port = 8080): void {
+  const backends = [backend('10.180.0.1', { port })]
+  const frontends = [frontend({ ip: ip(address), kind: 'externalIP', masquerade: 'always' })]
+  const wanted = { id: id as EntryId, frontends, pools: { cluster: backends, local: [] } }
+  mode.program.replace(wanted.id, entry(wanted))
+}
+
+/** Writes what is pending; the owners (or keys) of what was refused, and with which code. */
+async function write(now = 0) {
+  tracker.want(mode.program.takeChanges())
+  const change = tracker.pending(now)
+  const result = await mode.apply(change)
+  tracker.confirm(change, result, now)
+  const refused = [...result.failed].map(([key, { code }]) => {
+    const [owner] = mode.program.ownersOf(key)
+    return `${code} ${owner ?? key.replace(/[\w-]{19}$/, '…')}`
+  })
+  return { refused: [...new Set(refused)], uncertain: result.uncertain }
+}
+
+const later = () => write(tracker.nextRetry() ?? 0)
+const drift = async () => tracker.saw(await mode.observe()).map(({ kind, key }) => `${kind} ${key}`)
+const served = (...hosts: readonly number[]) =>
+  hosts.filter((host) => rules().includes(`-d 172.30.0.${host}/32`))
+const steps: Record<string, unknown> = {}
+
+for (let n = 1; n <= 60; n++) want(`s${n}`, `172.30.0.${n}`, n === 7 ? 99_999 : 8080)
+steps['a rule that iptables cannot read'] = {
+  ...(await write()),
+  served: served(1, 6, 7, 8, 60),
+  drift: await drift(),
+}
+want('s7', '172.30.0.7')
+steps['corrected'] = { ...(await later()), served: served(7) }
+
+const original = mode.program.rulesOf.bind(mode.program)
+const bad = new Set(['s9', 's40', 's41'])
+mode.program.rulesOf = (key) =>
+  mode.program.ownersOf(key).some((owner) => bad.has(owner)) ? ['-j REJECT'] : original(key)
+for (let n = 1; n <= 60; n++) want(`s${n}`, `172.30.0.${n}`, 9090)
+steps['rules that the kernel refuses'] = {
+  ...(await write()),
+  changed: rules().match(/--to-destination 10.180.0.1:9090/g)?.length,
+}
+mode.program.rulesOf = original
+steps['accepted later'] = { ...(await later()), drift: await drift() }
+
+const chain = /NPROXY-C-\S+(?=.*\n-A NPROXY-C)/.exec(rules())?.[0] ?? 'NPROXY-C-none'
+foreign('-N', 'FOREIGN')
+foreign('-A', 'FOREIGN', '-j', chain)
+for (let n = 1; n <= 60; n++) mode.program.replace(`s${n}` as EntryId, undefined)
+const busy = await write()
+steps['a chain that a foreign rule leads to'] = {
+  ...busy,
+  left: rules().match(/^:NPROXY-C-/gm)?.length,
+  drift: await drift(),
+}
+foreign('-F', 'FOREIGN')
+steps['let go'] = { ...(await later()), left: rules().match(/^:NPROXY-C-/gm)?.length ?? 0 }
+
+if (name === 'legacy') {
+  const holder = spawn('flock', ['/run/xtables.lock', 'sh', '-c', 'echo locked; cat'])
+  await once(holder.stdout, 'data')
+  want('late', '172.30.0.99')
+  steps['somebody holds the lock'] = await write()
+  holder.stdin.end()
+  await once(holder, 'exit')
+  steps['the lock is free'] = { ...(await later()), served: served(99) }
+}
+
+;({ mode, tracker } = await open(20))
+for (let n = 0; n < 5_000; n++) want(`slow${n}`, `172.31.${n >> 8}.${n & 255}`)
+const slow = await write()
+const codes = new Set(slow.refused.map((one) => one.split(' ')[0]))
+steps['too slow'] = { codes: [...codes], uncertain: slow.uncertain }
+;({ mode, tracker } = await open())
+want('slow', '172.30.0.98')
+steps['with time'] = { ...(await write()), served: served(98), drift: await drift() }
+
+await runner.close()
+process.stdout.write(JSON.stringify(steps))
