@@ -3,13 +3,6 @@ const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/
 const LONGEST_SUBDOMAIN = 253
 
-const LABEL_RULE =
-  'must be a DNS label (RFC 1123): at most 63 lower case letters, digits and hyphens, beginning and ending with a letter or digit'
-const SUBDOMAIN_RULE =
-  'must be a DNS subdomain (RFC 1123): labels of lower case letters, digits and hyphens, joined by dots, at most 253 characters'
-const PORT_NAME_RULE =
-  'must be a port name (RFC 6335): at most 15 lower case letters, digits and single hyphens, with a letter among them'
-
 /** RFC 1123 label: what namespaces, Services and ports are called. */
 export function isLabel(text: string): boolean {
   return LABEL.test(text)

@@ -44,8 +44,6 @@ export const COMMAND_FLAGS = {
   help: { doc: 'Print this and exit.' },
 } as const satisfies Readonly<Record<string, { readonly value?: string; readonly doc: string }>>
 
-type CommandFlag = keyof typeof COMMAND_FLAGS
-
 /** Deprecated: a port that replaces the one of an address; 0 is no address at all. */
 export const PORT_FLAGS = {
   'healthz-port': { path: 'healthzBindAddress', instead: 'healthz-bind-address' },
