@@ -17,7 +17,7 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
     type: integer(0, 31),
     fallback: 14,
     doc: 'The bit of the packet mark that asks for masquerade. Other software on the node must leave it alone.',
-    reload: 'restart',
+    reload: 'live',
   },
   'iptables.masqueradeAll': {
     flag: 'masquerade-all',
@@ -31,7 +31,7 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
     type: boolean,
     fallback: false,
     doc: 'Serve node ports on 127.0.0.1 too. It needs route_localnet=1, which lets neighbours reach services that listen on loopback (CVE-2020-8558), so it is off here where kube-proxy has it on; when on, foreign packets for 127.0.0.0/8 are dropped.',
-    reload: 'restart',
+    reload: 'live',
   },
   'iptables.syncPeriod': {
     flag: 'iptables-sync-period',
