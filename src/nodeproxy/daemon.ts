@@ -26,7 +26,7 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
     const client = await connect(config, launch)
     try {
       const node = await runNode({ launch, kernel, client, nodeName: nodeName(config) })
-      signals.onHangup(node.reread)
+      signals.onHangup(() => node.reread())
       log.info({ signal: await signals.stop }, 'node-proxy stops; the rules stay')
       await node.close()
     } finally {

@@ -1,10 +1,10 @@
 import type { Family } from '../../lib/ip.ts'
+import type { ObjectKey } from '../mode.ts'
 import { forward, martians } from '../netfilter/forward.ts'
 import { CHAIN } from '../netfilter/names.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import type { ObjectKey } from '../mode.ts'
 import { type JumpObject, keyOf, type Table } from './object.ts'
 
 /** What keeps neighbours from 127.0.0.0/8; it has to stand before route_localnet is 1. */

@@ -58,10 +58,7 @@ test('a refused chain harms no other Service, and is tried again', async () => {
 test('a set that the kernel refuses takes only its own Service along', async () => {
   const { iptables, ipset, mode, sync } = fakeNode()
   ipset.refuse(/^create/)
-  const { failed } = await sync(
-    serviceAt('a', '172.30.0.1'),
-    serviceAt('b', '172.30.0.2', sticky),
-  )
+  const { failed } = await sync(serviceAt('a', '172.30.0.1'), serviceAt('b', '172.30.0.2', sticky))
   expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
   expect(iptables.dump()).toContain('-d 172.30.0.1/32')
 })
@@ -127,9 +124,7 @@ test('cleanup says what could not be removed, and removes the rest', async () =>
   const { iptables, ipset, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   ipset.refuse(/^destroy/)
-  await expect(mode.cleanup()).rejects.toThrow(
-    expect.objectContaining({ code: 'NP_IPTABLES_SET' }),
-  )
+  await expect(mode.cleanup()).rejects.toThrow(expect.objectContaining({ code: 'NP_IPTABLES_SET' }))
   expect(iptables.dump()).not.toContain('NPROXY')
 })
 
@@ -147,10 +142,7 @@ test('a node without ipset serves all but session affinity', async () => {
     throw new NodeProxyError('NP_KERNEL_IPSET', 'ipset list -n: not found')
   }
   ipset.refuse(/./)
-  const { failed } = await sync(
-    serviceAt('a', '172.30.0.1'),
-    serviceAt('b', '172.30.0.2', sticky),
-  )
+  const { failed } = await sync(serviceAt('a', '172.30.0.1'), serviceAt('b', '172.30.0.2', sticky))
   expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
   expect(tracker.saw(await mode.observe())).toEqual([])
   expect(iptables.dump()).toContain('-d 172.30.0.1/32')
@@ -182,7 +174,9 @@ test('a large change is written without listening, a small one is not', async ()
   const { mode, monitor, sync } = fakeNode()
   mode.watch(() => {})
   await sync(serviceAt('a', '172.30.0.1'))
-  await sync(...Array.from({ length: 600 }, (_, n) => serviceAt(`s${n}`, `10.0.${n >> 8}.${n & 255}`)))
+  await sync(
+    ...Array.from({ length: 600 }, (_, n) => serviceAt(`s${n}`, `10.0.${n >> 8}.${n & 255}`)),
+  )
   expect(monitor.holds.map(({ deaf }) => deaf)).toEqual([false, true])
   expect(monitor.holds.map(({ own }) => own.commits)).toEqual([4, 2])
 })

@@ -137,7 +137,9 @@ test('affinity looks up first, then chooses and remembers', () => {
 
 test('each backend has its own set, whichever pool it is in', () => {
   const { sets } = render(entry({ affinity: { seconds: 60 }, pools: onePool }), settings())
-  expect([...sets.values()]).toEqual(['hash:ip family inet hashsize 16384 maxelem 262144 timeout 0'])
+  expect([...sets.values()]).toEqual([
+    'hash:ip family inet hashsize 16384 maxelem 262144 timeout 0',
+  ])
 })
 
 test.each([
@@ -147,7 +149,10 @@ test.each([
   [1_000, 64],
 ])('the sets of %i backends have %i buckets each, room for 65,536 clients', (count, hashsize) => {
   const cluster = Array.from({ length: count }, (_, i) => backend(`10.1.${i >> 8}.${i & 255}`))
-  const { sets } = render(entry({ affinity: { seconds: 60 }, pools: { cluster, local: [] } }), settings())
+  const { sets } = render(
+    entry({ affinity: { seconds: 60 }, pools: { cluster, local: [] } }),
+    settings(),
+  )
   expect([...sets.values()][0]).toContain(`hashsize ${hashsize} `)
   expect(count * hashsize * 12).toBeGreaterThan(65_536)
 })

@@ -62,7 +62,9 @@ export class Configuration {
   async #take(file: ConfigurationFile): Promise<boolean> {
     const { launch, metrics } = this.#parts
     const loaded = await launch.reload(file)
-    const reasons = loaded.ok ? this.#needsRestart(loaded.config) : loaded.problems.map(describeProblem)
+    const reasons = loaded.ok
+      ? this.#needsRestart(loaded.config)
+      : loaded.problems.map(describeProblem)
     if (!loaded.ok || reasons.length > 0) {
       metrics.configReloads.inc({ result: 'refused' })
       launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')

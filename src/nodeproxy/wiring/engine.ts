@@ -22,9 +22,9 @@ export interface EngineParts<B extends Blueprint, M extends Mode> {
   readonly observer: SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
   /** What configuration and cluster ask for now. */
-  blueprint(): B
-  build(blueprint: B): M
-  nodeContext(): NodeContext
+  readonly blueprint: () => B
+  readonly build: (blueprint: B) => M
+  readonly nodeContext: () => NodeContext
 }
 
 export interface Running<M extends Mode> {

@@ -6,6 +6,7 @@ import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { ChangeTimes } from './change-times.ts'
+import { countStatuses } from './entry-status.ts'
 import { objectKind } from './sync-observer.ts'
 
 interface Running {
@@ -31,10 +32,9 @@ export function refreshGauges(
   if (running === undefined) return
   for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
   kernelObjects(metrics, running)
-  const failing = new Set([...running.tracker.failures().keys()].flatMap((key) => running.mode.program.ownersOf(key)))
-  metrics.entries.set({ status: 'Error' }, failing.size)
-  metrics.entries.set({ status: 'Conflict' }, new Set(running.table.problems().map(({ entry }) => entry)).size)
-  metrics.entries.set({ status: 'Done' }, running.table.size - failing.size)
+  for (const [status, count] of Object.entries(countStatuses(running))) {
+    metrics.entries.set({ status }, count)
+  }
 }
 
 function watchGauges(metrics: Metrics, watch: WatchState): void {
@@ -42,9 +42,11 @@ function watchGauges(metrics: Metrics, watch: WatchState): void {
   for (const [resource, state] of Object.entries(feeds)) {
     if (state === undefined) continue
     metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
-    if (state.lastEventAt !== undefined) metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
+    if (state.lastEventAt !== undefined)
+      metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
     metrics.objects.set({ resource }, state.objects)
-    for (const [type, count] of Object.entries(state.events)) {
+    const counts: Readonly<Record<string, number>> = { ...state.events }
+    for (const [type, count] of Object.entries(counts)) {
       const labels = { resource, type: type.toUpperCase() }
       metrics.watchEvents.remove(labels)
       metrics.watchEvents.inc(labels, count)

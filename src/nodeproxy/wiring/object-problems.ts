@@ -1,9 +1,9 @@
 import { contentHash } from '../../lib/hash.ts'
+import type { ServiceKey } from '../../resources/types.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WatchProblem } from '../../watch/problem.ts'
 import type { NodeEvents } from '../node-events.ts'
 import { objectRejected, serviceReference } from '../warnings.ts'
-import type { ServiceKey } from '../../resources/types.ts'
 
 const MOST_SHOWN = 5
 const MOST_REMEMBERED = 20_000

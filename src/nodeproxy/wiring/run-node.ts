@@ -33,14 +33,23 @@ export interface RunningNode {
 }
 
 /** Starts everything that lives as long as the daemon, and says how to end it. */
-export async function runNode({ launch, kernel, client, nodeName }: NodeParts): Promise<RunningNode> {
+export async function runNode({
+  launch,
+  kernel,
+  client,
+  nodeName,
+}: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
   const metrics = createMetrics()
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
   metrics.modeInfo.set({ mode: 'iptables', backend: kernel.iptables.backend }, 1)
   const facts = { families: kernel.families, ...(await detectExtensions(kernel)) }
   log.info(facts, 'what this kernel can do')
-  await demand(kernel, netfilterSettings(launch.config, undefined, { ...facts, routesLocalnet: false }), log)
+  await demand(
+    kernel,
+    netfilterSettings(launch.config, undefined, { ...facts, routesLocalnet: false }),
+    log,
+  )
   const configuration = new Configuration({ launch, clock, metrics })
   const parts = { configuration, kernel, client, nodeName, metrics, log, clock, facts }
   const proxy = await NodeProxy.create(parts)
@@ -101,7 +110,11 @@ async function demand(kernel: Kernel, settings: NetfilterSettings, log: Logger):
   const { missing } = await probeIptables(kernel, settings)
   for (const { what, remedy } of missing) log.error({ code: MISSING, remedy }, what)
   if (missing.length === 0) return
-  throw new NodeProxyError(MISSING, `this kernel lacks ${missing.length} things that iptables mode needs`, {
-    hint: missing.map(({ remedy }) => remedy).join('; '),
-  })
+  throw new NodeProxyError(
+    MISSING,
+    `this kernel lacks ${missing.length} things that iptables mode needs`,
+    {
+      hint: missing.map(({ remedy }) => remedy).join('; '),
+    },
+  )
 }

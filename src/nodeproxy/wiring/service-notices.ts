@@ -12,7 +12,7 @@ import {
   nodePortShadowsSocket,
   serviceReference,
 } from '../warnings.ts'
-import { claimsOf, shadows, type SocketClaim } from './socket-claims.ts'
+import { claimsOf, type SocketClaim, shadows } from './socket-claims.ts'
 
 export interface ServiceNoticesParts {
   readonly events: Pick<NodeEvents, 'warn'>

@@ -13,19 +13,13 @@ export interface SocketClaim {
 }
 
 /** A Service's node ports, and its external IPs that are addresses of this node. */
-export function claimsOf(
-  service: Service,
-  local: ReadonlySet<IpAddress>,
-): readonly SocketClaim[] {
+export function claimsOf(service: Service, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
   const ips = service.externalIPs.filter((ip) => local.has(ip))
   return service.ports.flatMap(({ protocol, port, nodePort }) => {
     const claim = (ip: IpAddress | 'node', number: number): SocketClaim => {
       return { id: `${ip} ${number} ${protocol}`, service, ip, port: number, protocol }
     }
-    return [
-      ...(nodePort > 0 ? [claim('node', nodePort)] : []),
-      ...ips.map((ip) => claim(ip, port)),
-    ]
+    return [...(nodePort > 0 ? [claim('node', nodePort)] : []), ...ips.map((ip) => claim(ip, port))]
   })
 }
 

@@ -10,7 +10,7 @@ export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
-  watch(): WatchState
+  readonly watch: () => WatchState
 }
 
 /** What the pages of the daemon show at this moment. */
@@ -21,7 +21,9 @@ export function statusPages({ proxy, metrics, configuration, watch }: StatusPart
       const state = watch()
       const feeds = { services: state.services, endpoints: state.endpoints, nodes: state.node }
       const of = (has: (feed: NonNullable<WatchState['endpoints']>) => boolean) =>
-        new Map(Object.entries(feeds).map(([name, feed]) => [name, feed !== undefined && has(feed)]))
+        new Map(
+          Object.entries(feeds).map(([name, feed]) => [name, feed !== undefined && has(feed)]),
+        )
       return assessReadiness({
         connected: of((feed) => feed.connected),
         synced: of((feed) => feed.listedAt !== undefined),
@@ -33,7 +35,11 @@ export function statusPages({ proxy, metrics, configuration, watch }: StatusPart
       async text() {
         const state = watch()
         proxy.mark(state)
-        refreshGauges(metrics, { running: proxy.running, watch: state, changeTimes: proxy.changeTimes })
+        refreshGauges(metrics, {
+          running: proxy.running,
+          watch: state,
+          changeTimes: proxy.changeTimes,
+        })
         return metrics.text()
       },
     },

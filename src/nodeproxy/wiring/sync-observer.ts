@@ -15,10 +15,10 @@ export interface SyncObserverParts {
   readonly clock: Clock
   readonly families: readonly FamilyName[]
   readonly changeTimes: ChangeTimes
-  onCompiled(services: readonly ServiceKey[]): void
+  readonly onCompiled: (services: readonly ServiceKey[]) => void
   /** After a run that wrote at least something. */
-  onWritten(failed: AppliedRun['failed']): void
-  ruleCountOf(key: ObjectKey): number
+  readonly onWritten: (failed: AppliedRun['failed']) => void
+  readonly ruleCountOf: (key: ObjectKey) => number
 }
 
 const FIRST_KEYS = 5

@@ -95,7 +95,9 @@ test('node ports on some addresses', async () => {
 
 test('node ports on loopback: routed once it is guarded, guarded as long as it is routed', async () => {
   expect(await readSysctl(lab().node.agent, ROUTE_LOCALNET)).toBe('0')
-  await undisturbed(() => reconfigure({ iptables: { localhostNodePorts: true } }, /NPROXY-MARTIANS/))
+  await undisturbed(() =>
+    reconfigure({ iptables: { localhostNodePorts: true } }, /NPROXY-MARTIANS/),
+  )
   await expect.poll(() => readSysctl(lab().node.agent, ROUTE_LOCALNET)).toBe('1')
   await expectFlow(lab(), { ...LOOPBACK, retrySeconds: 5, expect: answered })
   await undisturbed(() => reconfigure({}, /-d 127.0.0.0\/8 -j RETURN/))

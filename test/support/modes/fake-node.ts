@@ -3,10 +3,10 @@ import { FakeIpset } from '../../../src/kernel/ipset/fake-ipset.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
 import type { Iptables } from '../../../src/kernel/iptables/iptables.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
-import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
-import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
 import { entry, frontend, ip, settings } from '../../../src/modes/iptables/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
+import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
+import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
 interface NodeOptions {
   readonly ipset?: FakeIpset
