@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import { parseFlags } from '../config/flags.ts'
+import { loadConfiguration } from '../config/load.ts'
+import type { Launch } from '../program.ts'
+import { Configuration } from './configuration.ts'
+import { recordingLog } from './wiring.fixture.ts'
+
+const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'np-configuration-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function rig(text: string | undefined, ...args: readonly string[]) {
+  const name = join(folder, 'c.yaml')
+  const file = text === undefined ? undefined : { name, text: HEAD + text }
+  if (file) await writeFile(name, file.text)
+  const flags = parseFlags([...args])
+  if (!flags.ok) throw new Error('wrong flags')
+  const loaded = await loadConfiguration(file, flags.line)
+  if (!loaded.ok) throw new Error('wrong file')
+  const { log, lines } = recordingLog()
+  const metrics = createMetrics()
+  const launch: Launch = {
+    ...loaded,
+    ...{ line: flags.line, modes: ['iptables'], file, log, version: '1' },
+    reload: (changed) => loadConfiguration(changed, flags.line),
+  }
+  const configuration = new Configuration({ launch, clock: systemClock, metrics })
+  let changes = 0
+  configuration.follow(() => changes++)
+  return {
+    configuration,
+    lines,
+    changes: () => changes,
+    /** Writes another file and waits until it was dealt with. */
+    async change(next: string): Promise<string> {
+      await writeFile(name, HEAD + next)
+      const before = lines.length
+      configuration.reread()
+      await expect.poll(() => lines.length).toBeGreaterThan(before)
+      return lines.at(-1) ?? ''
+    },
+    reloads: async () =>
+      (await metrics.text()).split('\n').filter((line) => /^nodeproxy_config_reloads/.test(line)),
+  }
+}
+
+test('a changed file is applied and says what it changes', async () => {
+  const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
+  const said = await change('clusterCIDR: 10.0.0.0/9\niptables: { masqueradeBit: 20 }\n')
+  expect(said).toBe(
+    'info the changed configuration is applied {"changed":["iptables.masqueradeBit","clusterCIDR"]}',
+  )
+  expect([configuration.current.iptables.masqueradeBit, changes()]).toEqual([20, 1])
+  expect(JSON.parse(configuration.describe()).config.clusterCIDR).toBe('10.0.0.0/9')
+  expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="applied"} 1'])
+  configuration.close()
+})
+
+test.each([
+  ['a mistake', 'clusterCIDR: nonsense\n', 'nonsense'],
+  ['what needs a new start', 'hostnameOverride: other\n', 'hostnameOverride cannot change'],
+  ['both', 'hostnameOverride: other\nclusterCIDR: 10.0.0.0/9\n', 'hostnameOverride cannot change'],
+])('%s is refused whole, with the reason', async (_, text, reason) => {
+  const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
+  const before = configuration.current
+  const said = await change(text)
+  expect(said).toMatch(/^error .* the old one stays/)
+  expect(said).toContain(reason)
+  expect([configuration.current, changes()]).toEqual([before, 0])
+  expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="refused"} 1'])
+  configuration.close()
+})
+
+test('another text with the same meaning changes nothing', async () => {
+  const { configuration, change, changes } = await rig('clusterCIDR: 10.0.0.0/8\n')
+  expect(await change('clusterCIDR: "10.0.0.0/8" # the same\n')).toContain('"changed":[]')
+  expect(changes()).toBe(0)
+  configuration.close()
+})
+
+test('flags beat a changed file as they did at the start', async () => {
+  const { configuration, change } = await rig(
+    'clusterCIDR: 10.0.0.0/8\n',
+    '--cluster-cidr=10.9.0.0/16',
+  )
+  await change('clusterCIDR: 10.0.0.0/9\n')
+  expect(configuration.current.clusterCIDR).toEqual(['10.9.0.0/16'])
+  configuration.close()
+})
+
+test('without a file there is nothing to read again', async () => {
+  const { configuration, lines } = await rig(undefined)
+  configuration.reread()
+  configuration.close()
+  expect(lines).toEqual([])
+})

@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest'
+import type { ClusterEvent } from '../../cluster/event.ts'
+import type { StaleFlows } from '../../forwarding/entry.ts'
+import { nodeContext } from '../../forwarding/fixtures.ts'
+import { FakeClock } from '../../sync/fake-clock.ts'
+import { objectOf, serviceEvents } from '../../sync/testing/rig.ts'
+import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
+import { Engine } from './engine.ts'
+
+interface World {
+  settings: string
+  minPeriodMs: number
+}
+
+/** An engine whose modes write into one kernel, and what was built, watched and told. */
+function rig() {
+  const clock = new FakeClock()
+  const world: World = { settings: 'first', minPeriodMs: 0 }
+  const kernel = new ScriptedMode().kernel
+  const built: ScriptedMode[] = []
+  /** Indices of modes, in the order in which they were asked to watch. */
+  const watched: number[] = []
+  const flows: StaleFlows[] = []
+  const told = { applied: 0, compiled: [] as string[], failed: [] as unknown[], drifted: 0 }
+  const engine = new Engine({
+    clock,
+    observer: {
+      queued: () => {},
+      begun: () => {},
+      compiled: (services) => told.compiled.push(...services),
+      applied: () => told.applied++,
+      drifted: () => told.drifted++,
+      respelled: () => {},
+      failed: (error) => told.failed.push(error),
+      flowsCut: () => {},
+    },
+    cutFlows: async (some) => {
+      flows.push(...some)
+      return some.length
+    },
+    blueprint: () => ({ ...world, verifyPeriodMs: 30_000 }),
+    build: () => {
+      const mode = new ScriptedMode()
+      const watch = mode.watch.bind(mode)
+      const noted = (onChange: Parameters<typeof watch>[0]) => {
+        watched.push(built.indexOf(mode))
+        return watch(onChange)
+      }
+      Object.assign(mode, { kernel, watch: noted })
+      built.push(mode)
+      return mode
+    },
+    nodeContext: () => nodeContext(),
+  })
+  const watching = () => built.filter(({ isWatched }) => isWatched).length
+  return { clock, world, kernel, built, watched, flows, told, engine, watching }
+}
+
+const nodeEvent = (zone: string): ClusterEvent => ({
+  kind: 'node',
+  name: 'here',
+  value: { name: 'here', zone, addresses: [], podCIDRs: [], leaving: false },
+})
+
+test('nothing is built before the cluster was listed, and then everything written', async () => {
+  const { engine, built, clock, kernel } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  expect([built.length, engine.running]).toEqual([0, undefined])
+  engine.start()
+  engine.start()
+  await clock.advance(0)
+  expect(built).toHaveLength(1)
+  expect([...kernel.keys()]).toEqual([objectOf('s1')])
+})
+
+test('another blueprint is another mode over the same table: nothing is written again', async () => {
+  const { engine, built, clock, world, kernel, told, watching } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  await clock.advance(0)
+  const [table, before] = [engine.running?.table, new Map(kernel)]
+  world.settings = 'second'
+  engine.refresh()
+  await clock.advance(0)
+  expect(built.map(({ calls }) => calls)).toEqual([['observe all', 'apply +1 -0'], ['observe all']])
+  expect(kernel).toEqual(before)
+  expect(engine.running?.table).toBe(table)
+  expect([watching(), told.drifted]).toEqual([1, 0])
+})
+
+test('the same blueprint compiles everything again in the same mode', async () => {
+  const { engine, built, clock, told } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  await clock.advance(0)
+  told.compiled.length = 0
+  engine.refresh()
+  await clock.advance(0)
+  expect([built.length, told.compiled]).toEqual([1, ['ns/s1']])
+})
+
+test('a node object that says nothing new compiles nothing', async () => {
+  const { engine, clock, told } = rig()
+  engine.enqueue([...serviceEvents('s1'), nodeEvent('a')])
+  engine.start()
+  await clock.advance(0)
+  told.compiled.length = 0
+  engine.enqueue([nodeEvent('a')])
+  await clock.advance(0)
+  expect(told.compiled).toEqual([])
+  engine.enqueue([nodeEvent('b')])
+  await clock.advance(0)
+  expect(told.compiled).toEqual(['ns/s1'])
+})
+
+test('events during a hand-over are not lost, nor what waits for them', async () => {
+  const { engine, built, clock, world, kernel } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  await clock.advance(0)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[0]!.duringApply = () => promise
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(0)
+  world.settings = 'second'
+  engine.refresh()
+  let applied = 0
+  engine.enqueue(serviceEvents('s3'), () => applied++)
+  await clock.advance(100)
+  expect([kernel.has(objectOf('s3')), applied, built[1]?.calls]).toEqual([false, 0, []])
+  resolve()
+  await clock.advance(0)
+  expect([...kernel.keys()].sort()).toEqual(['s1', 's2', 's3'].map(objectOf))
+  expect(applied).toBe(1)
+})
+
+test('one writes at a time, and a mode that was overtaken never begins', async () => {
+  const { engine, built, clock, world, watched, watching } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  await clock.advance(0)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[0]!.duringApply = () => promise
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(0)
+  for (const settings of ['second', 'third', 'fourth']) {
+    world.settings = settings
+    engine.refresh()
+    expect(watching()).toBeLessThanOrEqual(1)
+  }
+  resolve()
+  await clock.advance(0)
+  expect(watched).toEqual([0, 3])
+  expect(built.map(({ calls }) => calls.length > 0)).toEqual([true, false, false, true])
+})
+
+test('flows of what went away during a hand-over are cut', async () => {
+  const { engine, built, clock, world, flows } = rig()
+  const udp = serviceEvents('s1').map((event) => {
+    if (event.kind === 'service' && event.value) {
+      const ports = event.value.ports.map((port) => ({ ...port, protocol: 'UDP' as const }))
+      return { ...event, value: { ...event.value, ports } }
+    }
+    if (event.kind !== 'endpoints' || !event.value) return event
+    const groups = event.value.groups.map((group) => ({
+      ...group,
+      ports: group.ports.map((port) => ({ ...port, protocol: 'UDP' as const })),
+    }))
+    return { ...event, value: { ...event.value, groups } }
+  })
+  engine.enqueue(udp)
+  engine.start()
+  await clock.advance(0)
+  flows.length = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[0]!.duringApply = () => promise
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(0)
+  world.settings = 'second'
+  engine.refresh()
+  const [gone] = udp
+  engine.enqueue([{ ...gone!, value: undefined } as ClusterEvent])
+  resolve()
+  await clock.advance(0)
+  expect(flows).toMatchObject([{ protocol: 'UDP', port: 80, keep: new Set() }])
+})
+
+test('a new period of the loop is a new loop', async () => {
+  const { engine, built, clock, world } = rig()
+  engine.start()
+  await clock.advance(0)
+  world.minPeriodMs = 5_000
+  engine.refresh()
+  await clock.advance(0)
+  expect(built).toHaveLength(2)
+  engine.enqueue(serviceEvents('s1'))
+  await clock.advance(0)
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(4_999)
+  expect(engine.running?.table.size).toBe(1)
+  await clock.advance(1)
+  expect(engine.running?.table.size).toBe(2)
+})
+
+test('after stop nobody watches and nothing begins', async () => {
+  const { engine, built, clock, world, watching } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  await clock.advance(0)
+  world.settings = 'second'
+  engine.refresh()
+  const stopped = engine.stop()
+  await clock.advance(0)
+  await stopped
+  expect(watching()).toBe(0)
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(60_000)
+  expect(built[1]?.calls ?? []).toEqual([])
+})
