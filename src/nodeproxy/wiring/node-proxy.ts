@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { ClusterEvent } from '../../cluster/event.ts'
 import { healthCheckOf } from '../../forwarding/health-check.ts'
+import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { MARTIANS } from '../../modes/iptables/base.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
@@ -31,6 +32,9 @@ import { ObjectProblems } from './object-problems.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
 import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
+
+/** Where changes by others are heard, reading everything back is only a second pair of eyes. */
+const VERIFY_MS = 600_000
 
 export interface NodeProxyParts {
   readonly configuration: Configuration
@@ -193,7 +197,8 @@ export class NodeProxy {
     return {
       settings: netfilterSettings(config, this.#node, known),
       minPeriodMs: config.iptables.minSyncPeriod,
-      verifyPeriodMs: config.iptables.syncPeriod,
+      verifyPeriodMs:
+        this.#parts.kernel.monitor === deafMonitor ? config.iptables.syncPeriod : VERIFY_MS,
     }
   }
 
