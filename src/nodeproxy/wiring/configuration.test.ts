@@ -49,7 +49,9 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
       return lines.at(-1) ?? ''
     },
     reloads: async () =>
-      (await metrics.text()).split('\n').filter((line) => /^nodeproxy_config_reloads/.test(line)),
+      (await metrics.text())
+        .split('\n')
+        .filter((line) => line.startsWith('nodeproxy_config_reloads')),
   }
 }
 

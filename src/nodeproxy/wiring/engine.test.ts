@@ -179,7 +179,7 @@ test('flows of what went away during a hand-over are cut', async () => {
   world.settings = 'second'
   engine.refresh()
   const [gone] = udp
-  engine.enqueue([{ ...gone!, value: undefined } as ClusterEvent])
+  engine.enqueue([{ ...gone!, value: undefined }])
   resolve()
   await clock.advance(0)
   expect(flows).toMatchObject([{ protocol: 'UDP', port: 80, keep: new Set() }])

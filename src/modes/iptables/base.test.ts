@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { CHAIN } from '../netfilter/names.ts'
+import { baseChains, jumps, MARTIANS } from './base.ts'
+import { settings } from './fixtures.ts'
+import { keyOf } from './object.ts'
+
+const keys = (overrides = {}) => {
+  const given = settings(overrides)
+  return new Set([
+    ...jumps(given, 4).map(keyOf),
+    ...baseChains(given, 4).map(({ table, chain }) =>
+      keyOf({ kind: 'chain', family: 4, table, chain }),
+    ),
+  ])
+}
+
+test('nat sees every packet, filter every new connection', () => {
+  const places = jumps(settings(), 4).map(({ table, chain, rule }) => `${table} ${chain} ${rule}`)
+  const isNew = '-m conntrack --ctstate NEW -j NPROXY-FILTER'
+  expect(places).toEqual([
+    'nat PREROUTING -j NPROXY-SERVICES',
+    'nat OUTPUT -j NPROXY-SERVICES',
+    'nat POSTROUTING -j NPROXY-POSTROUTING',
+    `filter INPUT ${isNew}`,
+    `filter OUTPUT ${isNew}`,
+    `filter FORWARD ${isNew}`,
+    'filter FORWARD -j NPROXY-FORWARD',
+  ])
+})
+
+test('addresses of Services come before node ports, in both tables', () => {
+  const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
+  expect(rules.get(CHAIN.services)?.[0]).toBe('-j NPROXY-VIPS')
+  expect(rules.get(CHAIN.services)?.at(-1)).toContain('-j NPROXY-NODEPORTS')
+  expect(rules.get(CHAIN.filter)?.[0]).toBe('-j NPROXY-FILTER-VIPS')
+  expect(rules.get(CHAIN.filter)?.at(-1)).toContain('-j NPROXY-FILTER-NODEPORTS')
+})
+
+test('the guard of loopback stands when asked for, in IPv4 alone', () => {
+  expect(MARTIANS.filter((key) => keys().has(key))).toEqual([])
+  expect(MARTIANS.filter((key) => keys({ dropMartians: true }).has(key))).toEqual(MARTIANS)
+  expect(jumps(settings({ dropMartians: true }), 6)).toHaveLength(7)
+})

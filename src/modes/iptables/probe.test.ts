@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import { settings } from './fixtures.ts'
+import { detectExtensions, probeIptables } from './probe.ts'
+
+test('a kernel that can do everything lacks nothing, and nothing is left in it', async () => {
+  const iptables = new FakeIptables()
+  const before = iptables.dump()
+  const { missing, facts } = await probeIptables({ iptables }, settings())
+  expect(missing).toEqual([])
+  expect(facts).toEqual({ backend: 'nft', version: '1.8.9' })
+  expect(iptables.dump().replaceAll(/# .*\n|:[A-Z]+ ACCEPT\n/g, '')).toBe(before.trim())
+})
+
+test('what is missing is named with its family and the command that brings it', async () => {
+  const iptables = new FakeIptables()
+  iptables.refuse(/statistic.*\[::1\]/)
+  const { missing } = await probeIptables({ iptables }, settings())
+  expect(missing).toEqual([
+    {
+      what: 'IPv6 DNAT by random choice: refused by this kernel',
+      remedy: 'load the kernel module: modprobe xt_statistic xt_nat',
+    },
+  ])
+})
+
+test('a lock that somebody holds says nothing about the kernel', async () => {
+  const iptables = new FakeIptables()
+  iptables.failNext({ kind: 'locked' }, 100)
+  expect((await probeIptables({ iptables }, settings())).missing).toEqual([])
+  expect(await detectExtensions({ iptables })).toEqual({ hairpin: 'bpf', randomFully: true })
+})
+
+test.each([
+  [/bytecode/, { hairpin: 'rules', randomFully: true }],
+  [/random-fully/, { hairpin: 'bpf', randomFully: false }],
+])('without %s', async (pattern, expected) => {
+  const iptables = new FakeIptables()
+  iptables.refuse(pattern)
+  expect(await detectExtensions({ iptables })).toEqual(expected)
+})

@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { serviceAt } from '../../../test/support/modes/fake-node.ts'
+import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
+import { backend, frontend, ip, settings } from './fixtures.ts'
+import { digestRules, objectOf } from './object.ts'
+import { IptablesProgram } from './program.ts'
+
+/** Everything that a program wants, by adding up its changes. */
+function wantedBy(program: IptablesProgram, known = new Map<ObjectKey, Digest>()) {
+  for (const [key, digest] of program.takeChanges()) {
+    if (digest === undefined) known.delete(key)
+    else known.set(key, digest)
+  }
+  return known
+}
+
+const id = (name: string) => name as EntryId
+
+test('the scaffolding stands before the first Service, in every family that is served', () => {
+  const wanted = wantedBy(new IptablesProgram(settings({ families: [4] })))
+  expect([...wanted.keys()].filter((key) => key.startsWith('6/'))).toEqual([])
+  expect(wanted.has('4/nat/PREROUTING>-j NPROXY-SERVICES' as ObjectKey)).toBe(true)
+  expect(wanted.has('4/nat/NPROXY-VIPS' as ObjectKey)).toBe(true)
+})
+
+test('an entry of a family that is not served is nothing', () => {
+  const program = new IptablesProgram(settings({ families: [6] }))
+  wantedBy(program)
+  program.replace(id('a'), serviceAt('a', '172.30.0.1'))
+  expect(program.takeChanges()).toEqual(new Map())
+  program.replace(id('a'), undefined)
+  expect(program.takeChanges()).toEqual(new Map())
+})
+
+test('changes are told once', () => {
+  const program = new IptablesProgram(settings())
+  program.replace(id('a'), serviceAt('a', '172.30.0.1'))
+  expect(program.takeChanges().size).toBeGreaterThan(0)
+  expect(program.takeChanges().size).toBe(0)
+})
+
+test('a chain belongs to its entry, a dispatch chain to nobody', () => {
+  const program = new IptablesProgram(settings())
+  program.replace(id('a'), serviceAt('a', '172.30.0.1', { affinity: { seconds: 60 } }))
+  const owners = [...wantedBy(program).keys()].map((key) => [key, ...program.ownersOf(key)])
+  const mine = owners.filter(([, owner]) => owner === 'a').map(([key]) => key?.split('-')[0])
+  expect(mine).toEqual(['set/NPROXY', 'set/NPROXY', '4/nat/NPROXY'])
+  expect(program.ownersOf('4/nat/NPROXY-VIPS' as ObjectKey)).toEqual([])
+})
+
+test('what is not wanted has neither rules nor options nor an owner', () => {
+  const program = new IptablesProgram(settings())
+  program.replace(id('a'), serviceAt('a', '172.30.0.1', { affinity: { seconds: 60 } }))
+  const mine = [...wantedBy(program).keys()].filter((key) => program.ownersOf(key).length > 0)
+  program.replace(id('a'), undefined)
+  for (const key of mine) {
+    expect(program.ownersOf(key)).toEqual([])
+    expect(program.setOptionsOf(key)).toBeUndefined()
+    if (objectOf(key).kind === 'chain') expect(program.rulesOf(key)).toBeUndefined()
+    expect(program.ruleCountOf(key)).toBe(0)
+  }
+})
+
+test('a claim that moves is served by its new owner, whichever change comes first', () => {
+  const node = (name: string, ...ips: readonly string[]): ForwardingEntry =>
+    serviceAt(name, '172.30.0.9', { frontends: ips.map((one) => frontend({ ip: ip(one) })) })
+  for (const order of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const program = new IptablesProgram(settings())
+    program.replace(id('a'), node('a', '172.30.0.1', '172.30.0.5'))
+    program.replace(id('b'), node('b', '172.30.0.2'))
+    const after = new Map([
+      ['a', node('a', '172.30.0.1')],
+      ['b', node('b', '172.30.0.2', '172.30.0.5')],
+    ])
+    for (const name of order) program.replace(id(name), after.get(name))
+    const direct = new IptablesProgram(settings())
+    for (const [name, one] of after) direct.replace(id(name), one)
+    expect(wantedBy(program)).toEqual(wantedBy(direct))
+  }
+})
+
+const change = fc.record({
+  name: fc.nat(90),
+  address: fc.nat(400),
+  backends: fc.nat(3),
+  isGone: fc.boolean(),
+  isNodePort: fc.boolean(),
+  isSticky: fc.boolean(),
+})
+
+function entryOf({
+  name,
+  address,
+  backends,
+  isNodePort,
+  isSticky,
+}: Omit<typeof change extends fc.Arbitrary<infer T> ? T : never, 'isGone'>) {
+  const vip = frontend({ ip: ip(`172.30.${address >> 8}.${address & 255}`), port: 80 + name })
+  const nodePort = frontend({
+    kind: 'nodePort',
+    ip: 'node',
+    port: 30_000 + name,
+    masquerade: 'always',
+  })
+  const cluster = Array.from({ length: backends }, (_, n) => backend(`10.180.0.${n + 1}`))
+  return serviceAt(`s${name}`, '172.30.0.1', {
+    frontends: isNodePort ? [vip, nodePort] : [vip],
+    pools: { cluster, local: [] },
+    affinity: isSticky ? { seconds: 60 } : undefined,
+  })
+}
+
+test('what is wanted depends on the entries alone, and the rules have the digests that were told', () => {
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 40, maxLength: 250 }), (history) => {
+      const program = new IptablesProgram(settings())
+      const wanted = new Map<ObjectKey, Digest>()
+      const entries = new Map<EntryId, ForwardingEntry>()
+      for (const [step, { isGone, ...rest }] of history.entries()) {
+        const one = entryOf(rest)
+        if (isGone) entries.delete(one.id)
+        else entries.set(one.id, one)
+        program.replace(one.id, isGone ? undefined : one)
+        if (step % 5 === 0) wantedBy(program, wanted)
+      }
+      wantedBy(program, wanted)
+      const direct = new IptablesProgram(settings())
+      for (const [name, one] of [...entries].reverse()) direct.replace(name, one)
+      expect(wanted).toEqual(wantedBy(direct))
+      for (const [key, digest] of wanted) {
+        if (objectOf(key).kind !== 'chain') continue
+        const rules = program.rulesOf(key) ?? []
+        expect([digestRules(rules), rules.length]).toEqual([digest, program.ruleCountOf(key)])
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
