@@ -3,6 +3,7 @@ import { fakeNode, ownersOf, serviceAt } from '../../../test/support/modes/fake-
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import type { Iptables, RestoreResult } from '../../kernel/iptables/iptables.ts'
+import type { ObjectKey } from '../mode.ts'
 import { backend, entry, frontend } from './fixtures.ts'
 
 const through = (address: string) => ({ pools: { cluster: [backend(address)], local: [] } })
@@ -52,6 +53,18 @@ test('a new chain that is refused is created all the same, for others lead there
   await remove('bad', 'good')
   expect(iptables.dump()).not.toMatch(/NPROXY-C-/)
   expect(tracker.isSettled).toBe(true)
+})
+
+test('a chain that is refused alone is created too', async () => {
+  const { iptables, mode, tracker, sync, write } = fakeNode()
+  await sync(serviceAt('bad', '172.30.0.6'))
+  const [chain] = /NPROXY-C-\S+/.exec(iptables.dump()) ?? []
+  iptables.alter(4, `*nat\n:NPROXY-VIPS - [0:0]\n:${chain} - [0:0]\n-X ${chain}\nCOMMIT\n`)
+  const key = `4/nat/${chain}` as ObjectKey
+  tracker.saw(await mode.observe([key]), [key])
+  iptables.refuse(/10\.180/)
+  expect([...(await write()).failed.keys()]).toEqual([key])
+  expect(iptables.dump()).toContain(`:${chain} -`)
 })
 
 test('a chain that somebody deleted and others lead to is made again, empty', async () => {
