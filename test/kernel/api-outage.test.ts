@@ -85,6 +85,11 @@ test('a server that was restored from nothing is believed, once it says somethin
   lab().api.forget()
   await deploy(lab(), { ...deployment('10.180.2.2'), key: 'ns/restored' })
   await expectServedBy('10.180.2.2', 10)
+  // A Node object that was there and is gone: load balancers should leave this node.
+  const healthz = async () => (await lab().daemon.http(10256, '/healthz')).status
+  await expect.poll(healthz, { timeout: 15_000 }).toBe(503)
+  await lab().api.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'test-node' } })
+  await expect.poll(healthz, { timeout: 15_000 }).toBe(200)
 })
 
 test('an outage is visible at /readyz, and nowhere else', async () => {
