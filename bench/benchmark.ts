@@ -10,6 +10,7 @@ import { buildTopology, enterControl } from './lab/topology.ts'
 import type { Options } from './options.ts'
 import { resultsPage } from './report/page.ts'
 import type { Cell, Machine, Results } from './report/results.ts'
+import { resultsText } from './report/results-text.ts'
 
 /** Runs everything, from small to large, and saves the results after every cell. */
 export async function runBenchmark(options: Options, folder: string): Promise<void> {
@@ -71,21 +72,12 @@ function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Ce
   return all.toSorted(order)
 }
 
+/** The page is made from the file, so that anybody can make it again. */
 function save(into: string, results: Results): void {
+  const text = resultsText(results)
   mkdirSync(join(into, 'results'), { recursive: true })
-  writeFileSync(join(into, 'results', 'latest.json'), `${jsonText(results)}\n`)
-  writeFileSync(join(into, 'RESULTS.md'), resultsPage(results))
-}
-
-/** A list of samples is one line. */
-function jsonText(results: Results): string {
-  const text = JSON.stringify(results, rounded, 1)
-  return text.replace(/\[[\d\s,.]+\]/g, (list) => list.replace(/\s+/g, ' '))
-}
-
-/** Microseconds are enough. */
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? Math.round(value * 1_000) / 1_000 : value
+  writeFileSync(join(into, 'results', 'latest.json'), text)
+  writeFileSync(join(into, 'RESULTS.md'), resultsPage(JSON.parse(text) as Results))
 }
 
 function describeMachine(): Machine {

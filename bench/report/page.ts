@@ -47,9 +47,10 @@ ${range(costs, 0)} µs each; see README.md for what that adds to the times.
 }
 
 function targetsTable(all: readonly Verdict[]): string {
+  const met = all.filter((verdict) => verdict.met).length
   const number = (value: number, { unit }: Verdict) =>
     `${value.toFixed(unit === '%' ? 2 : unit === 'µs' || value < 100 ? 1 : 0)} ${unit}`
-  return table(all, [
+  const rows = table(all, [
     ['target', ({ target }) => target],
     ['at', ({ cell }) => `${count(cell.services)}, ${cell.backend}`],
     ['measured', (verdict) => number(verdict.measured, verdict)],
@@ -60,4 +61,5 @@ function targetsTable(all: readonly Verdict[]): string {
         met ? 'met' : `**missed**, ${(measured / limit).toFixed(2)} ×`,
     ],
   ])
+  return `${met} of ${all.length} met.\n\n${rows}`
 }
