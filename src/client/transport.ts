@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { Pool } from './undici.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
 import type { ApiResult } from './failure.ts'
 import { networkFailure } from './network-failure.ts'
+import { Pool } from './undici.ts'
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'PATCH'

@@ -88,7 +88,10 @@ test('sets are told by name, foreign ones not', async () => {
   const node = kernel()
   const names = ['NPROXY-A4-x', 'NPROXY-A4-y', 'OTHER']
   await node.ipset.restore(names.map((name) => `create ${name} hash:ip`))
-  expect([...(await observeSets(node.ipset)).keys()]).toEqual(['set/NPROXY-A4-x', 'set/NPROXY-A4-y'])
+  expect([...(await observeSets(node.ipset)).keys()]).toEqual([
+    'set/NPROXY-A4-x',
+    'set/NPROXY-A4-y',
+  ])
   const known = new Map([['set/NPROXY-A4-x', digestCount(1)]])
   const asked = ['set/NPROXY-A4-x', 'set/NPROXY-A4-gone'].map(key)
   expect(await observeObjects(node, asked)).toEqual(known)
