@@ -6,6 +6,8 @@ import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
 import { type Contents, restoreLines } from './restore-text.ts'
 
+const PIECE_CHARS = 256 * 1024
+
 type Failure = Extract<RestoreResult, { ok: false }>
 
 export interface ApplyContext {
@@ -144,10 +146,16 @@ const CODES = {
   missing: 'NP_IPTABLES_MISSING',
 } as const
 
+/** In pieces, so that the whole of a large commit is never in memory. */
 function* textOf(commits: readonly Commit[], contents: Contents): Generator<string> {
+  let piece = ''
   for (const commit of commits) {
-    let chunk = ''
-    for (const { text } of restoreLines(commit, contents)) chunk += `${text}\n`
-    yield chunk
+    for (const { text } of restoreLines(commit, contents)) {
+      piece += `${text}\n`
+      if (piece.length < PIECE_CHARS) continue
+      yield piece
+      piece = ''
+    }
   }
+  yield piece
 }
