@@ -140,3 +140,26 @@ test.each([
     }
   },
 )
+
+test('stopped and started again in the middle of a reading, it ticks once', async () => {
+  const timers = new Set<() => void>()
+  const counting = {
+    now: () => now,
+    after(_: number, task: () => void) {
+      timers.add(task)
+      return () => timers.delete(task)
+    },
+  }
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const slow = { ...xtables, digest: () => promise }
+  const other = new XtablesMonitor(slow, { clock: counting, tables: [{ family: 4, table: 'nat' }] })
+  const end = other.start(() => undefined)
+  const [tick] = timers
+  timers.clear()
+  tick?.()
+  end()
+  other.start(() => undefined)
+  resolve('a')
+  await new Promise((done) => setImmediate(done))
+  expect(timers.size).toBe(1)
+})

@@ -87,7 +87,9 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
+  /** One tick at a time, also when it was stopped and started again during one. */
   #schedule(): void {
+    this.#cancel()
     this.#cancel = this.#clock.after(TICK_MS, () => {
       void this.#tick().finally(() => {
         if (this.#onChange !== undefined) this.#schedule()

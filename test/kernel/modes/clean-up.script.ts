@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EntryId } from '../../../src/forwarding/entry.ts'
+import { CommandIpset } from '../../../src/kernel/ipset/command-ipset.ts'
+import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
+import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
+import { entry, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
+import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
+import { recordingLog } from '../../../src/nodeproxy/wiring/wiring.fixture.ts'
+
+/** Rules of earlier runs, made with whichever back end, and what --cleanup leaves of them. */
+const [, , made = '', absent = ''] = process.argv
+const runner = new Spawner()
+
+async function program(backend: Backend): Promise<void> {
+  const iptables = await openIptables({ runner, backend })
+  const kernel = { iptables, ipset: new CommandIpset(runner), monitor: deafMonitor }
+  const mode = new IptablesMode(settings(), kernel)
+  const id = `from/${backend}:http/TCP/4` as EntryId
+  mode.program.replace(id, entry({ id, affinity: { seconds: 60 } }))
+  const set = [...mode.program.takeChanges().keys()]
+  const { failed } = await mode.apply({ set, unset: [] })
+  if (failed.size > 0) throw new Error(JSON.stringify([...failed]))
+}
+
+function run(command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { encoding: 'utf8' })
+}
+
+/** Everything that names us, in rules of both back ends and in sets. */
+function ours(): number {
+  const saved = ['nft', 'legacy'].flatMap((backend) =>
+    ['', '6'].map((six) => run(`ip${six}tables-${backend}-save`)),
+  )
+  return [...saved, run('ipset', 'list', '-n')].join('\n').match(/NPROXY-/g)?.length ?? 0
+}
+
+const loaded = () => run('cat', '/proc/net/ip_tables_names').trim().split('\n').filter(Boolean)
+
+/** Puts a program that cannot be found in place of one of this machine, for us alone. */
+function hide(name: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'np-hidden-'))
+  const stub = join(folder, name)
+  writeFileSync(stub, `#!/bin/sh\necho "${name}: not found" >&2\nexit 127\n`)
+  chmodSync(stub, 0o755)
+  run('mount', '--bind', folder, '/usr/local/sbin')
+}
+
+for (const backend of made.split(',').filter(Boolean)) await program(backend as Backend)
+run('iptables-nft', '-t', 'nat', '-N', 'FOREIGN')
+run('ipset', 'create', 'foreign', 'hash:ip')
+const legacyBefore = loaded()
+if (absent !== '') hide(absent)
+const { log, lines } = recordingLog()
+const status = await cleanUpKernel(log)
+const legacyAfter = loaded()
+await runner.close()
+const report = {
+  status,
+  errors: lines.filter((line) => line.startsWith('error')),
+  legacyUntouched: legacyAfter.length === legacyBefore.length,
+  left: ours(),
+  foreign: [
+    run('iptables-nft-save', '-t', 'nat').includes(':FOREIGN'),
+    run('ipset', 'list', '-n').trim() === 'foreign',
+  ],
+}
+process.stdout.write(JSON.stringify(report))
