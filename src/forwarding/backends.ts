@@ -1,6 +1,6 @@
 import type { Family } from '../lib/ip.ts'
+import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.ts'
-import { isSpecialAddress } from './address-policy.ts'
 import type { Backend } from './entry.ts'
 import { compareText } from './entry-id.ts'
 import type { Refusal } from './problem.ts'

@@ -1,6 +1,6 @@
 import { cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
-import { isSpecialAddress } from './address-policy.ts'
 import type { Frontend } from './entry.ts'
 import { compareText } from './entry-id.ts'
 import type { NodeContext } from './node-context.ts'

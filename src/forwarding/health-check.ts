@@ -1,6 +1,6 @@
 import type { Family, IpAddress } from '../lib/ip.ts'
+import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServiceKey } from '../resources/types.ts'
-import { isSpecialAddress } from './address-policy.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { NodeContext } from './node-context.ts'
 import { isReady } from './readiness.ts'

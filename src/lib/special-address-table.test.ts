@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { isSpecialAddress } from './address-policy.ts'
-import { ip } from './fixtures.ts'
+import { type IpAddress, parseIp } from './ip.ts'
+import { isSpecialAddress } from './special-address.ts'
+
+const ip = (text: string) => parseIp(text) as IpAddress
 
 test.each([
   '0.0.0.0',
