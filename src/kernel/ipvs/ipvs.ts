@@ -1,0 +1,135 @@
+import { type Family, hostPort, type IpAddress } from '../../lib/ip.ts'
+
+export type IpvsProtocol = 'TCP' | 'UDP' | 'SCTP'
+
+/** Which virtual server: an address with a port, or packets that carry a firewall mark. */
+export type VirtualServerId =
+  | {
+      readonly family: Family
+      readonly protocol: IpvsProtocol
+      readonly ip: IpAddress
+      readonly port: number
+    }
+  | { readonly family: Family; readonly mark: number }
+
+/**
+ * `onePacket`: every datagram is scheduled anew (UDP only); `fallback` and
+ * `sourcePort`: options of the schedulers sh and mh; `schedulerFlag3`: free.
+ */
+export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
+
+export interface VirtualServerSettings {
+  /** Name of a scheduler, `rr`; its module `ip_vs_rr` is loaded by the kernel when it can be. */
+  readonly scheduler: string
+  /** In the order of `SchedulerFlag`, each at most once. */
+  readonly flags: readonly SchedulerFlag[]
+  /** Clients of one network of `prefix` bits stick to a real server; 32 or 128: each on its own. */
+  readonly persistence: { readonly seconds: number; readonly prefix: number } | undefined
+}
+
+/** Counted since the virtual server was made; exact up to 2^53. */
+export interface TrafficCounters {
+  readonly connections: number
+  readonly incomingPackets: number
+  readonly outgoingPackets: number
+  readonly incomingBytes: number
+  readonly outgoingBytes: number
+}
+
+export interface VirtualServer {
+  readonly id: VirtualServerId
+  readonly settings: VirtualServerSettings
+  readonly counters: TrafficCounters
+}
+
+export type Forwarding = 'masquerade' | 'local' | 'tunnel' | 'route' | 'bypass'
+
+/** A real server is known by its address and port within its virtual server. */
+export interface RealServerId {
+  readonly ip: IpAddress
+  readonly port: number
+}
+
+export interface RealServer extends RealServerId {
+  /** 0: no new connections. */
+  readonly weight: number
+  readonly forwarding: Forwarding
+  /** No new connections from so many on until fewer than `lowerThreshold`; 0: no limit. */
+  readonly upperThreshold: number
+  readonly lowerThreshold: number
+}
+
+export interface RealServerState extends RealServer {
+  /** Established TCP and SCTP connections. */
+  readonly activeConnections: number
+  /** All others: half open, closing, and every UDP flow. */
+  readonly inactiveConnections: number
+  /** Clients that stick to it. */
+  readonly persistentConnections: number
+}
+
+export type IpvsCommand =
+  | {
+      readonly do: 'addService' | 'setService'
+      readonly id: VirtualServerId
+      readonly settings: VirtualServerSettings
+    }
+  | { readonly do: 'deleteService'; readonly id: VirtualServerId }
+  | {
+      readonly do: 'addServer' | 'setServer'
+      readonly id: VirtualServerId
+      readonly server: RealServer
+    }
+  | {
+      readonly do: 'deleteServer'
+      readonly id: VirtualServerId
+      readonly server: RealServerId
+    }
+
+/** One command that was refused; `index` counts the given commands from 0. */
+export interface IpvsRefusal {
+  readonly index: number
+  /** Name of the errno: `EEXIST`. */
+  readonly errno: string
+  /** What it means and what to do, one line. */
+  readonly message: string
+}
+
+/** How long connections without packets are remembered, in seconds. */
+export interface IpvsTimeouts {
+  readonly tcp: number
+  /** After a FIN. */
+  readonly tcpFin: number
+  readonly udp: number
+}
+
+/**
+ * The IP virtual servers of this network namespace. Every method throws
+ * NP_KERNEL_IPVS_MISSING on a kernel without ip_vs, and NP_KERNEL_NETLINK when
+ * the kernel did not answer or refused to list.
+ */
+export interface Ipvs {
+  /** Version of ip_vs (`1.2.1`) and the buckets of its connection table. */
+  info(): Promise<{ readonly version: string; readonly connectionTableSize: number }>
+  /** Runs the commands in order. Refused ones come back, all the others take effect. */
+  run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]>
+  /** All virtual servers of both families, whoever made them. */
+  services(): Promise<readonly VirtualServer[]>
+  service(id: VirtualServerId): Promise<VirtualServer | undefined>
+  /** Undefined: there is no such virtual server. */
+  servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined>
+  /** The same for many, by `virtualServerKey`; those that do not exist are absent. */
+  serversOf(
+    ids: readonly VirtualServerId[],
+  ): Promise<ReadonlyMap<string, readonly RealServerState[]>>
+  timeouts(): Promise<IpvsTimeouts>
+  /** Sets those that are given; connections that exist keep theirs until their next packet. */
+  setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
+  close(): void
+}
+
+/** `4/tcp/10.96.0.1:80`, `6/tcp/[fd00::1]:80`, `4/mark/1234`: equal for equal ids. */
+export function virtualServerKey(id: VirtualServerId): string {
+  if ('mark' in id) return `${id.family}/mark/${id.mark}`
+  return `${id.family}/${id.protocol.toLowerCase()}/${hostPort(id.ip, id.port)}`
+}
