@@ -75,4 +75,11 @@ export interface Mode {
   watch(onForeignChange: (change: ForeignChange) => void): () => void
   /** Removes every trace of this mode, and nothing else. */
   cleanup(): Promise<void>
+  /**
+   * Leaves the node to another mode that serves already: takes no new connection
+   * any more, keeps those that depend on it until they end or their time is over,
+   * then removes every trace. It also finds what an earlier run left, and does
+   * nothing on a kernel without any. An abort leaves the kernel as it is then.
+   */
+  retire(signal: AbortSignal): Promise<void>
 }
