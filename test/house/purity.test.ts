@@ -18,6 +18,7 @@ const impure: readonly (readonly [path: string, text: string, fault: string])[] 
   ['src/forwarding/a.ts', 'export const zone = process.env.ZONE', 'process'],
   ['src/modes/ipvs/render-pool.ts', "await import('node:fs')", 'node:fs'],
   ['src/modes/ipvs/plan.ts', 'export const now = Date.now', 'Date.now'],
+  ['src/modes/netfilter/chains/plan.ts', 'export const now = Date.now', 'Date.now'],
 ]
 
 test.each(impure)('%s: %s is found', (path, text, fault) => {

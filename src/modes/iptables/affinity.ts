@@ -1,6 +1,6 @@
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
 import { hostPort } from '../../lib/ip.ts'
-import { affinitySet } from '../netfilter/names.ts'
+import { affinitySet } from './names.ts'
 
 /** No set takes more clients than this, whatever room it has. */
 export const CLIENTS_PER_BACKEND = 262_144

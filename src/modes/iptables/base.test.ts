@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { CHAIN } from '../netfilter/names.ts'
+import { keyOf } from '../netfilter/chains/object.ts'
 import { baseChains, jumps, MARTIANS } from './base.ts'
 import { settings } from './fixtures.ts'
-import { keyOf } from './object.ts'
+import { CHAIN } from './names.ts'
 
 const keys = (overrides = {}) => {
   const given = settings(overrides)

@@ -1,11 +1,11 @@
 import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
+import { type JumpObject, keyOf } from '../netfilter/chains/object.ts'
 import { forward, martians } from '../netfilter/forward.ts'
-import { CHAIN } from '../netfilter/names.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { type JumpObject, keyOf, type Table } from './object.ts'
+import { CHAIN, type OwnTable } from './names.ts'
 
 /** What keeps neighbours from 127.0.0.0/8; it has to stand before route_localnet is 1. */
 export const MARTIANS: readonly ObjectKey[] = (
@@ -16,7 +16,7 @@ export const MARTIANS: readonly ObjectKey[] = (
 ).map((object) => keyOf({ ...object, family: 4, table: 'filter' }))
 
 interface BaseChain {
-  readonly table: Table
+  readonly table: OwnTable
   readonly chain: string
   readonly rules: readonly string[]
 }
@@ -44,7 +44,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
 /** Our rules in the built-in chains. The filter table answers only new connections. */
 export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
   const isNew = `-m conntrack --ctstate NEW -j ${CHAIN.filter}`
-  const rules: readonly (readonly [Table, string, string])[] = [
+  const rules: readonly (readonly [OwnTable, string, string])[] = [
     ['nat', 'PREROUTING', `-j ${CHAIN.services}`],
     ['nat', 'OUTPUT', `-j ${CHAIN.services}`],
     ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { type IpAddress, ipBytes } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
+import { objectOf } from '../netfilter/chains/object.ts'
 import { backend, cidr, entry, frontend, ip, settings } from './fixtures.ts'
-import { objectOf } from './object.ts'
 import { IptablesProgram } from './program.ts'
+import { isSetKey } from './set-key.ts'
 
 /**
  * What Services cost, pinned. A change of the rules' shape shows here as a change
@@ -66,11 +67,12 @@ function programOf(
 function countsOf(program: IptablesProgram): string {
   const counts = { chains: { nat: 0, filter: 0 }, rules: { nat: 0, filter: 0 }, sets: 0 }
   for (const key of program.takeChanges().keys()) {
-    const object = objectOf(key)
-    if (object.kind === 'set') counts.sets++
+    if (isSetKey(key)) counts.sets++
     else {
-      if (object.kind === 'chain') counts.chains[object.table]++
-      counts.rules[object.table] += program.ruleCountOf(key)
+      const { kind, table } = objectOf(key)
+      if (table === 'mangle') throw new Error(`${key} in mangle`)
+      if (kind === 'chain') counts.chains[table]++
+      counts.rules[table] += program.ruleCountOf(key)
     }
   }
   const { chains, rules, sets } = counts

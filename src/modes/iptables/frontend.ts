@@ -1,9 +1,9 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
-import { serviceChain } from '../netfilter/names.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { serviceChain } from './names.ts'
 
 const FROM_NODE = '-m addrtype --src-type LOCAL '
 

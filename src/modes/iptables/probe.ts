@@ -1,9 +1,9 @@
 import type { Missing, Probe } from '../mode.ts'
 import { isHairpin } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
-import { PREFIX } from '../netfilter/names.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import type { IptablesDependencies } from './mode.ts'
+import { PREFIX } from './names.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 

@@ -1,11 +1,12 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey, Program } from '../mode.ts'
+import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { baseChains, jumps } from './base.ts'
 import type { DispatchKey } from './dispatch-key.ts'
-import { digestCount, digestRules, keyOf, objectOf } from './object.ts'
 import { type Rendered, render } from './render.ts'
+import { isSetKey, SET_DIGEST, setKey, setName } from './set-key.ts'
 import { Trees } from './trees.ts'
 
 interface Placed {
@@ -71,17 +72,18 @@ export class IptablesProgram implements Program {
   rulesOf(key: ObjectKey): readonly string[] | undefined {
     const fixed = this.#base.get(key)
     if (fixed) return fixed
-    const object = objectOf(key)
-    if (object.kind !== 'chain') return undefined
+    if (isSetKey(key)) return undefined
+    const { kind, family, table, chain } = objectOf(key)
+    if (kind !== 'chain') return undefined
     const entry = this.#ownerOf(key)
-    if (entry) return render(entry, this.#settings).chains.get(object.chain)
-    return this.#trees.get(object.family)?.rules(object.table, object.chain)
+    if (entry) return render(entry, this.#settings).chains.get(chain)
+    return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
   /** `ipset create` options of a set; undefined when the set is not wanted. */
   setOptionsOf(key: ObjectKey): string | undefined {
     const entry = this.#ownerOf(key)
-    return entry && render(entry, this.#settings).sets.get(key.slice('set/'.length))
+    return entry && render(entry, this.#settings).sets.get(setName(key))
   }
 
   /** Rules of a chain as it should be; 1 for a jump, 0 for what has none. */
@@ -103,9 +105,9 @@ export class IptablesProgram implements Program {
   #own(entry: ForwardingEntry, { chains, sets }: Rendered): ObjectKey[] {
     const keys: ObjectKey[] = []
     for (const name of sets.keys()) {
-      const key = keyOf({ kind: 'set', name })
+      const key = setKey(name)
       keys.push(key)
-      this.#changes.set(key, digestCount(1))
+      this.#changes.set(key, SET_DIGEST)
     }
     for (const [chain, rules] of chains) {
       const key = keyOf({ kind: 'chain', family: entry.family, table: 'nat', chain })

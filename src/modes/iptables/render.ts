@@ -1,6 +1,5 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { hostPort } from '../../lib/ip.ts'
-import { serviceChain } from '../netfilter/names.ts'
 import { dport } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { setOf, setOptions } from './affinity.ts'
@@ -14,6 +13,7 @@ import {
   isServed,
   natRules,
 } from './frontend.ts'
+import { serviceChain } from './names.ts'
 import { poolRules } from './pool.ts'
 
 /**

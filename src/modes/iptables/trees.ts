@@ -1,12 +1,11 @@
-import { CHAIN, PREFIX } from '../netfilter/names.ts'
 import { DispatchTree } from './dispatch-tree.ts'
-import type { Table } from './object.ts'
+import { CHAIN, type OwnTable, PREFIX } from './names.ts'
 import type { Dispatch } from './render.ts'
 
 /** The four dispatch trees of one family: by address and by node port, in nat and in filter. */
 export class Trees {
   readonly #trees: Readonly<
-    Record<Table, { readonly vips: DispatchTree; readonly ports: DispatchTree }>
+    Record<OwnTable, { readonly vips: DispatchTree; readonly ports: DispatchTree }>
   >
 
   constructor() {
@@ -27,12 +26,12 @@ export class Trees {
   }
 
   /** Chains of a table whose rules changed since the last call. */
-  takeChanged(table: Table): readonly string[] {
+  takeChanged(table: OwnTable): readonly string[] {
     const { vips, ports } = this.#trees[table]
     return [...vips.takeChanged(), ...ports.takeChanged()]
   }
 
-  rules(table: Table, chain: string): readonly string[] | undefined {
+  rules(table: OwnTable, chain: string): readonly string[] | undefined {
     const { vips, ports } = this.#trees[table]
     return vips.rules(chain) ?? ports.rules(chain)
   }

@@ -3,7 +3,6 @@ import { cidr, ip, settings } from '../iptables/fixtures.ts'
 import { forward, martians } from './forward.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'
 import { clearMark, isMarked, isNotMarked, setMark } from './mark.ts'
-import { affinitySet, CHAIN, serviceChain } from './names.ts'
 import { toNodePorts } from './node-ports.ts'
 import { postrouting } from './postrouting.ts'
 import type { LocalTraffic } from './settings.ts'
@@ -110,12 +109,4 @@ test.each([
 ])('node ports %s', (_, overrides, four, six) => {
   expect(toNodePorts(settings(overrides), 4, 'X')).toEqual(four)
   expect(toNodePorts(settings(overrides), 6, 'X')).toEqual(six)
-})
-
-test('names fit the kernel: 28 characters for a chain, 31 for a set', () => {
-  const owner = 'x'.repeat(500)
-  expect(serviceChain('C', owner)).toMatch(/^NPROXY-C-[\w-]{19}$/)
-  expect(affinitySet(6, owner)).toMatch(/^NPROXY-A6-[\w-]{19}$/)
-  for (const name of Object.values(CHAIN)) expect(name.length).toBeLessThanOrEqual(28)
-  expect(new Set(Object.values(CHAIN)).size).toBe(Object.values(CHAIN).length)
 })

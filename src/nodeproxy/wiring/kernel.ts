@@ -16,7 +16,8 @@ import { openXtables } from '../../kernel/xtables-watch/ffi-xtables.ts'
 import { XtablesMonitor } from '../../kernel/xtables-watch/xtables-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
-import { concernsUs } from '../../modes/iptables/foreign-change.ts'
+import { TERRITORY } from '../../modes/iptables/names.ts'
+import { concerns } from '../../modes/netfilter/chains/foreign-change.ts'
 import type { IptablesBackend } from '../config/configuration.ts'
 
 /** Every way in which the daemon touches this kernel. */
@@ -62,10 +63,13 @@ async function openMonitor(
   { clock, families }: { readonly clock: Clock; readonly families: readonly Family[] },
 ): Promise<RuleMonitor> {
   if (backend === 'nft') {
-    const options = { clock, concerns: concernsUs, authorship: authorship() }
-    return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), options)
+    return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
+      clock,
+      concerns: (touched) => concerns(TERRITORY, touched),
+      authorship: authorship(),
+    })
   }
   const xtables = await openXtables()
-  const tables = families.flatMap((family) => ['nat', 'filter'].map((table) => ({ family, table })))
+  const tables = families.flatMap((family) => TERRITORY.tables.map((table) => ({ family, table })))
   return xtables ? new XtablesMonitor(xtables, { clock, tables }) : deafMonitor
 }

@@ -1,6 +1,5 @@
-import type { RestoreResult } from '../../kernel/iptables/iptables.ts'
-import type { ObjectKey } from '../mode.ts'
-import { PREFIX } from '../netfilter/names.ts'
+import type { RestoreResult } from '../../../kernel/iptables/iptables.ts'
+import type { ObjectKey } from '../../mode.ts'
 import { keyOf } from './object.ts'
 import type { Commit } from './plan.ts'
 import { type Contents, type Line, restoreLines } from './restore-text.ts'
@@ -13,19 +12,12 @@ export interface Blame {
 }
 
 export interface BlameContext {
+  /** Of our chains' names. */
+  readonly prefix: string
   readonly contents: Contents
   /** Commits of the same text that took effect before; `contents` must not know of it yet. */
   readonly done: readonly Commit[]
 }
-
-/** `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft. */
-const AT_FAULT = new RegExp(String.raw`\bchain (${PREFIX}[\w-]+)`, 'g')
-
-/**
- * `Chain 'NAME' does not exist`: nft. `goto 'NAME' is not a chain` and ``Couldn't
- * load target `NAME'``: legacy.
- */
-const NO_CHAIN = new RegExp(String.raw`\b(?:[Cc]hain|goto|target) ['\`](${PREFIX}[\w-]+)'`)
 
 /**
  * Reads from iptables' words which objects of the refused commit are at fault. A
@@ -38,12 +30,14 @@ export function blame(
   context: BlameContext,
 ): Blame {
   const keys = [...commit.stubs, ...commit.set, ...commit.unset]
-  const absent = NO_CHAIN.exec(failure.message)?.[1]
+  const absent = missingChain(failure.message, context.prefix)
   if (absent !== undefined) {
     const missing = chainKey(commit, absent)
     if (!keys.includes(missing)) return { culprits: [], missing }
   }
-  const named = chainsAtFault(failure.message).map((chain) => chainKey(commit, chain))
+  const named = chainsAtFault(failure.message, context.prefix).map((chain) =>
+    chainKey(commit, chain),
+  )
   const culprits = keys.filter((key) => named.includes(key))
   if (culprits.length > 0) return { culprits, missing: undefined }
   if (keys.length === 1) return { culprits: keys, missing: undefined }
@@ -51,9 +45,22 @@ export function blame(
   return { culprits: key === undefined ? [] : [key], missing: undefined }
 }
 
-/** Of several the last is left out: the message may have been cut in the middle of its name. */
-function chainsAtFault(message: string): readonly string[] {
-  const names = [...message.matchAll(AT_FAULT)].map(([, name = '']) => name)
+/**
+ * `Chain 'NAME' does not exist`: nft. `goto 'NAME' is not a chain` and ``Couldn't
+ * load target `NAME'``: legacy.
+ */
+function missingChain(message: string, prefix: string): string | undefined {
+  const pattern = String.raw`\b(?:[Cc]hain|goto|target) ['\`](${prefix}[\w-]+)'`
+  return new RegExp(pattern).exec(message)?.[1]
+}
+
+/**
+ * `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft.
+ * Of several the last is left out: the message may have been cut in the middle of its name.
+ */
+function chainsAtFault(message: string, prefix: string): readonly string[] {
+  const pattern = new RegExp(String.raw`\bchain (${prefix}[\w-]+)`, 'g')
+  const names = [...message.matchAll(pattern)].map(([, name = '']) => name)
   return names.length > 1 ? names.slice(0, -1) : names
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ObjectKey } from '../mode.ts'
+import type { ObjectKey } from '../../mode.ts'
 import type { Commit } from './plan.ts'
 import { restoreLines } from './restore-text.ts'
 

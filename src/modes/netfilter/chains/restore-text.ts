@@ -1,4 +1,5 @@
-import type { ObjectKey } from '../mode.ts'
+import type { ObjectKey } from '../../mode.ts'
+import type { ChainContents } from './keeper-options.ts'
 import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
 
@@ -8,9 +9,7 @@ export interface Line {
   readonly key: ObjectKey | undefined
 }
 
-export interface Contents {
-  /** Rules of a wanted chain; undefined when it is not wanted (any more). */
-  rulesOf(key: ObjectKey): readonly string[] | undefined
+export interface Contents extends Pick<ChainContents, 'rulesOf'> {
   /** How often a jump stands in its chain now. */
   countOf(key: ObjectKey): number
 }

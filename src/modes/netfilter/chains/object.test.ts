@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ObjectKey } from '../mode.ts'
-import { digestRules, type IptablesObject, keyOf, objectOf } from './object.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { digestRules, keyOf, objectOf, type RuleObject } from './object.ts'
 
-test.each<[string, IptablesObject]>([
+test.each<[string, RuleObject]>([
   ['4/nat/NPROXY-VIPS', { kind: 'chain', family: 4, table: 'nat', chain: 'NPROXY-VIPS' }],
   [
     '6/filter/INPUT>-m conntrack --ctstate NEW -j NPROXY-FILTER',
@@ -14,14 +14,14 @@ test.each<[string, IptablesObject]>([
       rule: '-m conntrack --ctstate NEW -j NPROXY-FILTER',
     },
   ],
-  ['set/NPROXY-A4-x', { kind: 'set', name: 'NPROXY-A4-x' }],
+  ['4/mangle/NPVS-ROUTE', { kind: 'chain', family: 4, table: 'mangle', chain: 'NPVS-ROUTE' }],
 ])('%s', (text, object) => {
   expect(keyOf(object)).toBe(text)
   expect(objectOf(text as ObjectKey)).toEqual(object)
 })
 
-test('a key of something else is a bug', () => {
-  expect(() => objectOf('5/nat/X' as ObjectKey)).toThrow(TypeError)
+test.each(['5/nat/X', '4/raw/X', 'set/NPROXY-A4-x'])('%s is something else: a bug', (text) => {
+  expect(() => objectOf(text as ObjectKey)).toThrow(TypeError)
 })
 
 test('order and boundaries of rules count', () => {

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
-import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
-import type { ObjectKey } from '../mode.ts'
+import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
+import type { ObjectKey } from '../../mode.ts'
 import { digestCount, digestRules } from './object.ts'
-import { observeObjects, observeSets, observeTable } from './observe.ts'
+import { observeObjects, observeTable } from './observe.ts'
 
 /** A kernel with rules of ours and of others, and how often it was asked. */
 function kernel() {
-  const ipset = new FakeIpset()
-  const iptables = new FakeIptables({ sets: ipset })
+  const iptables = new FakeIptables()
   const asked: string[] = []
   const save = iptables.save.bind(iptables)
   iptables.save = (family, table, options) => {
@@ -36,15 +34,14 @@ function kernel() {
 COMMIT
 `,
   )
-  return { iptables, ipset, asked }
+  return { iptables, asked, prefix: 'NPROXY-' }
 }
 
 const key = (text: string) => text as ObjectKey
 const services = digestRules(['-d 192.0.2.1/32 -j RETURN', '-j RETURN'])
 
 test('of a table we see our chains and every jump to them from built-in chains', async () => {
-  const { iptables } = kernel()
-  expect(await observeTable(iptables, 4, 'nat')).toEqual(
+  expect(await observeTable(kernel(), 4, 'nat')).toEqual(
     new Map([
       ['4/nat/NPROXY-SERVICES', services],
       ['4/nat/NPROXY-EMPTY', digestRules([])],
@@ -84,16 +81,21 @@ test('many chains are read with their table, and no others are told', async () =
   expect(node.asked).toEqual(['save 4 nat'])
 })
 
-test('sets are told by name, foreign ones not', async () => {
-  const node = kernel()
-  const names = ['NPROXY-A4-x', 'NPROXY-A4-y', 'OTHER']
-  await node.ipset.restore(names.map((name) => `create ${name} hash:ip`))
-  expect([...(await observeSets(node.ipset)).keys()]).toEqual([
-    'set/NPROXY-A4-x',
-    'set/NPROXY-A4-y',
-  ])
-  const known = new Map([['set/NPROXY-A4-x', digestCount(1)]])
-  const asked = ['set/NPROXY-A4-x', 'set/NPROXY-A4-gone'].map(key)
-  expect(await observeObjects(node, asked)).toEqual(known)
-  expect(node.asked).toEqual([])
+test('with another prefix there is nothing of ours', async () => {
+  const node = { ...kernel(), prefix: 'NPVS-' }
+  expect(await observeTable(node, 4, 'nat')).toEqual(new Map())
+  const keys = ['4/nat/NPVS-SERVICES', '4/nat/PREROUTING>-j NPVS-SERVICES'].map(key)
+  expect(await observeObjects(node, keys)).toEqual(new Map())
+})
+
+test.each([
+  ['mangle', ['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING']],
+  ['filter', ['INPUT', 'FORWARD', 'OUTPUT']],
+] as const)('jumps are seen in every built-in chain of %s', async (table, chains) => {
+  const { iptables, prefix } = kernel()
+  const jumps = chains.map((chain) => `-A ${chain} -j NPROXY-X\n`).join('')
+  iptables.alter(6, `*${table}\n:NPROXY-X - [0:0]\n${jumps}COMMIT\n`)
+  const seen = [...(await observeTable({ iptables, prefix }, 6, table)).keys()]
+  const wanted = chains.map((chain) => `6/${table}/${chain}>-j NPROXY-X`)
+  expect(seen.toSorted()).toEqual([`6/${table}/NPROXY-X`, ...wanted].toSorted())
 })

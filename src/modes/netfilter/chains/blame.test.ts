@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ObjectKey } from '../mode.ts'
+import type { ObjectKey } from '../../mode.ts'
 import { blame } from './blame.ts'
 import type { Commit } from './plan.ts'
 
@@ -60,7 +60,7 @@ test.each([
 ] as const)('%s', (_, message, line, expected) => {
   const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
   const found = blame(commit, line === undefined ? failure : { ...failure, line }, {
-    contents,
+    ...{ contents, prefix: 'NPROXY-' },
     done: [],
   })
   expect(found).toEqual({
@@ -72,11 +72,24 @@ test.each([
 test('lines of commits that took effect are counted', () => {
   const message = 'iptables-restore: line 14 failed'
   const failure = { ok: false, kind: 'refused', message, line: 14, commits: 1, pid: 1 } as const
-  expect(blame(commit, failure, { contents, done: [commit] }).culprits).toEqual(['4/nat/NPROXY-B'])
+  expect(blame(commit, failure, { contents, prefix: 'NPROXY-', done: [commit] }).culprits).toEqual([
+    '4/nat/NPROXY-B',
+  ])
 })
 
 test('a commit of one object needs no words', () => {
   const one = { ...commit, set: KEYS.slice(0, 1) }
   const failure = { ok: false, kind: 'refused', message: '', commits: 0, pid: 1 } as const
-  expect(blame(one, failure, { contents, done: [] }).culprits).toEqual(['4/nat/NPROXY-A'])
+  expect(blame(one, failure, { contents, prefix: 'NPROXY-', done: [] }).culprits).toEqual([
+    '4/nat/NPROXY-A',
+  ])
+})
+
+test('chains with the prefix of another mode are not ours', () => {
+  const message = 'CHAIN_DEL failed (Device or resource busy): chain NPROXY-A'
+  const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
+  expect(blame(commit, failure, { contents, prefix: 'NPVS-', done: [] }).culprits).toEqual([])
+  const missing = { ...failure, message: "Chain 'NPVS-GONE' does not exist" }
+  const found = blame(commit, missing, { contents, prefix: 'NPVS-', done: [] })
+  expect(found.missing).toBe('4/nat/NPVS-GONE')
 })

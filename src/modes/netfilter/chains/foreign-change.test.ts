@@ -1,24 +1,32 @@
 import { expect, test } from 'vitest'
-import type { TouchedChain } from '../../kernel/nftables-monitor/rule-monitor.ts'
-import type { ObjectKey } from '../mode.ts'
-import { concernsUs, foreignChange } from './foreign-change.ts'
+import type { TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { concerns, foreignChange } from './foreign-change.ts'
+import type { Place, Table } from './place.ts'
 
 const touched = (chain: string | undefined, table = 'nat'): TouchedChain => {
   return { family: 4, table, chain }
 }
+const own = (...tables: readonly Table[]) => ({ prefix: 'NPROXY-', tables })
 const JUMP = '4/nat/PREROUTING>-j NPROXY-SERVICES' as ObjectKey
-const jumpsIn = ({ chain }: TouchedChain) => (chain === 'PREROUTING' ? [JUMP] : [])
+const jumpsIn = ({ chain }: Place) => (chain === 'PREROUTING' ? [JUMP] : [])
 const told = (...places: readonly TouchedChain[]) =>
-  foreignChange({ touched: places, by: undefined, generation: 1 }, jumpsIn)
+  foreignChange({ touched: places, by: undefined, generation: 1 }, own('nat', 'filter'), jumpsIn)
 
 test.each([
   ['a chain of ours', touched('NPROXY-VIPS'), true],
   ['a built-in chain', touched('PREROUTING'), true],
   ['a whole table', touched(undefined), true],
   ['a chain of others', touched('cali-nat-outgoing'), false],
+  ['a chain of another mode', touched('NPVS-SERVICES'), false],
   ['another table', touched('PREROUTING', 'mangle'), false],
 ])('%s concerns us: %s', (_, place, concerned) => {
-  expect(concernsUs(place)).toBe(concerned)
+  expect(concerns(own('nat', 'filter'), place)).toBe(concerned)
+})
+
+test('a mode in mangle hears of mangle', () => {
+  expect(concerns(own('mangle'), touched('PREROUTING', 'mangle'))).toBe(true)
+  expect(concerns(own('mangle'), touched('PREROUTING'))).toBe(false)
 })
 
 test('chains of ours and jumps in built-in chains are named, each once', () => {
@@ -36,8 +44,8 @@ test('what touches none of our objects is nothing', () => {
 
 test('a whole table, or nobody knows what: everything is looked at', () => {
   const by = { pid: 7, process: 'nft' }
-  expect(told(touched(undefined))?.keys).toBe('all')
-  expect(foreignChange({ touched: 'unknown', by, generation: 1 }, jumpsIn)).toEqual({
+  expect(told(touched('NPROXY-VIPS'), touched(undefined))?.keys).toBe('all')
+  expect(foreignChange({ touched: 'unknown', by, generation: 1 }, own('nat'), jumpsIn)).toEqual({
     keys: 'all',
     by: 'nft (pid 7)',
   })

@@ -1,6 +1,6 @@
-import type { Iptables, RestoreResult } from '../../kernel/iptables/iptables.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { ObjectKey, Refusal } from '../mode.ts'
+import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ObjectKey, Refusal } from '../../mode.ts'
 import { blame } from './blame.ts'
 import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
@@ -11,6 +11,8 @@ const PIECE_CHARS = 256 * 1024
 type Failure = Extract<RestoreResult, { ok: false }>
 
 export interface ApplyContext {
+  /** Of our chains' names. */
+  readonly prefix: string
   readonly iptables: Iptables
   readonly contents: Contents
   /** Whether the kernel is known to hold the chain. */
@@ -71,7 +73,8 @@ function afterFailure(
   const done = commits.slice(0, failure.commits)
   const [refused, ...rest] = commits.slice(failure.commits)
   // Blamed before the commits are called done: that changes how their text reads.
-  const faults = refused && blame(refused, failure, { contents: progress.context.contents, done })
+  const { contents, prefix } = progress.context
+  const faults = refused && blame(refused, failure, { contents, prefix, done })
   finish(done, progress)
   if (refused === undefined || faults === undefined) return []
   if (failure.kind !== 'refused') return giveUp([refused, ...rest], failure, progress)

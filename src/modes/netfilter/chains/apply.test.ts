@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { fakeNode, ownersOf, serviceAt } from '../../../test/support/modes/fake-node.ts'
-import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
-import type { Iptables, RestoreResult } from '../../kernel/iptables/iptables.ts'
-import type { ObjectKey } from '../mode.ts'
-import { backend, entry, frontend } from './fixtures.ts'
+import { fakeNode, ownersOf, serviceAt } from '../../../../test/support/modes/fake-node.ts'
+import type { ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
+import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
+import { backend, entry, frontend } from '../../iptables/fixtures.ts'
+import type { ObjectKey } from '../../mode.ts'
 
 const through = (address: string) => ({ pools: { cluster: [backend(address)], local: [] } })
 const EMPTY = { pools: { cluster: [], local: [] } }

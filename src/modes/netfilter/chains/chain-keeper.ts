@@ -1,0 +1,158 @@
+import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
+import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ApplyResult, Change, Digest, ForeignChange, ObjectKey, Refusal } from '../../mode.ts'
+import { type Applied, applyCommits } from './apply.ts'
+import { foreignChange } from './foreign-change.ts'
+import type { ChainContents, ChainKeeperOptions, Territory } from './keeper-options.ts'
+import { digestCount, digestRules } from './object.ts'
+import { observeObjects, observeTable } from './observe.ts'
+import { type Commit, plan } from './plan.ts'
+import { demandRemoved } from './removal.ts'
+
+/**
+ * The nft back end takes longer per chain the more chains one commit has; the
+ * legacy back end swaps whole tables, so one commit is cheapest there.
+ */
+const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
+
+/** Up to so many objects are listed one by one (a process each) instead of with their tables. */
+const FEW_OBJECTS = 16
+
+/** What one hold of the monitor covers. */
+interface OwnWrites {
+  readonly pids: number[]
+  commits: number | undefined
+}
+
+/**
+ * Writes, reads and watches the chains of one mode, which begin with its prefix, and the
+ * jumps of built-in chains to them. What they should hold the mode says. Calls of
+ * `apply`, `observe` and `removeAll` must not overlap.
+ */
+export class ChainKeeper {
+  readonly #iptables: Iptables
+  readonly #monitor: RuleMonitor
+  readonly #families: readonly Family[]
+  readonly #territory: Territory
+  readonly #contents: ChainContents
+  /** Objects that the kernel holds, as last seen or written; jumps with their count. */
+  readonly #present = new Map<ObjectKey, Digest>()
+
+  constructor({ iptables, monitor, families, contents, prefix, tables }: ChainKeeperOptions) {
+    this.#iptables = iptables
+    this.#monitor = monitor
+    this.#families = families
+    this.#contents = contents
+    this.#territory = { prefix, tables }
+  }
+
+  /** Writes chains and jumps; refusals come back by object, as from `Mode.apply`. */
+  async apply(change: Change): Promise<ApplyResult> {
+    const commits = plan(change, {
+      tables: this.#territory.tables,
+      chainsPerCommit: CHAINS_PER_COMMIT[this.#iptables.backend],
+      rankOf: (chain) => this.#contents.rankOf?.(chain) ?? 0,
+    })
+    const failed = new Map<ObjectKey, Refusal>()
+    const left = new Map<ObjectKey, Digest>()
+    if (commits.length === 0) return { failed, left, uncertain: false }
+    let uncertain = false
+    const size = change.set.length + change.unset.length
+    await this.#holding(size, async (own) => {
+      for (const family of [4, 6] as const) {
+        const mine = commits.filter((commit) => commit.family === family)
+        const applied = await this.#commit(family, mine, own)
+        for (const [key, why] of applied.failed) failed.set(key, why)
+        for (const key of applied.emptied) left.set(key, digestRules([]))
+        uncertain ||= applied.uncertain
+      }
+    })
+    return { failed, left, uncertain }
+  }
+
+  /** Digests of our chains and jumps in the kernel: all, or these; what is absent is not there. */
+  async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    if (keys && keys.length > FEW_OBJECTS) return this.#observeAmong(new Set(keys))
+    const seen = keys ? await observeObjects(this.#view, keys) : await this.#observeAll()
+    for (const key of keys ?? [...this.#present.keys()]) this.#present.delete(key)
+    for (const [key, digest] of seen) this.#present.set(key, digest)
+    return seen
+  }
+
+  /** Calls back when somebody else touched our chains or jumps; the result stops it. */
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    return this.#monitor.start((change) => {
+      const jumpsIn: ChainContents['jumpsIn'] = (place) => this.#contents.jumpsIn(place)
+      const foreign = foreignChange(change, this.#territory, jumpsIn)
+      if (foreign) onForeignChange(foreign)
+    })
+  }
+
+  /** Removes whatever begins with our prefix, and our jumps; throws the code of what stays. */
+  async removeAll(): Promise<void> {
+    const seen = await this.observe()
+    const { failed } = await this.apply({ set: [], unset: [...seen.keys()] })
+    demandRemoved(failed)
+  }
+
+  get #view() {
+    return { iptables: this.#iptables, prefix: this.#territory.prefix }
+  }
+
+  async #observeAmong(keys: ReadonlySet<ObjectKey>): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    return new Map([...(await this.observe())].filter(([key]) => keys.has(key)))
+  }
+
+  async #observeAll(): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const seen = new Map<ObjectKey, Digest>()
+    for (const family of this.#families) {
+      for (const table of this.#territory.tables) {
+        const found = await observeTable(this.#view, family, table)
+        for (const [key, digest] of found) seen.set(key, digest)
+      }
+    }
+    return seen
+  }
+
+  /** What the writes do is not reported as a change by others. */
+  async #holding(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
+    const release = this.#monitor.hold({ deaf: size > CHAINS_PER_COMMIT.nft })
+    const own: OwnWrites = { pids: [], commits: 0 }
+    try {
+      await write(own)
+    } catch (error) {
+      own.commits = undefined
+      throw error
+    } finally {
+      release(own)
+    }
+  }
+
+  #commit(family: Family, commits: readonly Commit[], own: OwnWrites): Promise<Applied> {
+    return applyCommits(family, commits, {
+      iptables: this.#iptables,
+      prefix: this.#territory.prefix,
+      wrote: (result) => count(own, result),
+      contents: {
+        rulesOf: (key) => this.#contents.rulesOf(key),
+        countOf: (key) => this.#present.get(key) ?? 0,
+      },
+      exists: (key) => this.#present.has(key),
+      done: (done) => this.#committed(done),
+    })
+  }
+
+  #committed(commits: readonly Commit[]): void {
+    for (const { set, unset, stubs } of commits) {
+      for (const key of [...stubs, ...set]) this.#present.set(key, digestCount(1))
+      for (const key of unset) this.#present.delete(key)
+    }
+  }
+}
+
+function count(own: OwnWrites, { pid, commits }: Pick<RestoreResult, 'pid' | 'commits'>): void {
+  own.pids.push(pid)
+  own.commits =
+    own.commits === undefined || commits === undefined ? undefined : own.commits + commits
+}

@@ -1,0 +1,42 @@
+import { contentHash } from '../../../lib/hash.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
+import type { Place, Table } from './place.ts'
+
+/** A chain of ours with its rules, without `-A CHAIN`. */
+export interface ChainObject extends Place {
+  readonly kind: 'chain'
+}
+
+/** Our rule in a built-in chain, always its first. */
+export interface JumpObject extends Place {
+  readonly kind: 'jump'
+  readonly rule: string
+}
+
+export type RuleObject = ChainObject | JumpObject
+
+/** `4/nat/NPROXY-SERVICES`, `4/nat/PREROUTING>-j NPROXY-SERVICES`. */
+export function keyOf(object: RuleObject): ObjectKey {
+  const place = `${object.family}/${object.table}/${object.chain}`
+  return (object.kind === 'chain' ? place : `${place}>${object.rule}`) as ObjectKey
+}
+
+const KEY = /^([46])\/(mangle|nat|filter)\/([^>]+)(?:>(.+))?$/
+
+/** The inverse of `keyOf`; keys of other kinds of objects throw a TypeError. */
+export function objectOf(key: ObjectKey): RuleObject {
+  const match = KEY.exec(key)
+  if (match === null) throw new TypeError(`not a chain or jump: ${JSON.stringify(key)}`)
+  const [, family, table, chain = '', rule] = match
+  const place = { family: family === '4' ? 4 : 6, table: table as Table, chain } as const
+  return rule === undefined ? { kind: 'chain', ...place } : { kind: 'jump', ...place, rule }
+}
+
+export function digestRules(rules: readonly string[]): Digest {
+  return contentHash(rules.join('\n')) as Digest
+}
+
+/** A jump is right when it stands in its chain exactly once. */
+export function digestCount(count: number): Digest {
+  return count as Digest
+}

@@ -1,0 +1,102 @@
+import type { Iptables, SavedTable } from '../../../kernel/iptables/iptables.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
+import { digestCount, digestRules, keyOf, objectOf } from './object.ts'
+import { BUILT_IN, type Place, type Table } from './place.ts'
+
+/** Where to look, and what the names of our chains begin with. */
+export interface View {
+  readonly iptables: Iptables
+  readonly prefix: string
+}
+
+type TablePlace = Pick<Place, 'family' | 'table'>
+
+/** What the kernel holds of ours in one table: our chains, and rules elsewhere that lead to them. */
+export async function observeTable(
+  { iptables, prefix }: View,
+  family: Family,
+  table: Table,
+): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const keep = (chain: string) => chain.startsWith(prefix) || BUILT_IN[table].includes(chain)
+  return digestsOf(await iptables.save(family, table, { keep }), { family, table }, prefix)
+}
+
+/** Reading a whole table costs what this many processes for one chain each cost. */
+const CHAINS_WORTH_A_TABLE = 24
+
+/**
+ * The present digests of some chains and jumps; those that do not exist are absent. Of
+ * a built-in chain all our jumps are told, so that a second one shows as well.
+ */
+export async function observeObjects(
+  view: View,
+  keys: readonly ObjectKey[],
+): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const wanted = new Set(keys)
+  const found = new Map<ObjectKey, Digest>()
+  for (const { chains, ...place } of tablesOf(keys)) {
+    for await (const saved of readChains(view.iptables, place, chains)) {
+      for (const [key, digest] of digestsOf(saved, place, view.prefix))
+        if (wanted.has(key) || key.includes('>')) found.set(key, digest)
+    }
+  }
+  return found
+}
+
+async function* readChains(
+  iptables: Iptables,
+  { family, table }: TablePlace,
+  chains: ReadonlySet<string>,
+): AsyncGenerator<SavedTable> {
+  if (chains.size > CHAINS_WORTH_A_TABLE) {
+    yield iptables.save(family, table, { keep: (chain) => chains.has(chain) })
+    return
+  }
+  for (const chain of chains) {
+    const rules = await iptables.listChain(family, table, chain)
+    if (rules) yield { chains: new Map([[chain, { policy: undefined, rules }]]) }
+  }
+}
+
+/** The chains to look at, by table. */
+function tablesOf(
+  keys: readonly ObjectKey[],
+): Iterable<TablePlace & { readonly chains: Set<string> }> {
+  const places = new Map<string, TablePlace & { readonly chains: Set<string> }>()
+  for (const { family, table, chain } of keys.map(objectOf)) {
+    const place = places.get(`${family}/${table}`) ?? { family, table, chains: new Set() }
+    places.set(`${family}/${table}`, place)
+    place.chains.add(chain)
+  }
+  return places.values()
+}
+
+function digestsOf(
+  saved: SavedTable,
+  place: TablePlace,
+  prefix: string,
+): ReadonlyMap<ObjectKey, Digest> {
+  const digests = new Map<ObjectKey, Digest>()
+  const isJump = new RegExp(String.raw` ?-[jg] ${prefix}[\w-]+$`)
+  for (const [chain, { rules }] of saved.chains) {
+    if (chain.startsWith(prefix)) {
+      digests.set(keyOf({ kind: 'chain', ...place, chain }), digestRules(rules))
+      continue
+    }
+    const jumps = rules.filter((rule) => isJump.test(rule))
+    for (const [key, count] of countJumps(jumps, { ...place, chain }))
+      digests.set(key, digestCount(count))
+  }
+  return digests
+}
+
+/** How often each rule stands in its built-in chain. */
+function countJumps(rules: readonly string[], place: Place): ReadonlyMap<ObjectKey, number> {
+  const counts = new Map<ObjectKey, number>()
+  for (const rule of rules) {
+    const key = keyOf({ kind: 'jump', ...place, rule })
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return counts
+}

@@ -1,0 +1,9 @@
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { ObjectKey, Refusal } from '../../mode.ts'
+
+/** Throws the first refusal of a removal, with its code. */
+export function demandRemoved(failed: ReadonlyMap<ObjectKey, Refusal>): void {
+  for (const [object, { code, message }] of failed) {
+    throw new NodeProxyError(code, `${object} could not be removed: ${message}`, { object })
+  }
+}
