@@ -1,6 +1,6 @@
 import type { SavedChain, SavedRules } from './saved-rules.ts'
 
-/** The daemon's own batches: see src/modes/iptables/mode.ts. */
+/** The daemon's own batches: see src/modes/netfilter/chains/chain-keeper.ts. */
 export const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isHairpin } from './hairpin.ts'
+import { isHairpin, isHairpinOffLoopback } from './hairpin.ts'
 
 type Instruction = readonly [code: number, jt: number, jf: number, k: number]
 
@@ -48,6 +48,10 @@ test.each([4, 6] as const)('IPv%i: true for equal addresses, and only for those'
   )
 })
 
-test('only translated connections are looked at', () => {
+test('only translated connections are looked at, or only those that leave the node', () => {
   expect(isHairpin(4)).toMatch(/^-m conntrack --ctstate DNAT -m bpf /)
+  expect(isHairpinOffLoopback(4)).toMatch(/^! -o lo -m bpf /)
+  for (const family of [4, 6] as const) {
+    expect(programOf(isHairpinOffLoopback(family))).toEqual(programOf(isHairpin(family)))
+  }
 })

@@ -2,7 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 
 /**
  * Classic BPF over the packet from its network header: true when source and
- * destination address are equal. After DNAT that is a pod which reached itself
+ * destination address are equal. After translation that is a pod which reached itself
  * through a VIP, whose replies would never come back without masquerade. One
  * rule for the node replaces a rule or a set entry per endpoint.
  */
@@ -11,9 +11,21 @@ const PROGRAM: Readonly<Record<Family, string>> = {
   6: equalWords(8, 24, 4),
 }
 
-/** Match of NATed connections of a pod to itself. */
-export function isHairpin(family: Family): string {
-  return `-m conntrack --ctstate DNAT -m bpf --bytecode "${PROGRAM[family]}" `
+/** Matches packets whose sender is also the receiver. */
+export type HairpinMatch = (family: Family) => string
+
+/** Where rules translate: NATed connections of a pod to itself. */
+export const isHairpin: HairpinMatch = (family) =>
+  `-m conntrack --ctstate DNAT ${sameAddresses(family)}`
+
+/**
+ * Where IPVS translates, which conntrack does not count as DNAT. What this node says to
+ * itself stays on loopback; everything else with equal addresses was translated.
+ */
+export const isHairpinOffLoopback: HairpinMatch = (family) => `! -o lo ${sameAddresses(family)}`
+
+function sameAddresses(family: Family): string {
+  return `-m bpf --bytecode "${PROGRAM[family]}" `
 }
 
 /** `load a; tax; load b; jeq x` for each 32-bit word, then accept or refuse. */

@@ -1,5 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
-import { isHairpin } from './hairpin.ts'
+import { type HairpinMatch, isHairpin } from './hairpin.ts'
 import { clearMark, isNotMarked } from './mark.ts'
 import type { NetfilterSettings } from './settings.ts'
 
@@ -8,10 +8,14 @@ import type { NetfilterSettings } from './settings.ts'
  * in forwarding (`Frontend.masquerade`) and written into the packet's mark;
  * only a pod's connection to itself is recognised here.
  */
-export function postrouting(settings: NetfilterSettings, family: Family): readonly string[] {
+export function postrouting(
+  settings: NetfilterSettings,
+  family: Family,
+  hairpin: HairpinMatch = isHairpin,
+): readonly string[] {
   const masquerade = `-j MASQUERADE${settings.randomFully ? ' --random-fully' : ''}`
   return [
-    ...(settings.hairpin === 'bpf' ? [isHairpin(family) + masquerade] : []),
+    ...(settings.hairpin === 'bpf' ? [hairpin(family) + masquerade] : []),
     `${isNotMarked(settings)}-j RETURN`,
     clearMark(settings),
     masquerade,

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { cidr, ip, settings } from '../iptables/fixtures.ts'
 import { forward, martians } from './forward.ts'
+import { isHairpinOffLoopback } from './hairpin.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'
-import { clearMark, isMarked, isNotMarked, setMark } from './mark.ts'
+import { clearMark, isMarked, isNotMarked, isRouted, routingBit, setMark } from './mark.ts'
 import { toNodePorts } from './node-ports.ts'
 import { postrouting } from './postrouting.ts'
 import type { LocalTraffic } from './settings.ts'
@@ -23,6 +24,16 @@ test.each([
   ])
 })
 
+test.each([
+  [0, 0x2, '0x2'],
+  [1, 0x1, '0x1'],
+  [14, 0x2000, '0x2000'],
+  [31, 0x4000_0000, '0x40000000'],
+])('with mark bit %i, ipvs mode takes packets by %i', (masqueradeBit, mark, text) => {
+  expect(routingBit({ masqueradeBit })).toBe(mark)
+  expect(isRouted({ masqueradeBit })).toBe(`-m mark --mark ${text}/${text} `)
+})
+
 test('masquerade: hairpin first, then whoever was marked, whose mark is cleared', () => {
   const rules = postrouting(settings(), 4)
   expect(rules[0]).toMatch(/--bytecode ".*" -j MASQUERADE --random-fully$/)
@@ -31,6 +42,9 @@ test('masquerade: hairpin first, then whoever was marked, whose mark is cleared'
     '-j MARK --set-xmark 0x4000/0x0',
     '-j MASQUERADE --random-fully',
   ])
+  const byIpvs = postrouting(settings(), 4, isHairpinOffLoopback)
+  expect(byIpvs[0]).toBe(`${isHairpinOffLoopback(4)}-j MASQUERADE --random-fully`)
+  expect(byIpvs.slice(1)).toEqual(rules.slice(1))
   const plain = postrouting(settings({ hairpin: 'rules', randomFully: false }), 6)
   expect(plain).toHaveLength(3)
   expect(plain.at(-1)).toBe('-j MASQUERADE')
