@@ -1,0 +1,75 @@
+import type { SetType } from '../../kernel/ipset/sets.ts'
+import type { Family } from '../../lib/ip.ts'
+
+/** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
+export const PREFIX = 'NPVS-'
+
+export const CHAIN = {
+  /** mangle PREROUTING: which packets go to a virtual server. */
+  route: `${PREFIX}ROUTE`,
+  /** mangle: the first packet of a connection that came in. */
+  fresh: `${PREFIX}NEW`,
+  /** mangle: marks what the policy route is to deliver here. */
+  take: `${PREFIX}TAKE`,
+  /** mangle INPUT. */
+  input: `${PREFIX}INPUT`,
+  /** mangle OUTPUT: connections of this node's own processes. */
+  output: `${PREFIX}OUTPUT`,
+  /** nat PREROUTING and OUTPUT: who will be masqueraded. */
+  masquerade: `${PREFIX}MASQ`,
+  postrouting: `${PREFIX}POSTROUTING`,
+  filter: `${PREFIX}FILTER`,
+  forward: `${PREFIX}FORWARD`,
+  martians: `${PREFIX}MARTIANS`,
+} as const
+
+/**
+ * What a set says of its members, which are an address, a protocol and a port
+ * unless stated otherwise.
+ */
+export const ROLES = [
+  /** A virtual server of ours stands there. This is how we know our own. */
+  'SERVICES',
+  /** Was a virtual server: established connections still go there. */
+  'LEAVING',
+  /** Addresses of Services, for ICMP errors about their connections. */
+  'VIPS',
+  'MASQUERADE',
+  /** Only the node's own connections are masqueraded. */
+  'ONNODE',
+  /** Only the sources in ALLOWED may pass. */
+  'RANGED',
+  /** With a source network. */
+  'ALLOWED',
+  /** Pods and the node itself take the cluster pool: the mark of its virtual server. */
+  'SHORTCUT',
+  /** No backend: new connections are refused, or dropped. */
+  'REJECT',
+  'DROP',
+  /** This process answers there, whatever the INPUT policy. */
+  'ADMIT',
+] as const
+
+export type SetRole = (typeof ROLES)[number]
+
+/** `NPVS-4-SERVICES` */
+export function setName(family: Family, role: SetRole): string {
+  return `${PREFIX}${family}-${role}`
+}
+
+/** Members that a set may have at most; an empty set costs the same whatever stands here. */
+const MOST_MEMBERS = 1_048_576
+
+export function setType(family: Family, role: SetRole): SetType {
+  const common = { family, maxElements: MOST_MEMBERS } as const
+  switch (role) {
+    case 'VIPS':
+      return { type: 'hash:ip', ...common }
+    case 'ALLOWED':
+      return { type: 'hash:ip,port,net', ...common }
+    case 'SHORTCUT':
+      return { type: 'hash:ip,port', withMark: true, ...common }
+    default:
+      return { type: 'hash:ip,port', ...common }
+  }
+}

@@ -1,0 +1,196 @@
+import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
+import { memberText } from '../../kernel/ipset/member-text.ts'
+import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
+import { type Point, pointText } from './member.ts'
+import { type SetRole, setName } from './names.ts'
+import { memberKey, relayKey, serverKey } from './object.ts'
+import { digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
+import type { IpvsSettings } from './settings.ts'
+
+/** Members without a mark, sets, routes and relays are right when they are there. */
+export const PRESENT = 1 as Digest
+
+/** What one entry wants at one point. A point that two entries claim goes to the lower rank. */
+export interface Place {
+  readonly point: Point
+  /** 0: the address was named; 1: it is one of this node's addresses. */
+  readonly rank: 0 | 1
+  readonly objects: ReadonlyMap<ObjectKey, Digest>
+}
+
+export interface Rendered {
+  readonly places: readonly Place[]
+  /** Wanted whoever else wants it too. */
+  readonly shared: ReadonlyMap<ObjectKey, Digest>
+  /** Content of the virtual servers among the objects. */
+  readonly servers: ReadonlyMap<ObjectKey, ServerSpec>
+}
+
+/** Whether the entry needs a virtual server of its own for pods and processes of this node. */
+export function needsMark(entry: ForwardingEntry): boolean {
+  return usable(entry, 'cluster').length > 0 && entry.frontends.some((each) => each.shortCircuit)
+}
+
+/** Pure: the same entry, settings and mark give the same objects, in any history. */
+export function render(
+  entry: ForwardingEntry,
+  settings: IpvsSettings,
+  mark: number | undefined,
+): Rendered {
+  const servers = new Map<ObjectKey, ServerSpec>()
+  const shared = new Map<ObjectKey, Digest>()
+  const places = entry.frontends.flatMap((frontend) =>
+    pointsOf(entry, frontend, settings).map((point): Place => {
+      const objects = new Map(memberships(entry, frontend, { point, mark }))
+      const spec = specOf(entry, frontend.pool, settings)
+      if (spec) wantServer(serverKey(point), spec, { objects, servers })
+      if (frontend.ip !== 'node') shared.set(vipKey(point), PRESENT)
+      return { point, rank: frontend.ip === 'node' ? 1 : 0, objects }
+    }),
+  )
+  if (mark !== undefined) {
+    const spec = specOf(entry, 'cluster', settings)
+    const key = serverKey({ family: entry.family, mark })
+    if (spec) wantServer(key, spec, { objects: shared, servers })
+  }
+  for (const key of [...healthChecks(entry, settings), ...relays(entry, settings)]) {
+    shared.set(key, PRESENT)
+  }
+  return { places, shared, servers }
+}
+
+interface Wanting {
+  readonly objects: Map<ObjectKey, Digest>
+  readonly servers: Map<ObjectKey, ServerSpec>
+}
+
+function wantServer(key: ObjectKey, spec: ServerSpec, { objects, servers }: Wanting): void {
+  objects.set(key, digestText(specText(spec)))
+  servers.set(key, spec)
+}
+
+function pointsOf(
+  { family, protocol }: ForwardingEntry,
+  { ip, port }: Frontend,
+  { nodeAddresses, excludeCIDRs }: IpvsSettings,
+): readonly Point[] {
+  const addresses = ip === 'node' ? ofFamily(nodeAddresses, family) : [ip]
+  return addresses
+    .filter((address) => !excludeCIDRs.some((cidr) => holds(cidr, address)))
+    .map((address) => ({ family, protocol, ip: address, port }))
+}
+
+function ofFamily(addresses: readonly IpAddress[], family: number): readonly IpAddress[] {
+  return addresses.filter((address) => familyOf(address) === family)
+}
+
+function holds(cidr: Cidr, ip: IpAddress): boolean {
+  return familyOf(cidr) === familyOf(ip) && cidrContains(cidr, ip)
+}
+
+/** What the rules have to know about a point, as membership in sets. */
+function memberships(
+  entry: ForwardingEntry,
+  frontend: Frontend,
+  { point, mark }: { readonly point: Point; readonly mark: number | undefined },
+): readonly (readonly [ObjectKey, Digest])[] {
+  const isEmpty = usable(entry, frontend.pool).length === 0
+  const roles: readonly (readonly [SetRole, boolean])[] = [
+    ['SERVICES', true],
+    ['MASQUERADE', frontend.masquerade === 'always'],
+    ['ONNODE', frontend.masquerade === 'onNode'],
+    ['RANGED', frontend.sourceRanges !== undefined],
+    ['REJECT', isEmpty && entry.whenEmpty[frontend.pool] === 'reject'],
+    ['DROP', isEmpty && entry.whenEmpty[frontend.pool] === 'drop'],
+  ]
+  const text = pointText(point)
+  const inSet = (role: SetRole) => memberKey(setName(entry.family, role), text)
+  return [
+    ...roles.filter(([, isIn]) => isIn).map(([role]) => [inSet(role), PRESENT] as const),
+    ...allowed(entry, frontend, point).map((key) => [key, PRESENT] as const),
+    ...(frontend.shortCircuit && mark !== undefined
+      ? [[inSet('SHORTCUT'), mark as Digest] as const]
+      : []),
+  ]
+}
+
+function allowed(
+  { family }: ForwardingEntry,
+  { sourceRanges = [] }: Frontend,
+  { ip, protocol, port }: Point,
+): readonly ObjectKey[] {
+  return sourceRanges
+    .flatMap(halves)
+    .map((net) => memberKey(setName(family, 'ALLOWED'), memberText({ ip, protocol, port, net })))
+}
+
+/** A set takes no network of length 0: it is given as two of length 1. */
+function halves(cidr: Cidr): readonly Cidr[] {
+  if (!cidr.endsWith('/0')) return [cidr]
+  return familyOf(cidr) === 4
+    ? (['0.0.0.0/1', '128.0.0.0/1'] as Cidr[])
+    : (['::/1', '8000::/1'] as Cidr[])
+}
+
+function vipKey({ family, ip }: Point): ObjectKey {
+  return memberKey(setName(family, 'VIPS'), ip)
+}
+
+/** Undefined: nothing to send to, so there is no virtual server. */
+function specOf(
+  entry: ForwardingEntry,
+  pool: Pool,
+  settings: IpvsSettings,
+): ServerSpec | undefined {
+  const backends = usable(entry, pool)
+  if (backends.length === 0) return undefined
+  const scheduler = entry.scheduler ?? settings.scheduler
+  const prefix = entry.family === 4 ? 32 : 128
+  const persistence = entry.affinity && { seconds: entry.affinity.seconds, prefix }
+  return {
+    settings: { scheduler, flags: flagsOf(scheduler), persistence },
+    servers: backends.map(({ ip, port, weight }) => ({
+      ...{ ip, port, weight, forwarding: 'masquerade' as const },
+      ...{ upperThreshold: 0, lowerThreshold: 0 },
+    })),
+  }
+}
+
+/** Weight 0 means no new connections: such a backend is as good as gone. */
+function usable({ pools }: ForwardingEntry, pool: Pool): readonly Backend[] {
+  return pools[pool].filter(({ weight }) => weight > 0)
+}
+
+function healthChecks(
+  { family, healthCheckPort: port }: ForwardingEntry,
+  { nodeAddresses }: IpvsSettings,
+): readonly ObjectKey[] {
+  if (port === undefined) return []
+  return ofFamily(nodeAddresses, family).map((ip) =>
+    memberKey(setName(family, 'ADMIT'), memberText({ ip, protocol: 'TCP', port })),
+  )
+}
+
+/**
+ * Node ports on 127.0.0.1. IPVS sends nothing with a loopback source to another
+ * host, so this process listens there and passes on to the node's own address.
+ */
+function relays(entry: ForwardingEntry, settings: IpvsSettings): readonly ObjectKey[] {
+  const { family, protocol, frontends } = entry
+  if (family === 6 || protocol === 'SCTP' || relayTarget(settings) === undefined) return []
+  return frontends
+    .filter((frontend) => frontend.ip === 'node' && isServed(entry, frontend))
+    .map(({ port }) => relayKey(protocol, port))
+}
+
+/** Whether a process of this node gets through to a backend. */
+function isServed(entry: ForwardingEntry, { pool, shortCircuit }: Frontend): boolean {
+  return usable(entry, shortCircuit ? 'cluster' : pool).length > 0
+}
+
+/** Where relays connect to; undefined: there are none. */
+export function relayTarget({ netfilter, nodeAddresses }: IpvsSettings): IpAddress | undefined {
+  if (!netfilter.localhostNodePorts) return undefined
+  return nodeAddresses.find((address) => familyOf(address) === 4)
+}

@@ -1,0 +1,200 @@
+import type { Family } from '../../lib/ip.ts'
+import type { JumpObject } from '../netfilter/chains/object.ts'
+import type { Table } from '../netfilter/chains/place.ts'
+import { forward, martians } from '../netfilter/forward.ts'
+import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
+import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
+import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
+import { postrouting } from '../netfilter/postrouting.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { CHAIN, type SetRole, setName } from './names.ts'
+import { markPattern } from './shortcut-mark.ts'
+
+interface BaseChain {
+  readonly table: Table
+  readonly chain: string
+  readonly rules: readonly string[]
+}
+
+const NEW = '-m conntrack --ctstate NEW '
+const FROM_NODE = '-m addrtype --src-type LOCAL '
+const NOT_SYN = '-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN '
+
+/** All chains, however many Services there are: what differs between Services is in sets. */
+export function chains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+  const guard = martians(settings, family)
+  return [
+    ...arrival(settings, family),
+    ...departure(settings, family),
+    { table: 'nat', chain: CHAIN.masquerade, rules: masquerade(settings, family) },
+    {
+      table: 'nat',
+      chain: CHAIN.postrouting,
+      rules: postrouting(settings, family, isHairpinOffLoopback),
+    },
+    { table: 'filter', chain: CHAIN.filter, rules: answers(family) },
+    { table: 'filter', chain: CHAIN.forward, rules: forward(settings) },
+    ...(guard.length > 0
+      ? [{ table: 'filter', chain: CHAIN.martians, rules: guard } as const]
+      : []),
+  ]
+}
+
+/** Our rules in the built-in chains. */
+export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
+  const rules: readonly (readonly [Table, string, string])[] = [
+    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+    ['nat', 'PREROUTING', `-j ${CHAIN.masquerade}`],
+    ['nat', 'OUTPUT', `-j ${CHAIN.masquerade}`],
+    ['nat', 'POSTROUTING', `-j ${CHAIN.postrouting}`],
+    ['filter', 'INPUT', `${NEW}-j ${CHAIN.filter}`],
+    ['filter', 'OUTPUT', `${NEW}-j ${CHAIN.filter}`],
+    ['filter', 'FORWARD', `${NEW}-j ${CHAIN.filter}`],
+    ['filter', 'FORWARD', `-j ${CHAIN.forward}`],
+    ...(martians(settings, family).length > 0
+      ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
+      : []),
+  ]
+  return rules.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+}
+
+/**
+ * Packets that come in. Those for a Service get the routing bit, by which the policy
+ * route delivers them to this node, where IPVS takes them: the address of a Service
+ * is never an address of the node. A connection that others translate stays theirs.
+ */
+function arrival(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+  const { isIn, isNotIn } = sets(family)
+  const pods = fromPods(settings, family)
+  const shortcut = pods && `${pods.source}${pods.interface}`
+  const bit = hex(routingBit(settings))
+  const icmp = family === 4 ? '-p icmp ' : '-p ipv6-icmp '
+  const related = '-m conntrack --ctstate RELATED '
+  return [
+    {
+      table: 'mangle',
+      chain: CHAIN.route,
+      rules: [
+        `${icmp}${related}${isIn('VIPS', 'dst')}-g ${CHAIN.take}`,
+        `-m conntrack ! --ctstate NEW ${isIn('LEAVING')}-g ${CHAIN.take}`,
+        `${isNotIn('SERVICES')}-j RETURN`,
+        `${NEW}-g ${CHAIN.fresh}`,
+        `-g ${CHAIN.take}`,
+      ],
+    },
+    {
+      table: 'mangle',
+      chain: CHAIN.fresh,
+      rules: [
+        outsideRanges(family),
+        ...(shortcut === undefined ? [] : [`${shortcut}${isIn('SHORTCUT')}-g ${CHAIN.take}`]),
+        `${isIn('DROP')}-j DROP`,
+        `${isIn('REJECT')}-j RETURN`,
+        `-g ${CHAIN.take}`,
+      ],
+    },
+    {
+      table: 'mangle',
+      chain: CHAIN.take,
+      rules: [`-m conntrack ! --ctstate DNAT -j MARK --set-xmark ${bit}/${bit}`],
+    },
+    {
+      table: 'mangle',
+      chain: CHAIN.input,
+      rules: [
+        `${isRouted(settings)}-j MARK --set-xmark 0x0/${bit}`,
+        ...(shortcut === undefined
+          ? []
+          : [`${shortcut}${NEW}${isIn('SHORTCUT')}${mapMark(family)}`]),
+      ],
+    },
+  ]
+}
+
+/**
+ * Packets of this node's processes, which IPVS takes in OUTPUT; and for the second
+ * time those that it has sent on, whose mark, if it was a shortcut, is cleared: the
+ * node's own are masqueraded, because the endpoint may be on another node.
+ */
+function departure(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
+  const { isIn, isNotIn } = sets(family)
+  const shortcut = isShortcut(settings)
+  const masquerade = hex(2 ** settings.masqueradeBit)
+  const rules = [
+    `${shortcut}${FROM_NODE}-j MARK --set-xmark ${masquerade}/0xffffffff`,
+    `${shortcut}-j MARK --set-xmark 0x0/0xffffffff`,
+    `${isNotIn('SERVICES')}-j RETURN`,
+    '-m conntrack ! --ctstate NEW -j RETURN',
+    outsideRanges(family),
+    `${isIn('SHORTCUT')}${mapMark(family)}`,
+    `${isIn('SHORTCUT')}-j RETURN`,
+    `${isIn('DROP')}-j DROP`,
+  ]
+  return [{ table: 'mangle', chain: CHAIN.output, rules }]
+}
+
+/**
+ * Marks who will be masqueraded. What goes to a virtual server ends here, so that no
+ * other rule translates it as well; a shortcut's mark must stay as it is for IPVS.
+ */
+function masquerade(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn, isNotIn } = sets(family)
+  const offCluster = settings.masqueradeAll
+    ? { source: '', interface: '' }
+    : notFromPods(settings, family)
+  const plain = isNotIn('MASQUERADE') + isNotIn('ONNODE')
+  return [
+    `${isShortcut(settings)}-j RETURN`,
+    `${isNotIn('SERVICES')}-j RETURN`,
+    isIn('MASQUERADE') + setMark(settings),
+    isIn('ONNODE') + FROM_NODE + setMark(settings),
+    ...(offCluster ? [offCluster.source + offCluster.interface + plain + setMark(settings)] : []),
+    `${isRouted(settings)}-j ACCEPT`,
+  ]
+}
+
+/**
+ * Answers to new connections that no virtual server takes. A packet from the middle
+ * of a TCP connection that is new to conntrack belongs to one that IPVS has forgotten;
+ * the client is told, because this node has no socket there that would tell it.
+ */
+function answers(family: Family): readonly string[] {
+  const { isIn, isNotIn } = sets(family)
+  const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
+  return [
+    `${isIn('ADMIT')}-j ACCEPT`,
+    `${NOT_SYN}${isIn('SERVICES')}-j REJECT --reject-with tcp-reset`,
+    `${isNotIn('REJECT')}-j RETURN`,
+    '-p tcp -j REJECT --reject-with tcp-reset',
+    `-j REJECT --reject-with ${unreachable}`,
+  ]
+}
+
+function outsideRanges(family: Family): string {
+  const { isIn, isNotIn } = sets(family)
+  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}-j DROP`
+}
+
+function mapMark(family: Family): string {
+  return `-j SET --map-set ${setName(family, 'SHORTCUT')} dst,dst --map-mark`
+}
+
+function isShortcut(settings: NetfilterSettings): string {
+  const { mask, value } = markPattern(settings)
+  return `-m mark --mark ${hex(value)}/${hex(mask)} `
+}
+
+function sets(family: Family) {
+  return {
+    isIn: (role: SetRole, fields = 'dst,dst') =>
+      `-m set --match-set ${setName(family, role)} ${fields} `,
+    isNotIn: (role: SetRole, fields = 'dst,dst') =>
+      `-m set ! --match-set ${setName(family, role)} ${fields} `,
+  }
+}
+
+function hex(mark: number): string {
+  return `0x${mark.toString(16)}`
+}

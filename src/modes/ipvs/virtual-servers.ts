@@ -1,0 +1,211 @@
+import {
+  type Ipvs,
+  type IpvsCommand,
+  type RealServerState,
+  type VirtualServer,
+  virtualServerKey,
+} from '../../kernel/ipvs/ipvs.ts'
+import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import { serverIdOf, serverKey } from './object.ts'
+import { planHold, planServer, type ServerPlan } from './server-commands.ts'
+import { digestText, type ServerSpec, specText } from './server-spec.ts'
+
+export interface VirtualServersParts {
+  readonly ipvs: Ipvs
+  /** What a virtual server should be; undefined: nothing any more. */
+  specOf(key: ObjectKey): ServerSpec | undefined
+  /** Whether connections of this virtual server outlive their backend. */
+  drains(key: ObjectKey): boolean
+  /** Taken where the kernel lacks the scheduler that a Service asks for. */
+  readonly scheduler: string
+}
+
+export interface ServersResult {
+  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  /** How what was refused stands now. */
+  readonly left: ReadonlyMap<ObjectKey, Digest>
+  /** Unwanted ones that stay until their connections have ended. */
+  readonly held: readonly ObjectKey[]
+}
+
+interface Step {
+  readonly key: ObjectKey
+  readonly plan: ServerPlan
+}
+
+interface Outcome {
+  readonly failed: Map<ObjectKey, Refusal>
+  readonly left: Map<ObjectKey, Digest>
+}
+
+/**
+ * The virtual servers that are ours, as last read or written. Those of others are
+ * neither listed nor touched.
+ */
+export class VirtualServers {
+  readonly #parts: VirtualServersParts
+  readonly #known = new Map<ObjectKey, string>()
+  #foreign: ReadonlySet<ObjectKey> = new Set()
+
+  constructor(parts: VirtualServersParts) {
+    this.#parts = parts
+  }
+
+  /** Texts of all that are ours, see `specText`. */
+  get known(): ReadonlyMap<ObjectKey, string> {
+    return this.#known
+  }
+
+  /** Of virtual servers that are about to be made: which ones somebody else has. */
+  async foreignAmong(keys: readonly ObjectKey[]): Promise<ReadonlySet<ObjectKey>> {
+    const taken = new Set<ObjectKey>()
+    for (const key of keys) {
+      if (this.#known.has(key) || !this.#foreign.has(key)) continue
+      const found = await this.#parts.ipvs.service(serverIdOf(key))
+      if (found) taken.add(key)
+    }
+    return taken
+  }
+
+  async apply(set: readonly ObjectKey[], unset: readonly ObjectKey[]): Promise<ServersResult> {
+    const outcome: Outcome = { failed: new Map(), left: new Map() }
+    await this.#write(this.#plans(set), outcome)
+    await this.#withFallback(set, outcome)
+    const held = await this.#remove(unset, outcome)
+    return { ...outcome, held }
+  }
+
+  /** Reads all of ours: `isOurs` says which of those that we do not know yet. */
+  async observe(isOurs: (server: VirtualServer) => boolean): Promise<void> {
+    const all = await this.#parts.ipvs.services()
+    const ours = all.filter((server) => this.#known.has(serverKey(server.id)) || isOurs(server))
+    const names = new Set(ours.map(({ id }) => serverKey(id)))
+    this.#foreign = new Set(all.map(({ id }) => serverKey(id)).filter((key) => !names.has(key)))
+    const servers = await this.#parts.ipvs.serversOf(ours.map(({ id }) => id))
+    this.#known.clear()
+    for (const { id, settings } of ours) {
+      const found = servers.get(virtualServerKey(id))
+      if (found) this.#known.set(serverKey(id), specText({ settings, servers: found }))
+    }
+  }
+
+  /** Reads some of ours again. */
+  async observeSome(keys: readonly ObjectKey[]): Promise<void> {
+    const ours = keys.filter((key) => this.#known.has(key))
+    const servers = await this.#parts.ipvs.serversOf(ours.map(serverIdOf))
+    for (const key of ours) {
+      const found = servers.get(virtualServerKey(serverIdOf(key)))
+      const server = found && (await this.#parts.ipvs.service(serverIdOf(key)))
+      if (server === undefined || found === undefined) this.#known.delete(key)
+      else this.#known.set(key, specText({ settings: server.settings, servers: found }))
+    }
+  }
+
+  /** Real servers with their connections, by key. */
+  async states(
+    keys: readonly ObjectKey[],
+  ): Promise<ReadonlyMap<ObjectKey, readonly RealServerState[]>> {
+    const found = await this.#parts.ipvs.serversOf(keys.map(serverIdOf))
+    return new Map([...found].map(([name, servers]) => [`vs/${name}` as ObjectKey, servers]))
+  }
+
+  /** Sends commands of somebody who knows the outcome: `text` undefined: deleted. */
+  async send(
+    commands: readonly IpvsCommand[],
+    texts: ReadonlyMap<ObjectKey, string | undefined>,
+  ): Promise<void> {
+    const refusals = await this.#parts.ipvs.run(commands)
+    for (const [key, text] of texts) {
+      if (text === undefined) this.#known.delete(key)
+      else this.#known.set(key, text)
+    }
+    if (refusals.length > 0) await this.observeSome([...texts.keys()])
+  }
+
+  #plans(keys: readonly ObjectKey[], scheduler?: string): readonly Step[] {
+    return keys.flatMap((key) => {
+      const wanted = this.#parts.specOf(key)
+      if (wanted === undefined) return []
+      const spec = scheduler === undefined ? wanted : withScheduler(wanted, scheduler)
+      const held = this.#known.get(key)
+      const drains = this.#parts.drains(key)
+      return [{ key, plan: planServer(serverIdOf(key), spec, { held, drains }) }]
+    })
+  }
+
+  /** Where only the scheduler is missing, a Service is better served by another one than not. */
+  async #withFallback(set: readonly ObjectKey[], outcome: Outcome): Promise<void> {
+    const lacking = set.filter((key) => outcome.failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
+    if (lacking.length === 0) return
+    const served: Outcome = { failed: new Map(), left: new Map() }
+    await this.#write(this.#plans(lacking, this.#parts.scheduler), served)
+    for (const key of lacking) {
+      const text = this.#known.get(key)
+      if (text !== undefined) outcome.left.set(key, digestText(text))
+    }
+  }
+
+  async #write(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
+    const commands = steps.flatMap(({ plan }) => plan.commands)
+    const owners = steps.flatMap(({ key, plan }) => plan.commands.map(() => key))
+    const refusals = await this.#parts.ipvs.run(commands)
+    for (const { key, plan } of steps) this.#known.set(key, plan.text)
+    for (const { index, errno, message } of refusals) {
+      const key = owners[index]
+      const command = commands[index]
+      if (key && command && !failed.has(key)) {
+        failed.set(key, { code: codeOf(command, errno), message })
+      }
+    }
+    await this.#reread([...failed.keys()], failed)
+    for (const key of failed.keys()) {
+      const text = this.#known.get(key)
+      if (text !== undefined) left.set(key, digestText(text))
+    }
+  }
+
+  /** After a refusal only the kernel knows; one that was there before us is not ours. */
+  async #reread(
+    keys: readonly ObjectKey[],
+    failed: ReadonlyMap<ObjectKey, Refusal>,
+  ): Promise<void> {
+    const foreign = keys.filter((key) => failed.get(key)?.code === 'NP_IPVS_FOREIGN')
+    this.#foreign = new Set([...this.#foreign, ...foreign])
+    for (const key of foreign) this.#known.delete(key)
+    await this.observeSome(keys)
+  }
+
+  async #remove(unset: readonly ObjectKey[], { failed }: Outcome): Promise<readonly ObjectKey[]> {
+    const present = unset.filter((key) => this.#known.has(key))
+    const draining = present.filter((key) => this.#parts.drains(key))
+    const states = await this.states(draining)
+    const isBusy = (key: ObjectKey) =>
+      states.get(key)?.some(({ activeConnections }) => activeConnections > 0) ?? false
+    const held = draining.filter(isBusy)
+    const idle = present.filter((key) => !held.includes(key))
+    const commands = idle.map((key): IpvsCommand => ({ do: 'deleteService', id: serverIdOf(key) }))
+    const refusals = await this.#parts.ipvs.run(commands)
+    for (const key of idle) this.#known.delete(key)
+    for (const { index, errno, message } of refusals) {
+      const key = idle[index]
+      if (key && errno !== 'ESRCH') failed.set(key, { code: 'NP_IPVS_REFUSED', message })
+    }
+    await this.#write(
+      held.map((key) => ({ key, plan: planHold(serverIdOf(key), this.#known.get(key) ?? '|') })),
+      { failed: new Map(), left: new Map() },
+    )
+    return held
+  }
+}
+
+function withScheduler(spec: ServerSpec, scheduler: string): ServerSpec {
+  return { ...spec, settings: { ...spec.settings, scheduler, flags: [] } }
+}
+
+function codeOf(command: IpvsCommand, errno: string): string {
+  const isService = command.do === 'addService' || command.do === 'setService'
+  if (isService && errno === 'ENOENT') return 'NP_IPVS_SCHEDULER'
+  if (command.do === 'addService' && errno === 'EEXIST') return 'NP_IPVS_FOREIGN'
+  return 'NP_IPVS_REFUSED'
+}
+
