@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fakeNode, serviceAt } from '../../../test/support/modes/fake-node.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { rankOf } from './chain-rank.ts'
@@ -28,6 +29,14 @@ test('each chain comes after those that it leads to, jumps last', () => {
     '4/nat/PREROUTING>-j NPROXY-SERVICES',
   ] as ObjectKey[]
   expect(slices(inOrder.toReversed(), 500)[0]?.set).toEqual(inOrder)
+})
+
+test('the mode writes in this order', async () => {
+  const { iptables, sync } = fakeNode({ settings: { families: [4] } })
+  await sync(serviceAt('a', '172.30.0.1'))
+  const declared = iptables.texts[0]?.split('COMMIT')[0]?.match(/^:NPROXY-[A-Z]+/gm)
+  const wanted = ['C', 'NODEPORTS', 'VIPS', 'POSTROUTING', 'SERVICES']
+  expect(declared).toEqual(wanted.map((chain) => `:NPROXY-${chain}`))
 })
 
 test('in whatever slices, no rule leads to a chain that comes later', () => {

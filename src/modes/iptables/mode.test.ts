@@ -128,6 +128,16 @@ test('cleanup says what could not be removed, and removes the rest', async () =>
   expect(iptables.dump()).not.toContain('NPROXY')
 })
 
+test('a mode that retires leaves nothing, unless it was told to stop', async () => {
+  const { iptables, ipset, mode, sync } = fakeNode()
+  await sync(serviceAt('a', '172.30.0.1', sticky))
+  await mode.retire(AbortSignal.abort())
+  expect(iptables.dump()).toContain('-d 172.30.0.1/32')
+  await mode.retire(new AbortController().signal)
+  expect(iptables.dump()).not.toContain('NPROXY')
+  expect(await ipset.names('')).toEqual([])
+})
+
 test('rules can go before sets that others may still name', async () => {
   const { iptables, ipset, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))

@@ -152,3 +152,18 @@ test('many objects are read with their tables, and only those asked for are told
   const gone = Array.from({ length: 20 }, (_, n) => `4/nat/NPVS-${n}` as ObjectKey)
   expect([...(await keeper.observe([...gone, keys[0]!])).keys()]).toEqual([keys[0]])
 })
+
+test('a large change is cut by rank, and nobody listens meanwhile', async () => {
+  const { iptables, monitor, options } = setUp()
+  const leaves = Array.from({ length: 500 }, (_, n) => `NPVS-Z${n}`)
+  const contents = {
+    rulesOf: (key: ObjectKey) => (key.endsWith('NPVS-A') ? leaves.map((leaf) => `-j ${leaf}`) : []),
+    jumpsIn: () => [],
+    rankOf: (chain: string) => (chain === 'NPVS-A' ? 1 : 0),
+  }
+  const keeper = new ChainKeeper({ ...options, contents })
+  const set = ['NPVS-A', ...leaves].map((chain) => `4/nat/${chain}` as ObjectKey)
+  expect((await keeper.apply({ set, unset: [] })).failed).toEqual(new Map())
+  expect(iptables.texts[0]?.split('COMMIT\n')[1]).toMatch(/^\*nat\n:NPVS-A /)
+  expect(monitor.holds).toEqual([{ deaf: true, own: { pids: [1], commits: 2 } }])
+})
