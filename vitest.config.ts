@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { defineConfig } from 'vitest/config'
 
 /**
@@ -39,11 +40,25 @@ export default defineConfig({
         test: {
           name: 'kernel',
           include: ['test/kernel/**/*.test.ts', 'test/e2e/**/*.test.ts'],
+          exclude: ['**/*.ipvs.test.ts'],
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'ipvs',
+          include: hasIpvs() ? ['test/kernel/**/*.test.ts'] : [],
+          exclude: ['test/kernel/uml/**'],
+          env: { NP_PROXY_MODE: 'ipvs', NP_IPTABLES_BACKEND: 'legacy' },
+          globalSetup: ['test/support/require-root.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
@@ -52,4 +67,9 @@ export default defineConfig({
 
 function pureRooms(): string[] {
   return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
+}
+
+/** Whether this kernel has IP virtual servers, be it after loading them. */
+function hasIpvs(): boolean {
+  return spawnSync('modprobe', ['-q', 'ip_vs']).status === 0
 }

@@ -57,6 +57,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'client',
     'cluster',
   ].concat(['resources', 'telemetry', 'lib']),
+  uml: ['lib'],
   sandbox: ['*'],
 }
 

@@ -1,0 +1,107 @@
+import type { KernelRun, Share } from './kernel-run.ts'
+import { shellWord } from './shell-word.ts'
+
+const CHANNEL = '/dev/ttyS0'
+/** Where the exit status is written to, and then the kernel is killed from outside. */
+const REPORT = '/dev/ttyS1'
+const CONSOLE = '/dev/tty0'
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+export interface InitParts {
+  readonly run: KernelRun
+  readonly release: string
+  /** Folder of the modules on this machine. */
+  readonly modules: string
+  /** `rows cols` of the terminal, where there is one. */
+  readonly size?: string
+}
+
+/**
+ * The first process of the kernel, as a shell script. The root file system is
+ * this machine's, read-only, under a layer of memory that takes every change; a
+ * layer rather than a few writable places, because then nothing inside has to
+ * know which they are, and because the layer keeps what hostfs would read again.
+ */
+export function initScript(parts: InitParts): string {
+  const { run } = parts
+  return `#!/bin/sh
+export PATH=${PATH}
+mount -t tmpfs tmpfs /tmp
+insmod ${parts.modules}/kernel/fs/overlayfs/overlay.ko
+mkdir /tmp/upper /tmp/work /tmp/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/upper,workdir=/tmp/work /tmp/root
+cd /tmp/root
+mount -t tmpfs -o mode=755 tmpfs run
+mkdir run/machine
+pivot_root . run/machine
+umount -l /run/machine
+rmdir /run/machine
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/pts /dev/shm
+mount -t devpts -o ptmxmode=666 devpts /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+ln -s /proc/self/fd /dev/fd
+ln -s fd/0 /dev/stdin
+ln -s fd/1 /dev/stdout
+ln -s fd/2 /dev/stderr
+${(run.share ?? []).map(mountShare).join('')}mkdir -p /lib/modules
+rm -rf /lib/modules/${parts.release}
+ln -s ${parts.modules} /lib/modules/${parts.release}
+${withoutModules(parts)}ip link set lo up
+exec <${run.terminal === true ? CONSOLE : '/dev/null'} >${CONSOLE} 2>&1
+stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-opost -echo'}
+exec 3<>${CONSOLE} 4<>${CHANNEL} 5<>${REPORT}
+stty -F ${CHANNEL} raw -echo
+${command(parts)} 3>&- 4>&- 5>&-
+status=$?
+sync
+stty -F ${CONSOLE} -echo
+echo $status >${REPORT}
+sleep 60
+`
+}
+
+function mountShare({ host, inside, writable }: Share): string {
+  const options = `${writable === true ? 'rw' : 'ro'},${host}`
+  return `mkdir -p ${shellWord(inside)}
+mount -t hostfs -o ${shellWord(options)} hostfs ${shellWord(inside)}
+`
+}
+
+/** Their files are removed from the layer, so that nobody can tell that they ever were there. */
+function withoutModules({ run, release, modules }: InitParts): string {
+  const names = run.withoutModules ?? []
+  if (names.length === 0) return ''
+  const files = names.map((name) => `-name ${shellWord(`${spelling(name)}.ko*`)}`)
+  return `find ${modules}/ ${files.join(' -o ')} | xargs rm -f
+depmod ${release}
+`
+}
+
+/** File names have `-` or `_`, and module names mean both. */
+function spelling(name: string): string {
+  return name.replaceAll(/[-_]/g, '[-_]')
+}
+
+function sizeOf(size = ''): string {
+  const [rows, columns] = size.split(' ')
+  return rows === undefined || columns === undefined ? '' : `rows ${rows} columns ${columns}`
+}
+
+/** A session of its own, with the console as its terminal if there is one. */
+function command({ run }: InitParts): string {
+  const { env = {}, cwd = '/', terminal = false, args = [] } = run
+  const variables = { PATH, HOME: '/root', ...env, UML_CHANNEL: CHANNEL }
+  const words = [
+    ...['setsid', ...(terminal ? ['--ctty'] : [])],
+    ...['env', '-i', '-C', cwd],
+    ...Object.entries(variables).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`],
+    ),
+    ...[run.command, ...args],
+  ]
+  return words.map(shellWord).join(' ')
+}

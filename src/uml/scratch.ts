@@ -1,0 +1,55 @@
+import { mkdtemp, readFile, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { NodeProxyError } from '../lib/error.ts'
+
+const MIB = 1024 * 1024
+
+/** The folder of one kernel on this machine: its script, its status, what it notes itself. */
+export function makeScratch(): Promise<string> {
+  return mkdtemp(join(tmpdir(), `np-uml-${process.pid}-`))
+}
+
+/**
+ * A folder for the file that is the kernel's memory: one that programs may be
+ * mapped from, with room for it, in memory rather than on a disk if possible.
+ * The kernel unlinks the file as soon as it is open. Containers often have a
+ * /dev/shm that is small or `noexec`.
+ */
+export async function findMemoryFolder(mebibytes: number): Promise<string> {
+  const table = await readFile('/proc/self/mounts', 'utf8')
+  const candidates = ['/dev/shm', tmpdir(), '/var/tmp']
+  for (const folder of candidates) {
+    if (!isNoExec(folder, table) && (await freeMebibytes(folder)) >= mebibytes) return folder
+  }
+  throw new NodeProxyError(
+    'NP_UML_MEMORY',
+    `no room for the ${mebibytes} MiB of a kernel in ${candidates.join(', ')}`,
+    { hint: 'set TMPDIR to a folder with room, on a file system not mounted noexec' },
+  )
+}
+
+/** Whether the file system that holds `folder` was mounted noexec, by the text of /proc/mounts. */
+export function isNoExec(folder: string, table: string): boolean {
+  const holding = table
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(
+      ([, place = '']) =>
+        place !== '' && `${folder}/`.startsWith(place === '/' ? '/' : `${place}/`),
+    )
+    .reduce<readonly string[]>(
+      (best, each) => ((each[1] ?? '').length >= (best[1] ?? '').length ? each : best),
+      [],
+    )
+  return (holding[3] ?? '').split(',').includes('noexec')
+}
+
+async function freeMebibytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return (bavail * bsize) / MIB
+  } catch {
+    return 0
+  }
+}

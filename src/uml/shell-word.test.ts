@@ -1,0 +1,11 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { shellWord } from './shell-word.ts'
+
+test.each(['', 'plain', "it's", '$HOME `id` "x" \\', 'a\nb', '--flag=*', "''"])(
+  'a shell reads %j back',
+  (text) => {
+    const read = execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`], { encoding: 'utf8' })
+    expect(read).toBe(text)
+  },
+)

@@ -1,0 +1,58 @@
+import { type StdioOptions, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { initScript } from './init-script.ts'
+import { findInstallation } from './installation.ts'
+import type { Kernel, KernelOutcome, KernelRun } from './kernel-run.ts'
+import { RunningKernel } from './running-kernel.ts'
+import { findMemoryFolder, makeScratch } from './scratch.ts'
+import { rememberTerminal } from './terminal.ts'
+
+const MEMORY = 1024
+
+/**
+ * Runs a command in a kernel of its own, and returns how it ended. Throws what
+ * `startKernel` throws, and what `Kernel.ended` rejects with.
+ */
+export async function bootKernel(run: KernelRun): Promise<KernelOutcome> {
+  const kernel = await startKernel(run)
+  return kernel.ended
+}
+
+/**
+ * Starts a kernel with the command in it. Throws NP_UML_MISSING where User-mode
+ * Linux is not installed, and NP_UML_MEMORY where there is no room for it.
+ */
+export async function startKernel(run: KernelRun): Promise<Kernel> {
+  const { memory = MEMORY } = run
+  const { program, release, modules } = await findInstallation()
+  const folder = await findMemoryFolder(memory)
+  const terminal = run.terminal === true ? rememberTerminal() : undefined
+  const scratch = await makeScratch()
+  const init = join(scratch, 'init')
+  const text = initScript({ run, release, modules, size: terminal?.size ?? '' })
+  await writeFile(init, text, { mode: 0o755 })
+  const child = spawn(program, bootArguments(memory, scratch, init), {
+    stdio: stdio(terminal !== undefined),
+    env: { PATH: process.env['PATH'], TMPDIR: folder },
+    detached: true,
+  })
+  const kernel = new RunningKernel(child, run, scratch)
+  if (terminal === undefined) return kernel
+  const ended = kernel.ended.finally(() => terminal.restore())
+  return { channel: kernel.channel, kill: () => kernel.kill(), ended }
+}
+
+function bootArguments(memory: number, scratch: string, init: string): readonly string[] {
+  return [
+    ...[`mem=${memory}M`, 'rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`],
+    ...['con=null', 'con0=fd:0,fd:1', 'ssl0=fd:3,fd:3', 'ssl1=null,fd:4'],
+    ...['quiet', 'loglevel=3', 'noreboot', `uml_dir=${scratch}/`],
+  ]
+}
+
+/** Console, complaints of the program itself, the channel, the report. */
+function stdio(terminal: boolean): StdioOptions {
+  const mouth = terminal ? 'inherit' : 'pipe'
+  return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe']
+}

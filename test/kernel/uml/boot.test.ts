@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KernelRun } from '../../../src/uml/kernel-run.ts'
+import { bootKernel, startKernel } from '../../../src/uml/start-kernel.ts'
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'np-boot-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function shell(script: string, run: Partial<KernelRun> = {}): KernelRun {
+  return { command: 'sh', args: ['-c', script], memory: 256, timeoutMs: 60_000, ...run }
+}
+
+/** Scratch folders of kernels that a process booted. */
+function leftBy(pid: number): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith(`np-uml-${pid}-`))
+}
+
+test('runs a command with its arguments, environment and folder, and returns its status', async () => {
+  const heard: string[] = []
+  const { status, console } = await bootKernel({
+    command: 'sh',
+    args: ['-c', 'echo "$1|$WORD|$PWD"; echo complaint >&2; exit 7', 'sh', `it's "$HOME"`],
+    env: { WORD: 'two words' },
+    cwd: '/usr/lib',
+    memory: 256,
+    onOutput: (text) => heard.push(text),
+  })
+  expect(status).toBe(7)
+  expect(console).toBe(`it's "$HOME"|two words|/usr/lib\ncomplaint\n`)
+  expect(heard.join('')).toBe(console)
+  expect(leftBy(process.pid)).toEqual([])
+})
+
+test.each([
+  ['kill -9 $$', 137],
+  ['exec no-such-command', 127],
+])('the status of %s is %i', async (script, status) => {
+  expect(await bootKernel(shell(script))).toMatchObject({ status })
+})
+
+test('no output is lost, however much comes at the very end', async () => {
+  const { console } = await bootKernel(shell('head -c 60000 /dev/zero | tr "\\0" x'))
+  expect(console).toHaveLength(60_000)
+})
+
+test('loads modules when asked, when the kernel asks, and not those that were taken away', async () => {
+  const script = `
+    modprobe -q ip_vs_rr && echo asked
+    ip link add type dummy && ip link show dummy0 >/dev/null && echo by-kernel
+    modprobe -q ip_vs_wrr || echo taken
+    modprobe -nq ip_vs_wrr || echo not-even-there`
+  const { console } = await bootKernel(shell(script, { withoutModules: ['ip-vs-wrr'] }))
+  expect(console).toBe('asked\nby-kernel\ntaken\nnot-even-there\n')
+})
+
+test('sees this machine’s files, and writes only to writable shares', async () => {
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, 'as it was')
+  const mine = join(process.cwd(), `np-uml-${process.pid}`)
+  const script = `
+    cat /in/secret; echo
+    echo changed 2>/dev/null >/in/secret || echo refused
+    echo result >/out/result
+    echo lost >${mine} && cat ${mine}
+    ls /tmp | wc -l`
+  const { console } = await bootKernel(
+    shell(script, {
+      share: [
+        { host: folder, inside: '/in' },
+        { host: folder, inside: '/out', writable: true },
+      ],
+    }),
+  )
+  expect(console).toBe('as it was\nrefused\nlost\n0\n')
+  expect(readFileSync(secret, 'utf8')).toBe('as it was')
+  expect(readFileSync(join(folder, 'result'), 'utf8')).toBe('result\n')
+  expect(readdirSync(process.cwd())).not.toContain(`np-uml-${process.pid}`)
+})
+
+test('talks over the channel, every byte as it is', async () => {
+  const script = 'exec 3<>$UML_CHANNEL; echo ready >&3; head -c 256 <&3 >&3'
+  const kernel = await startKernel(shell(script))
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+  const received: Buffer[] = []
+  kernel.channel.on('data', (chunk: Buffer) => {
+    if (received.push(chunk) === 1) kernel.channel.write(bytes)
+  })
+  expect(await kernel.ended).toMatchObject({ status: 0 })
+  expect(Buffer.concat(received)).toEqual(Buffer.concat([Buffer.from('ready\n'), bytes]))
+})
+
+test('kills a kernel that says nothing, and shows what it said last', async () => {
+  const run = shell('echo alive; sleep 1000', { silenceMs: 4000 })
+  await expect(bootKernel(run)).rejects.toMatchObject({
+    code: 'NP_UML_SILENT',
+    message: expect.stringContaining('\nalive'),
+  })
+})
+
+test('kills a kernel that only talks', async () => {
+  const run = shell('while sleep 0.1; do echo word; done', { timeoutMs: 5000, silenceMs: 4000 })
+  await expect(bootKernel(run)).rejects.toMatchObject({ code: 'NP_UML_TIMEOUT' })
+})
+
+test('says that the kernel panicked, and how', async () => {
+  await expect(bootKernel(shell('echo c >/proc/sysrq-trigger'))).rejects.toMatchObject({
+    code: 'NP_UML_PANIC',
+    message: expect.stringContaining('Kernel panic - not syncing: sysrq triggered crash'),
+  })
+})
+
+test('a kernel that is killed says so', async () => {
+  const kernel = await startKernel(shell('sleep 1000'))
+  kernel.kill()
+  await expect(kernel.ended).rejects.toMatchObject({ code: 'NP_UML_ENDED' })
+  expect(leftBy(process.pid)).toEqual([])
+})
+
+test('nothing is left when the process that booted it is killed', async () => {
+  const main = new URL('../../../src/uml/main.ts', import.meta.url).pathname
+  const booter = spawn(process.execPath, [main, 'sh', '-c', 'echo up; sleep 1000'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(booter.stdout, 'data')
+  const [scratch = ''] = leftBy(booter.pid ?? 0)
+  const alive = () => processesWith(scratch)
+  expect(alive()).not.toBe(0)
+  booter.kill('SIGKILL')
+  await expect.poll(alive, { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => leftBy(booter.pid ?? 0), { timeout: 10_000 }).toEqual([])
+})
+
+/** How many processes have this text in their command line. */
+function processesWith(text: string): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
+    } catch {
+      return false
+    }
+  }).length
+}
