@@ -2,7 +2,10 @@ import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 
 export type SetTypeName = 'hash:ip' | 'hash:ip,port' | 'hash:ip,port,net'
 
-/** What a set is made with. Two sets of the same name are the same when all but `hashSize` agree. */
+/**
+ * What a set is made with. Two of the same name are the same when all but
+ * `hashSize` and `family` agree: the kernel compares those two not, so names say the family.
+ */
 export interface SetType {
   readonly type: SetTypeName
   readonly family: Family
@@ -33,7 +36,7 @@ export interface Member {
 /**
  * All may be repeated: a set that exists with the same type is created again, a
  * member added again (its time-out and mark are those of the last addition), an
- * absent member deleted. To destroy or flush a set that does not exist is refused.
+ * absent set destroyed, an absent member deleted.
  */
 export type SetCommand =
   | { readonly do: 'create'; readonly name: string; readonly type: SetType }

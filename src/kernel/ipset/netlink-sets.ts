@@ -1,0 +1,165 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import { NetlinkSession } from '../netlink/session.ts'
+import type { OpenTransport } from '../netlink/transport.ts'
+import { decodeMembers, encodeChange } from './change.ts'
+import { decodeHeader, encodeCreate } from './create.ts'
+import { decodeName, encodeMembersDump, HEADERS_DUMP, NAMES_DUMP } from './list.ts'
+import { memberText } from './member-text.ts'
+import { decodeProtocol, PROTOCOL_QUESTION, type ProtocolVersion } from './protocol.ts'
+import { nameProblem, refusalText } from './refusal.ts'
+import { decodeRevision, encodeRevisionQuestion, WANTED } from './revision.ts'
+import type { Member, SetCommand, SetHeader, SetRefusal, Sets, SetType } from './sets.ts'
+import { encodeCommand, PROTOCOL } from './wire.ts'
+
+/** Commands in one datagram: when all are refused, the refusals fit into our receive buffer. */
+const BATCH = 256
+const { EINVAL, ENOENT } = constants.errno
+
+/** IP sets by nfnetlink. The socket is opened with the first request. */
+export class NetlinkSets implements Sets {
+  readonly #open: OpenTransport
+  readonly #clock: Clock
+  readonly #revisions = new Map<string, number>()
+  #session: NetlinkSession | undefined
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async run(commands: readonly SetCommand[]): Promise<readonly SetRefusal[]> {
+    const refusals: SetRefusal[] = []
+    const sendable: Sendable[] = []
+    for (const [index, command] of commands.entries()) {
+      const message = nameProblem(command.name)
+      if (message === undefined) sendable.push({ index, command })
+      else refusals.push({ index, errno: EINVAL, message })
+    }
+    for (let start = 0; start < sendable.length; start += BATCH) {
+      refusals.push(...(await this.#send(sendable.slice(start, start + BATCH))))
+    }
+    return refusals.sort((a, b) => a.index - b.index)
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    const names = new Set<string>()
+    await this.#list(NAMES_DUMP, (message) => {
+      const name = decodeName(message)
+      if (name?.startsWith(prefix)) names.add(name)
+    })
+    return [...names]
+  }
+
+  async headers(prefix: string): Promise<ReadonlyMap<string, SetHeader>> {
+    const headers = new Map<string, SetHeader>()
+    await this.#list(HEADERS_DUMP, (message) => {
+      if (!decodeName(message)?.startsWith(prefix)) return
+      const header = decodeHeader(message)
+      if (header !== undefined) headers.set(...header)
+    })
+    return headers
+  }
+
+  async members(name: string): Promise<readonly Member[] | undefined> {
+    if (nameProblem(name) !== undefined) return undefined
+    const members = new Map<string, Member>()
+    const errno = await this.#list(encodeMembersDump(name), (message) => {
+      for (const member of decodeMembers(message)) members.set(memberText(member), member)
+    })
+    return errno === ENOENT ? undefined : [...members.values()]
+  }
+
+  async protocolVersion(): Promise<ProtocolVersion> {
+    let version: ProtocolVersion | undefined
+    await this.#list(PROTOCOL_QUESTION, (message) => {
+      version = decodeProtocol(message)
+    })
+    if (version === undefined) throw unusable('it did not say which protocol it speaks')
+    if (PROTOCOL < version.oldest || PROTOCOL > version.newest) {
+      throw unusable(`it speaks protocol ${version.oldest} to ${version.newest}, not ${PROTOCOL}`)
+    }
+    return version
+  }
+
+  close(): void {
+    this.#session?.close()
+    this.#session = undefined
+  }
+
+  async #send(sendable: readonly Sendable[]): Promise<readonly SetRefusal[]> {
+    for (const { command } of sendable) {
+      if (command.do === 'create') await this.#askRevision(command.type)
+    }
+    const messages = sendable.map(({ command }) => this.#encode(command))
+    const refusals: SetRefusal[] = []
+    for (const [place, errno] of await this.#connect().batch(messages)) {
+      const { index, command } = sendable[place]!
+      if (errno === ENOENT && command.do === 'destroy') continue
+      refusals.push({ index, errno, message: refusalText(errno, command) })
+    }
+    return refusals
+  }
+
+  #encode(command: SetCommand): OutgoingMessage {
+    switch (command.do) {
+      case 'create': {
+        const { name, type } = command
+        return encodeCreate(name, type, this.#revisions.get(revisionKey(type)) ?? WANTED[type.type])
+      }
+      case 'destroy':
+      case 'flush':
+        return encodeCommand(command.do, command.name)
+      case 'add':
+      case 'delete':
+        return encodeChange(command.do, command.name, command.member)
+    }
+  }
+
+  /** A type that the kernel has not is not remembered: its module may be loaded later. */
+  async #askRevision(type: SetType): Promise<void> {
+    const key = revisionKey(type)
+    if (this.#revisions.has(key)) return
+    await this.#connect().dump(encodeRevisionQuestion(type.type, type.family), (message) => {
+      const revision = decodeRevision(message, type.type)
+      if (revision !== undefined) this.#revisions.set(key, revision)
+    })
+  }
+
+  /** Returns 0, or ENOENT when the kernel has no such set. */
+  async #list(
+    question: OutgoingMessage,
+    visit: (message: NetlinkMessage) => void,
+  ): Promise<number> {
+    const errno = await this.#connect().dump(question, visit)
+    if (errno === 0 || errno === ENOENT) return errno
+    throw unusable(getSystemErrorName(-errno), errno)
+  }
+
+  #connect(): NetlinkSession {
+    this.#session ??= new NetlinkSession(this.#open, this.#clock)
+    return this.#session
+  }
+}
+
+interface Sendable {
+  readonly index: number
+  readonly command: SetCommand
+}
+
+function revisionKey({ type, family }: { readonly type: string; readonly family: Family }): string {
+  return `${type} ${family}`
+}
+
+function unusable(reason: string, errno = 0): NodeProxyError {
+  return new NodeProxyError('NP_KERNEL_IPSET', `the kernel's IP sets cannot be used: ${reason}`, {
+    hint:
+      errno === constants.errno.EPERM
+        ? 'run with CAP_NET_ADMIN'
+        : 'load the kernel module: modprobe ip_set',
+  })
+}

@@ -1,0 +1,69 @@
+import { findAttribute } from '../netlink/attribute.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import { AttributeWriter } from './attribute-writer.ts'
+
+/** NFNL_SUBSYS_IPSET: the upper byte of every message type (linux/netfilter/nfnetlink.h). */
+const SUBSYSTEM = 6
+/** Every kernel from 2.6.39 on takes this version; 7 only adds set indexes to answers. */
+export const PROTOCOL = 6
+
+/** enum ipset_cmd (linux/netfilter/ipset/ip_set.h). */
+const COMMAND = {
+  protocol: 1,
+  create: 2,
+  destroy: 3,
+  flush: 4,
+  list: 7,
+  add: 9,
+  delete: 10,
+  type: 13,
+} as const
+type CommandName = keyof typeof COMMAND
+
+/** Attributes at command level. */
+export const ATTR_PROTOCOL = 1
+export const ATTR_SETNAME = 2
+export const ATTR_TYPENAME = 3
+export const ATTR_REVISION = 4
+export const ATTR_FAMILY = 5
+export const ATTR_FLAGS = 6
+export const ATTR_DATA = 7
+export const ATTR_ADT = 8
+export const ATTR_OLDEST = 10
+
+export const NFPROTO = { 4: 2, 6: 10 } as const
+
+/** Bytes of `struct nfgenmsg`, which stands before the attributes. */
+const NFGENMSG = 4
+/** Of the netfilter families, ipset looks at the one in its own attributes only. */
+const HEADER = Buffer.from([NFPROTO[4], 0, 0, 0])
+
+/** A command about the set `name`; without one it is about all sets. */
+export function encodeCommand(
+  command: CommandName,
+  name: string | undefined,
+  write: (attributes: AttributeWriter) => void = () => undefined,
+): OutgoingMessage {
+  const attributes = new AttributeWriter().raw(HEADER).byte(ATTR_PROTOCOL, PROTOCOL)
+  if (name !== undefined) attributes.text(ATTR_SETNAME, name)
+  write(attributes)
+  return { type: (SUBSYSTEM << 8) | COMMAND[command], flags: 0, payload: attributes.take() }
+}
+
+/** The value of an attribute at command level in an answer to `command`. */
+export function answerTo(
+  command: CommandName,
+  message: Pick<NetlinkMessage, 'type' | 'payload'>,
+  attribute: number,
+): Buffer | undefined {
+  if (message.type !== ((SUBSYSTEM << 8) | COMMAND[command])) return undefined
+  if (message.payload.length < NFGENMSG) return undefined
+  return findAttribute(message.payload, attribute, NFGENMSG)
+}
+
+/** A number of 1, 2 or 4 bytes in network order, or undefined. */
+export function readNumber(value: Buffer | undefined): number | undefined {
+  if (value?.length === 4) return value.readUInt32BE(0)
+  if (value?.length === 2) return value.readUInt16BE(0)
+  return value?.length === 1 ? value[0] : undefined
+}
