@@ -1,0 +1,33 @@
+import type { Family } from '../../lib/ip.ts'
+
+/**
+ * Packets with a mark are delivered to this node, whatever their destination:
+ * `ip rule fwmark MARK/MASK lookup TABLE priority PRIORITY`, and in TABLE
+ * `local default dev lo`.
+ */
+export interface PolicyRoute {
+  readonly family: Family
+  readonly mark: number
+  readonly mask: number
+  /** 1 to 2³²-1; 253 to 255 are the system's own. */
+  readonly table: number
+  /** Of the rule; smaller numbers are asked first. */
+  readonly priority: number
+}
+
+/**
+ * Policy routes of this network namespace. What we make carries our protocol
+ * number; anything else is neither changed nor removed. A rule or route that
+ * somebody else made and that says the same serves as well as ours.
+ * Refusals throw NP_KERNEL_ROUTE; lost answers NP_KERNEL_NETLINK.
+ */
+export interface Routes {
+  /** Makes rule and route exist, each once; returns what was missing, in the words of `ip`. */
+  ensure(route: PolicyRoute): Promise<readonly string[]>
+  /** Removes rule and route if they are ours; the route stays while another rule of ours leads to it. */
+  remove(route: PolicyRoute): Promise<void>
+  holds(route: PolicyRoute): Promise<boolean>
+  /** Calls back soon after somebody else removed a rule or route of ours. The result stops it. */
+  watch(onChange: () => void): () => void
+  close(): void
+}
