@@ -1,0 +1,20 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Makes two TCP connections one: what either end says, the other hears, at the
+ * speed of the slower one. An end of speech (FIN) passes on by itself, so that
+ * either direction may close before the other; a reset or any other loss becomes
+ * a reset. Both sockets must allow half-open connections, and have a listener for errors.
+ */
+export function join(one: Socket, other: Socket): void {
+  follow(one, other)
+  follow(other, one)
+  one.pipe(other)
+  other.pipe(one)
+}
+
+function follow(socket: Socket, peer: Socket): void {
+  socket.once('close', () => {
+    if (!(socket.readableEnded && socket.writableFinished)) peer.resetAndDestroy()
+  })
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from './join.ts'
+import type { RelayEnvironment, RelayServer } from './relay-server.ts'
+import type { Relay, RelayAddress } from './relays.ts'
+
+/** After so long without a word the kernel asks whether the other end still lives. */
+const KEEP_ALIVE_MS = 30_000
+const SOCKET_OPTIONS = {
+  allowHalfOpen: true,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_MS,
+} as const
+
+/**
+ * Listens and connects each client to the target. A client is read only once its
+ * target accepted it, and reset when the target refuses or is too slow, because a
+ * reset is what it would have seen without the relay. Rejects when it cannot listen.
+ */
+export async function openTcpRelay(
+  relay: Relay,
+  environment: RelayEnvironment,
+): Promise<RelayServer> {
+  const { listen } = relay
+  const server = createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true })
+  const listening = once(server, 'listening')
+  server.listen({ host: listen.ip, port: listen.port, ipv6Only: true, exclusive: true })
+  await listening
+  return serve(server, relay.target, environment)
+}
+
+function serve(server: Server, first: RelayAddress, environment: RelayEnvironment): RelayServer {
+  let target = first
+  const clients = new Set<Socket>()
+  // What goes wrong with one accept (too many open files) concerns that client only.
+  server.on('error', () => undefined)
+  server.on('connection', (client) => {
+    client.on('error', () => undefined)
+    if (clients.size >= environment.limits.connections) {
+      client.resetAndDestroy()
+      return
+    }
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
+    connectTo(target, client, environment)
+  })
+  const ended = once(server, 'close').then(() => undefined)
+  return {
+    get connections() {
+      return clients.size
+    },
+    ended,
+    retarget: (next) => {
+      target = next
+    },
+    close: () => server.close(),
+    reset: () => {
+      server.close()
+      for (const client of clients) client.resetAndDestroy()
+    },
+  }
+}
+
+function connectTo(
+  { ip, port }: RelayAddress,
+  client: Socket,
+  { clock, limits }: RelayEnvironment,
+): void {
+  const target = connect({ ...SOCKET_OPTIONS, host: ip, port })
+  const giveUp = () => {
+    client.resetAndDestroy()
+    target.destroy()
+  }
+  const cancel = clock.after(limits.connectMs, giveUp)
+  client.once('close', giveUp)
+  target.on('error', () => undefined).once('close', giveUp)
+  target.once('close', cancel)
+  target.once('connect', () => {
+    cancel()
+    client.off('close', giveUp)
+    target.off('close', giveUp)
+    join(client, target)
+  })
+}

@@ -1,0 +1,155 @@
+import type { Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { datagrams, HandClock, LOOPBACK, relayTo } from './peers.fixture.ts'
+import type { Relay, RelayAddress } from './relays.ts'
+import { SocketRelays } from './socket-relays.ts'
+
+const clock = new HandClock()
+const relays = new SocketRelays(clock, { flows: 2 })
+const sockets: Socket[] = []
+
+afterEach(async () => {
+  await relays.closeAll()
+  for (const socket of sockets.splice(0)) socket.close()
+})
+
+/** Answers each datagram with its name, the sender's port and the datagram's length. */
+async function target(name: string, listen?: RelayAddress): Promise<RelayAddress> {
+  const { socket, address } = await datagrams((bytes, from) => {
+    socket.send(`${name} ${from.port} ${bytes.length}`, from.port, from.address)
+  }, listen)
+  sockets.push(socket)
+  return address
+}
+
+async function newClient(): Promise<Socket> {
+  const { socket } = await datagrams(() => undefined)
+  sockets.push(socket)
+  return socket
+}
+
+async function ask(
+  client: Socket,
+  { listen }: Relay,
+  datagram: string | Buffer,
+): Promise<string[]> {
+  const answer = once(client, 'message') as Promise<[Buffer]>
+  client.send(datagram, listen.port, listen.ip)
+  const [bytes] = await answer
+  return bytes.toString().split(' ')
+}
+
+async function opened(address: RelayAddress): Promise<Relay> {
+  const relay = await relayTo('UDP', address)
+  expect(await relays.open(relay)).toBeUndefined()
+  return relay
+}
+
+test('datagrams keep their boundaries, empty and large ones too', async () => {
+  const relay = await opened(await target('a'))
+  const client = await newClient()
+  for (const size of [0, 1, 60_000]) {
+    expect((await ask(client, relay, Buffer.alloc(size)))[2]).toBe(String(size))
+  }
+})
+
+test('datagrams of the first moment all arrive', async () => {
+  const sizes: number[] = []
+  const done = Promise.withResolvers<void>()
+  const { socket, address } = await datagrams((bytes) => {
+    if (sizes.push(bytes.length) === 20) done.resolve()
+  })
+  sockets.push(socket)
+  const { listen } = await opened(address)
+  const client = await newClient()
+  for (let size = 1; size <= 20; size++) client.send(Buffer.alloc(size), listen.port, listen.ip)
+  await done.promise
+  expect(sizes).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+})
+
+test('every client has its own port and hears its own answers', async () => {
+  const relay = await opened(await target('a'))
+  const [one, other] = [await newClient(), await newClient()]
+  const [first, second] = await Promise.all([ask(one, relay, 'x'), ask(other, relay, 'yy')])
+  expect([first[2], second[2]]).toEqual(['1', '2'])
+  expect(first[1]).not.toBe(second[1])
+  expect((await ask(one, relay, 'x'))[1]).toBe(first[1])
+})
+
+test('a silent client is forgotten, one that speaks is not', async () => {
+  const relay = await opened(await target('a'))
+  const [one, other] = [await newClient(), await newClient()]
+  await ask(one, relay, 'x')
+  clock.advance(20_000)
+  const before = await ask(other, relay, 'x')
+  clock.advance(20_000)
+  expect(relays.connections()).toBe(1)
+  expect((await ask(other, relay, 'x'))[1]).toBe(before[1])
+  clock.advance(29_999)
+  expect(relays.connections()).toBe(1)
+  clock.advance(1)
+  expect(relays.connections()).toBe(0)
+  await ask(one, relay, 'x')
+  clock.advance(30_000)
+  expect(relays.connections()).toBe(0)
+})
+
+test('a client that only listens is remembered as long as it is spoken to', async () => {
+  const asked = Promise.withResolvers<number>()
+  const { socket, address } = await datagrams((_bytes, from) => asked.resolve(from.port))
+  sockets.push(socket)
+  const relay = await opened(address)
+  const client = await newClient()
+  client.send('subscribe', relay.listen.port, relay.listen.ip)
+  const port = await asked.promise
+  for (const news of ['first', 'second', 'third']) {
+    clock.advance(20_000)
+    const heard = once(client, 'message') as Promise<[Buffer]>
+    socket.send(news, port, LOOPBACK)
+    expect((await heard)[0].toString()).toBe(news)
+  }
+})
+
+test('beyond the limit the client that was silent for longest makes room', async () => {
+  const relay = await opened(await target('a'))
+  const [one, two, three] = [await newClient(), await newClient(), await newClient()]
+  const first = await ask(one, relay, 'x')
+  const second = await ask(two, relay, 'x')
+  await ask(one, relay, 'x')
+  await ask(three, relay, 'x')
+  expect(relays.connections()).toBe(2)
+  expect((await ask(one, relay, 'x'))[1]).toBe(first[1])
+  expect((await ask(two, relay, 'x'))[1]).not.toBe(second[1])
+})
+
+test('another target is asked from the next datagram on', async () => {
+  const relay = await opened(await target('a'))
+  const client = await newClient()
+  expect((await ask(client, relay, 'x'))[0]).toBe('a')
+  await relays.open({ ...relay, target: await target('b') })
+  expect((await ask(client, relay, 'x'))[0]).toBe('b')
+})
+
+test('a target that refuses ends the flow, and the client may try again', async () => {
+  const address = await target('early')
+  const relay = await opened(address)
+  const client = await newClient()
+  await ask(client, relay, 'x')
+  expect(relays.connections()).toBe(1)
+  sockets.shift()?.close()
+  client.send('x', relay.listen.port, relay.listen.ip)
+  await expect.poll(() => relays.connections()).toBe(0)
+  await target('late', address)
+  expect((await ask(client, relay, 'x'))[0]).toBe('late')
+})
+
+test('a closed relay answers nobody, and its port is free', async () => {
+  const relay = await opened(await target('a'))
+  const client = await newClient()
+  await ask(client, relay, 'x')
+  await relays.close('UDP', relay.listen)
+  expect(relays.connections()).toBe(0)
+  await target('heir', relay.listen)
+  expect((await ask(client, relay, 'x'))[0]).toBe('heir')
+})

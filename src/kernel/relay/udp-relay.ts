@@ -1,0 +1,131 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { familyOf, hostPort } from '../../lib/ip.ts'
+import type { RelayEnvironment, RelayServer } from './relay-server.ts'
+import type { Relay, RelayAddress } from './relays.ts'
+import { UdpFlow } from './udp-flow.ts'
+
+/**
+ * Listens and gives every client a socket of its own towards the target, so that
+ * answers find their way back. Rejects when it cannot listen.
+ */
+export async function openUdpRelay(
+  relay: Relay,
+  environment: RelayEnvironment,
+): Promise<RelayServer> {
+  const { ip, port } = relay.listen
+  const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
+  const socket = createSocket({ type, ipv6Only: type === 'udp6' })
+  const listening = once(socket, 'listening')
+  socket.bind({ address: ip, port, exclusive: true })
+  try {
+    await listening
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+  return serve(socket, relay.target, environment)
+}
+
+function serve(socket: Socket, first: RelayAddress, environment: RelayEnvironment): RelayServer {
+  let target = first
+  const flows = new ClientFlows(environment)
+  socket.on('error', () => undefined)
+  socket.on('message', (datagram, client) => {
+    if (client.port === 0) return
+    const answer = (bytes: Buffer) => {
+      flows.touch(key)
+      socket.send(bytes, client.port, client.address, () => undefined)
+    }
+    const key = hostPort(client.address as RelayAddress['ip'], client.port)
+    const flow = flows.touch(key) ?? flows.add(key, new UdpFlow(target, answer))
+    flow.send(datagram)
+  })
+  let listening = true
+  const close = () => {
+    flows.clear()
+    if (listening) socket.close()
+    listening = false
+  }
+  return {
+    get connections() {
+      return flows.size
+    },
+    ended: once(socket, 'close').then(() => undefined),
+    retarget: (next) => {
+      target = next
+      flows.clear()
+    },
+    close,
+    reset: close,
+  }
+}
+
+interface KnownFlow {
+  readonly flow: UdpFlow
+  lastHeard: number
+}
+
+/** The flows by client, the one that was silent for longest first. */
+class ClientFlows {
+  readonly #environment: RelayEnvironment
+  readonly #flows = new Map<string, KnownFlow>()
+  #cancelSweep: (() => void) | undefined
+
+  constructor(environment: RelayEnvironment) {
+    this.#environment = environment
+  }
+
+  get size(): number {
+    return this.#flows.size
+  }
+
+  /** The client's flow, now the last to go. */
+  touch(key: string): UdpFlow | undefined {
+    const known = this.#flows.get(key)
+    if (known === undefined) return undefined
+    known.lastHeard = this.#environment.clock.now()
+    this.#flows.delete(key)
+    this.#flows.set(key, known)
+    return known.flow
+  }
+
+  add(key: string, flow: UdpFlow): UdpFlow {
+    const [oldest] = this.#flows.keys()
+    if (oldest !== undefined && this.size >= this.#environment.limits.flows) this.#end(oldest)
+    this.#flows.set(key, { flow, lastHeard: this.#environment.clock.now() })
+    flow.onEnd(() => this.#forget(key, flow))
+    if (this.#cancelSweep === undefined) this.#sweep()
+    return flow
+  }
+
+  clear(): void {
+    for (const key of [...this.#flows.keys()]) this.#end(key)
+    this.#cancelSweep?.()
+    this.#cancelSweep = undefined
+  }
+
+  #end(key: string): void {
+    this.#flows.get(key)?.flow.end()
+    this.#flows.delete(key)
+  }
+
+  #forget(key: string, flow: UdpFlow): void {
+    if (this.#flows.get(key)?.flow === flow) this.#flows.delete(key)
+  }
+
+  /** Ends what is idle and comes back when the next one may be. */
+  #sweep(): void {
+    const { clock, limits } = this.#environment
+    const now = clock.now()
+    for (const [key, { lastHeard }] of this.#flows) {
+      const left = lastHeard + limits.idleMs - now
+      if (left > 0) {
+        this.#cancelSweep = clock.after(left, () => this.#sweep())
+        return
+      }
+      this.#end(key)
+    }
+    this.#cancelSweep = undefined
+  }
+}
