@@ -73,24 +73,19 @@ export class FakeSet {
     if (type === 'hash:ip') {
       const hasMore = protocol !== undefined || port !== undefined || net !== undefined
       if (hasMore || !fits(ip, family)) return IPSET_ERR.protocol
-      return isZero(ip) ? IPSET_ERR.zeroAddress : 0
+      return ip === '0.0.0.0' || ip === '::' ? IPSET_ERR.zeroAddress : 0
     }
     const wantsNet = type === 'hash:ip,port,net'
     if ((net !== undefined) !== wantsNet || port === undefined) return IPSET_ERR.protocol
     if (!fits(ip, family) || (net && !fits(net, family))) return IPSET_ERR.protocol
     if (net?.endsWith('/0')) return IPSET_ERR.prefix
-    if (protocol === undefined) return IPSET_ERR.noProtocol
-    return isZero(ip) && !wantsNet ? constants.errno.EINVAL : 0
+    return protocol === undefined ? IPSET_ERR.noProtocol : 0
   }
 
   #surplus({ timeout, mark }: Member): number {
     if (timeout !== undefined && this.#type.timeout === undefined) return IPSET_ERR.timeout
     return mark && !this.#type.withMark ? IPSET_ERR.mark : 0
   }
-}
-
-function isZero(ip: IpAddress): boolean {
-  return ip === '0.0.0.0' || ip === '::'
 }
 
 function fits(address: IpAddress | Cidr, family: Family): boolean {

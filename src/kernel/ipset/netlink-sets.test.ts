@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import {
@@ -144,7 +145,7 @@ test('a set that is not there has no members', async () => {
 })
 
 test.each([
-  [22, 'load the kernel module: modprobe ip_set'],
+  [22, 'modprobe ip_set'],
   [1, 'run with CAP_NET_ADMIN'],
 ])('a kernel that answers %i to a question is an error with a hint', async (errno, hint) => {
   const { sets } = setUp(() => errno)
@@ -152,6 +153,24 @@ test.each([
   await expect(sets.names('')).rejects.toMatchObject(error)
   await expect(sets.members('A')).rejects.toMatchObject(error)
   await expect(sets.protocolVersion()).rejects.toMatchObject(error)
+})
+
+test('a kernel without netfilter netlink refuses commands and throws at questions', async () => {
+  const none = () => {
+    throw new NodeProxyError('NP_KERNEL_NETLINK', 'netlink family 12 cannot be opened')
+  }
+  const sets = new NetlinkSets(none, systemClock)
+  const error = { code: 'NP_KERNEL_IPSET', hint: 'modprobe ip_set' }
+  await expect(sets.protocolVersion()).rejects.toMatchObject(error)
+  const [first, second] = await sets.run([create('A'), add(1)])
+  expect([first, second]).toMatchObject([{ index: 0 }, { index: 1 }])
+  expect(first?.message).toContain('modprobe ip_set')
+})
+
+test('lost answers are an error', async () => {
+  const { sets, transport } = setUp()
+  transport.onSend = () => sets.close()
+  await expect(sets.run([add(1)])).rejects.toMatchObject({ code: 'NP_KERNEL_NETLINK' })
 })
 
 test('a protocol that the kernel no longer speaks is an error', async () => {

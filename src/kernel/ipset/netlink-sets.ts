@@ -18,7 +18,7 @@ import { encodeCommand, PROTOCOL } from './wire.ts'
 
 /** Commands in one datagram: when all are refused, the refusals fit into our receive buffer. */
 const BATCH = 256
-const { EINVAL, ENOENT } = constants.errno
+const { EINVAL, ENOENT, EPROTONOSUPPORT } = constants.errno
 
 /** IP sets by nfnetlink. The socket is opened with the first request. */
 export class NetlinkSets implements Sets {
@@ -41,7 +41,7 @@ export class NetlinkSets implements Sets {
       else refusals.push({ index, errno: EINVAL, message })
     }
     for (let start = 0; start < sendable.length; start += BATCH) {
-      refusals.push(...(await this.#send(sendable.slice(start, start + BATCH))))
+      refusals.push(...(await this.#attempt(sendable.slice(start, start + BATCH))))
     }
     return refusals.sort((a, b) => a.index - b.index)
   }
@@ -91,6 +91,17 @@ export class NetlinkSets implements Sets {
     this.#session = undefined
   }
 
+  /** Where there is no way to ask the kernel, it refuses everything. */
+  async #attempt(sendable: readonly Sendable[]): Promise<readonly SetRefusal[]> {
+    try {
+      return await this.#send(sendable)
+    } catch (error) {
+      if (!(error instanceof NodeProxyError) || error.code !== 'NP_KERNEL_IPSET') throw error
+      const message = `${error.message}: ${error.hint ?? ''}`
+      return sendable.map(({ index }) => ({ index, errno: EPROTONOSUPPORT, message }))
+    }
+  }
+
   async #send(sendable: readonly Sendable[]): Promise<readonly SetRefusal[]> {
     for (const { command } of sendable) {
       if (command.do === 'create') await this.#askRevision(command.type)
@@ -137,12 +148,16 @@ export class NetlinkSets implements Sets {
   ): Promise<number> {
     const errno = await this.#connect().dump(question, visit)
     if (errno === 0 || errno === ENOENT) return errno
-    throw unusable(getSystemErrorName(-errno), errno)
+    throw unusable(getSystemErrorName(-errno), { errno })
   }
 
   #connect(): NetlinkSession {
-    this.#session ??= new NetlinkSession(this.#open, this.#clock)
-    return this.#session
+    try {
+      this.#session ??= new NetlinkSession(this.#open, this.#clock)
+      return this.#session
+    } catch (cause) {
+      throw unusable('it has no netfilter netlink', { cause })
+    }
   }
 }
 
@@ -155,11 +170,12 @@ function revisionKey({ type, family }: { readonly type: string; readonly family:
   return `${type} ${family}`
 }
 
-function unusable(reason: string, errno = 0): NodeProxyError {
+function unusable(
+  reason: string,
+  { errno, cause }: { readonly errno?: number; readonly cause?: unknown } = {},
+): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_IPSET', `the kernel's IP sets cannot be used: ${reason}`, {
-    hint:
-      errno === constants.errno.EPERM
-        ? 'run with CAP_NET_ADMIN'
-        : 'load the kernel module: modprobe ip_set',
+    cause,
+    hint: errno === constants.errno.EPERM ? 'run with CAP_NET_ADMIN' : 'modprobe ip_set',
   })
 }

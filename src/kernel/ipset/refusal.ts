@@ -79,7 +79,7 @@ function noSuchType(command: SetCommand): string {
 
 function invalid(command: SetCommand): string {
   return command.do === 'add' || command.do === 'delete'
-    ? 'the member is invalid: the unspecified address is none'
+    ? 'the kernel takes no such member (the unspecified address is none everywhere)'
     : 'the kernel knows no sets, or none of this size: modprobe ip_set'
 }
 
