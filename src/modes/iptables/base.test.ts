@@ -30,10 +30,16 @@ test('nat sees every packet, filter every new connection', () => {
 
 test('addresses of Services come before node ports, in both tables', () => {
   const rules = new Map(baseChains(settings(), 4).map(({ chain, rules: text }) => [chain, text]))
-  expect(rules.get(CHAIN.services)?.[0]).toBe('-j NPROXY-VIPS')
+  expect(rules.get(CHAIN.services)?.[1]).toBe('-j NPROXY-VIPS')
   expect(rules.get(CHAIN.services)?.at(-1)).toContain('-j NPROXY-NODEPORTS')
   expect(rules.get(CHAIN.filter)?.[0]).toBe('-j NPROXY-FILTER-VIPS')
   expect(rules.get(CHAIN.filter)?.at(-1)).toContain('-j NPROXY-FILTER-NODEPORTS')
+})
+
+test('packets that ipvs mode has taken stay with it', () => {
+  const [first] = baseChains(settings({ masqueradeBit: 14 }), 4)
+  expect(first?.chain).toBe(CHAIN.services)
+  expect(first?.rules[0]).toBe('-m mark --mark 0x2000/0x2000 -j ACCEPT')
 })
 
 test('the guard of loopback stands when asked for, in IPv4 alone', () => {

@@ -2,6 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import { type JumpObject, keyOf } from '../netfilter/chains/object.ts'
 import { forward, martians } from '../netfilter/forward.ts'
+import { isRouted } from '../netfilter/mark.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
@@ -21,14 +22,21 @@ interface BaseChain {
   readonly rules: readonly string[]
 }
 
-/** Chains that stand however many Services there are; the dispatch trees hang below them. */
+/**
+ * Chains that stand however many Services there are; the dispatch trees hang below them.
+ * Packets that ipvs mode has taken stay with it.
+ */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const drop = martians(settings, family)
   return [
     {
       table: 'nat',
       chain: CHAIN.services,
-      rules: [`-j ${CHAIN.vips}`, ...toNodePorts(settings, family, CHAIN.nodePorts)],
+      rules: [
+        `${isRouted(settings)}-j ACCEPT`,
+        `-j ${CHAIN.vips}`,
+        ...toNodePorts(settings, family, CHAIN.nodePorts),
+      ],
     },
     { table: 'nat', chain: CHAIN.postrouting, rules: postrouting(settings, family) },
     {
