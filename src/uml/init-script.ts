@@ -51,15 +51,14 @@ ${(run.share ?? []).map(mountShare).join('')}mkdir -p /lib/modules
 rm -rf /lib/modules/${parts.release}
 ln -s ${parts.modules} /lib/modules/${parts.release}
 ${withoutModules(parts)}ip link set lo up
-exec <${run.terminal === true ? CONSOLE : '/dev/null'} >${CONSOLE} 2>&1
+exec </dev/null >${CONSOLE} 2>&1
 stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-opost -echo'}
 exec 3<>${CONSOLE} 4<>${CHANNEL} 5<>${REPORT}
 stty -F ${CHANNEL} raw -echo
-${command(parts)} 3>&- 4>&- 5>&-
-status=$?
+${run.terminal === true ? onTerminal(command(parts)) : onPipe(command(parts))}
 sync
 stty -F ${CONSOLE} -echo
-echo $status >${REPORT}
+echo $status >&5
 sleep 60
 `
 }
@@ -69,6 +68,25 @@ function mountShare({ host, inside, writable }: Share): string {
   return `mkdir -p ${shellWord(inside)}
 mount -t hostfs -o ${shellWord(options)} hostfs ${shellWord(inside)}
 `
+}
+
+function onTerminal(line: string): string {
+  return `${line} <&3 3>&- 4>&- 5>&-
+status=$?`
+}
+
+/**
+ * A pipe to the console, lest the command takes it for somebody's screen. What the command left
+ * running may hold the pipe open: it gets a moment.
+ */
+function onPipe(line: string): string {
+  return `mkfifo /run/np-uml-output
+cat </run/np-uml-output &
+cat=$!
+${line} >/run/np-uml-output 2>&1 3>&- 4>&- 5>&-
+status=$?
+(sleep 1; kill $cat) 2>/dev/null &
+wait $cat`
 }
 
 /** Their files are removed from the layer, so that nobody can tell that they ever were there. */
