@@ -86,7 +86,7 @@ cat=$!
 ${line} >/run/np-uml-output 2>&1 3>&- 4>&- 5>&-
 status=$?
 (sleep 1; kill $cat) 2>/dev/null &
-wait $cat`
+wait $cat 2>/dev/null`
 }
 
 /** Their files are removed from the layer, so that nobody can tell that they ever were there. */
