@@ -2,6 +2,9 @@ import { memberText } from '../../kernel/ipset/member-text.ts'
 import type { Member } from '../../kernel/ipset/sets.ts'
 import type { VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
 import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
+import type { ObjectKey } from '../mode.ts'
+import { familyOfSet, type SetRole, setName } from './names.ts'
+import { memberKey, memberOf, serverIdOf, serverKey } from './object.ts'
 
 /** An address, protocol and port that a Service can be reached at. */
 export type Point = Exclude<VirtualServerId, { readonly mark: number }>
@@ -27,4 +30,26 @@ export function parseMember(text: string): Member {
 export function pointOf(family: Family, member: Member): Point | undefined {
   const { ip, protocol, port } = member
   return protocol === undefined || port === undefined ? undefined : { family, protocol, ip, port }
+}
+
+/** The member of LEAVING that a virtual server with an address has; none for one with a mark. */
+export function leavingKey(server: ObjectKey): readonly ObjectKey[] {
+  return inSet(server, 'LEAVING')
+}
+
+/** The member of SERVICES that says that a virtual server with an address is ours. */
+export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
+  return inSet(server, 'SERVICES')
+}
+
+function inSet(server: ObjectKey, role: SetRole): readonly ObjectKey[] {
+  const id = serverIdOf(server)
+  return 'mark' in id ? [] : [memberKey(setName(id.family, role), pointText(id))]
+}
+
+/** The virtual server at the point that a member is about; undefined: it names no point. */
+export function serverOfMember(key: ObjectKey): ObjectKey | undefined {
+  const { set, member } = memberOf(key)
+  const point = pointOf(familyOfSet(set), parseMember(member))
+  return point && serverKey(point)
 }

@@ -73,3 +73,8 @@ export function setType(family: Family, role: SetRole): SetType {
       return { type: 'hash:ip,port', ...common }
   }
 }
+
+/** `NPVS-6-…` is of family 6. */
+export function familyOfSet(name: string): Family {
+  return name.startsWith(`${PREFIX}6-`) ? 6 : 4
+}

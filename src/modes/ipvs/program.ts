@@ -1,8 +1,9 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
-import type { Digest, ObjectKey, Program } from '../mode.ts'
+import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
 import type { Place as RulePlace } from '../netfilter/chains/place.ts'
+import { describe } from './describe.ts'
 import { ROLES, setName } from './names.ts'
 import { routeKey, setKey } from './object.ts'
 import { needsMark, type Place, PRESENT, type Rendered, render } from './render.ts'
@@ -62,6 +63,16 @@ export class IpvsProgram implements Program {
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
     return owner === undefined ? [] : [owner]
+  }
+
+  describe(key: ObjectKey): ObjectDescription {
+    return describe(key, this.#rules.get(key)?.length)
+  }
+
+  /** The mark of a member that has one. */
+  markOf(key: ObjectKey): number | undefined {
+    const owner = this.#owners.get(key)
+    return owner === undefined ? undefined : this.#marks.of(owner)
   }
 
   /** What a virtual server should be; undefined when it is not wanted. */

@@ -3,8 +3,8 @@ import type { IpAddress } from '../../lib/ip.ts'
 import {
   canDrain,
   type ServerSpec,
-  serverText,
   serversIn,
+  serverText,
   settingsText,
   specText,
   splitText,
@@ -59,9 +59,7 @@ export function planHold(id: VirtualServerId, held: string): ServerPlan {
 
 /** Names (`ip:port`) of the backends that take no new connections. */
 export function quiescentIn(text: string): readonly string[] {
-  return [...serversIn(text)].flatMap(([name, server]) =>
-    /\*0(\/|$)/.test(server) ? [name] : [],
-  )
+  return [...serversIn(text)].flatMap(([name, server]) => (/\*0(\/|$)/.test(server) ? [name] : []))
 }
 
 /** A text without some of its backends. */

@@ -1,33 +1,43 @@
-import type { EntryId } from '../../forwarding/entry.ts'
+import type { EntryId, Protocol } from '../../forwarding/entry.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { routingBit } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 
 type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
 
-/** What the low byte of every mark of ours is, as far as other bits leave it free. */
-const LOW_BYTE = 0xa5
+/** What the signature bits of every mark of ours are. */
+const SIGNATURE = 0xa5
+const SIGNATURE_BITS = 8
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
 
 /**
  * A virtual server known by a mark and not by an address: the cluster pool of a
  * Service whose external traffic stays local, for pods and processes of this node.
  * IPVS compares all 32 bits. Of them the masquerade bit and the routing bit are 0,
- * one more is 1, and the low byte is fixed, so that our marks can be told from
- * those of others; the rest tells the Service.
+ * one more is 1, and eight are fixed, so that our marks can be told from those of
+ * others; two say the protocol, and the rest tells the Service.
  */
 export interface MarkPattern {
   /** Bits that are the same in all marks of ours. */
   readonly mask: number
   readonly value: number
+  /** The lower of the two bits that say the protocol; the other one is the next free bit. */
+  readonly protocolBits: readonly [number, number]
 }
 
 export function markPattern(settings: MarkSettings): MarkPattern {
-  const masquerade = (1 << settings.masqueradeBit) >>> 0
-  const reserved = (masquerade | routingBit(settings)) >>> 0
-  const own = 2 ** (settings.masqueradeBit < 2 ? 2 : settings.masqueradeBit - 2)
+  const zero = [settings.masqueradeBit, Math.log2(routingBit(settings))]
+  const one = settings.masqueradeBit < 2 ? 2 : settings.masqueradeBit - 2
+  const free = Array.from({ length: 32 }, (_, bit) => bit).filter(
+    (bit) => bit !== one && !zero.includes(bit),
+  )
+  const signature = free.slice(0, SIGNATURE_BITS)
+  const set = signature.filter((_, index) => (SIGNATURE >> index) & 1)
+  const [low = 0, high = 0] = free.slice(SIGNATURE_BITS)
   return {
-    mask: (reserved | own | 0xff) >>> 0,
-    value: ((LOW_BYTE & ~reserved) | own) >>> 0,
+    mask: bits([...zero, one, ...signature]),
+    value: bits([one, ...set]),
+    protocolBits: [low, high],
   }
 }
 
@@ -35,10 +45,21 @@ export function isShortcutMark(mark: number, { mask, value }: MarkPattern): bool
   return (mark & mask) >>> 0 === value
 }
 
+export function protocolOf(mark: number, { protocolBits: [low, high] }: MarkPattern): Protocol {
+  return PROTOCOLS[((mark >>> low) & 1) + 2 * ((mark >>> high) & 1)] ?? 'TCP'
+}
+
 /** The `attempt`-th choice (from 0) of a mark for an entry. */
-export function markOf(id: EntryId, attempt: number, { mask, value }: MarkPattern): number {
+export function markOf(id: EntryId, attempt: number, pattern: MarkPattern): number {
+  const { mask, value, protocolBits } = pattern
   const hash = contentHash(`${id}|${attempt}`) % 2 ** 32
-  return ((hash & ~mask) | value) >>> 0
+  const protocol = PROTOCOLS.findIndex((name) => id.split('/').at(-2) === name)
+  const said = bits(protocolBits.filter((_, index) => (protocol >> index) & 1))
+  return ((hash & ~mask & ~bits(protocolBits)) | value | said) >>> 0
+}
+
+function bits(positions: readonly number[]): number {
+  return positions.reduce((sum, position) => sum + 2 ** position, 0)
 }
 
 /**

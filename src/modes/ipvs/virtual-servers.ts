@@ -122,6 +122,12 @@ export class VirtualServers {
     if (refusals.length > 0) await this.observeSome([...texts.keys()])
   }
 
+  /** Removes these at once, with the connections that they have. */
+  async deleteAll(keys: readonly ObjectKey[]): Promise<void> {
+    const commands = keys.map((key): IpvsCommand => ({ do: 'deleteService', id: serverIdOf(key) }))
+    await this.send(commands, new Map(keys.map((key) => [key, undefined])))
+  }
+
   #plans(keys: readonly ObjectKey[], scheduler?: string): readonly Step[] {
     return keys.flatMap((key) => {
       const wanted = this.#parts.specOf(key)
@@ -208,4 +214,3 @@ function codeOf(command: IpvsCommand, errno: string): string {
   if (command.do === 'addService' && errno === 'EEXIST') return 'NP_IPVS_FOREIGN'
   return 'NP_IPVS_REFUSED'
 }
-

@@ -1,0 +1,24 @@
+import type { Gap } from '../mode.ts'
+
+/** What this mode cannot do, and why. docs/semantics.md shows the list. */
+export const GAPS: readonly Gap[] = [
+  {
+    scenario: 'draining with scheduler dh',
+    reason:
+      'dh keeps choosing a backend of weight 0 and refuses its clients, so a backend that left is removed at once, with its connections',
+  },
+  {
+    scenario: 'node ports on 127.0.0.1 over SCTP',
+    reason:
+      'IPVS sends nothing with a loopback source to another host; the relay that serves loopback speaks TCP and UDP',
+  },
+  {
+    scenario: 'ICMP "fragmentation needed" from this node about packets to a ClusterIP, IPv4',
+    reason:
+      'its source would be the ClusterIP, which is no address of this node; TCP is not concerned, because the backend announced its segment size',
+  },
+  {
+    scenario: 'a deleted Service whose connections still go on, asked by a process of this node',
+    reason: 'IPVS refuses the new connection as long as the virtual server drains',
+  },
+]

@@ -1,0 +1,76 @@
+import { Mutex } from '../../lib/mutex.ts'
+import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import { applyChange } from './apply.ts'
+import { cleanUp } from './clean-up.ts'
+import { createEstate, type Estate, type IpvsDependencies } from './estate.ts'
+import { GAPS } from './gaps.ts'
+import { leavingKey } from './member.ts'
+import { observe } from './observe.ts'
+import { Patrol } from './patrol.ts'
+import { probeIpvs } from './probe.ts'
+import type { IpvsProgram } from './program.ts'
+import { retire } from './retire.ts'
+import type { IpvsSettings } from './settings.ts'
+
+export type { IpvsDependencies } from './estate.ts'
+
+export class IpvsMode implements Mode {
+  readonly name = 'ipvs'
+  readonly gaps = GAPS
+  readonly program: IpvsProgram
+  readonly #kernel: IpvsDependencies
+  readonly #estate: Estate
+  /** Housekeeping and what `sync` asks for never overlap. */
+  readonly #mutex = new Mutex()
+
+  constructor(settings: IpvsSettings, kernel: IpvsDependencies) {
+    this.#kernel = kernel
+    this.#estate = createEstate(settings, kernel)
+    this.program = this.#estate.program
+  }
+
+  /** Backends that take no new connections any more but have some. */
+  get draining(): { count(): number } {
+    return this.#estate.drainer
+  }
+
+  probe(): Promise<Probe> {
+    return probeIpvs(this.#kernel, this.#estate.settings)
+  }
+
+  apply(change: Change): Promise<ApplyResult> {
+    return this.#mutex.run(() => applyChange(change, this.#estate))
+  }
+
+  observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    return this.#mutex.run(() => observe(this.#estate, keys))
+  }
+
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    const { servers, sets, chains, transit } = this.#estate
+    const patrol = new Patrol({
+      ...{ clock: this.#kernel.clock, servers, sets, onForeignChange },
+      exclusively: (work) => this.#mutex.run(work),
+      housekeeping: () => drain(this.#estate),
+    })
+    const stops = [chains.watch(onForeignChange), transit.watch(onForeignChange)]
+    return () => {
+      patrol.stop()
+      for (const stop of stops) stop()
+    }
+  }
+
+  cleanup(): Promise<void> {
+    return this.#mutex.run(() => cleanUp(this.#estate))
+  }
+
+  retire(signal: AbortSignal): Promise<void> {
+    return this.#mutex.run(() => retire(this.#estate, { signal, clock: this.#kernel.clock }))
+  }
+}
+
+/** Ends what has drained; established connections to it need their way no longer. */
+async function drain({ drainer, sets }: Estate): Promise<void> {
+  const gone = await drainer.step()
+  await sets.delete(gone.flatMap(leavingKey))
+}

@@ -1,0 +1,72 @@
+import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
+import type { Digest, ObjectKey } from '../mode.ts'
+import type { Estate } from './estate.ts'
+import { pointText } from './member.ts'
+import { setName } from './names.ts'
+import { kindOf, memberOf, serverIdOf } from './object.ts'
+import { digestText } from './server-spec.ts'
+import { isShortcutMark, markPattern } from './shortcut-mark.ts'
+
+/** What the kernel holds of ours: all, or these objects. */
+export async function observe(
+  estate: Estate,
+  keys: readonly ObjectKey[] | undefined,
+): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  if (keys === undefined) return observeAll(estate)
+  const { servers, sets, chains, transit, drainer } = estate
+  const of = (...kinds: string[]) => keys.filter((key) => kinds.includes(kindOf(key)))
+  const seen = new Map(await chains.observe(of('rule')))
+  const take = (found: ReadonlyMap<ObjectKey, Digest>) => {
+    for (const [key, digest] of found) seen.set(key, digest)
+  }
+  const inSets = of('set', 'member')
+  if (inSets.length > 0) take(await sets.observe(new Set(inSets.map(setOf))))
+  const virtual = of('vs')
+  await servers.observeSome(virtual)
+  drainer.review(virtual)
+  take(serverDigests(estate, virtual))
+  if (of('route', 'relay').length > 0) take(await transit.observe())
+  return seen
+}
+
+export async function observeAll(estate: Estate): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const { servers, sets, chains, transit, drainer } = estate
+  const rules = await chains.observe()
+  const members = await sets.observe()
+  await servers.observe((server) => isOurs(server, estate))
+  for (const key of servers.known.keys()) if (isLeaving(key, estate)) drainer.hold(key)
+  drainer.review(servers.known.keys())
+  const digests = serverDigests(estate, servers.known.keys())
+  return new Map([...rules, ...members, ...digests, ...(await transit.observe())])
+}
+
+/** Those that only wait for the end of their connections are nobody else's business. */
+function serverDigests(
+  { servers, drainer }: Estate,
+  keys: Iterable<ObjectKey>,
+): ReadonlyMap<ObjectKey, Digest> {
+  const digests = new Map<ObjectKey, Digest>()
+  for (const key of keys) {
+    const text = servers.known.get(key)
+    if (text !== undefined && !drainer.isHeld(key)) digests.set(key, digestText(text))
+  }
+  return digests
+}
+
+/** A virtual server is ours if our sets say so, which stay when the daemon dies. */
+function isOurs({ id }: VirtualServer, { sets, settings }: Estate): boolean {
+  if ('mark' in id) return isShortcutMark(id.mark, markPattern(settings.netfilter))
+  const text = pointText(id)
+  return (['SERVICES', 'LEAVING'] as const).some((role) => sets.has(setName(id.family, role), text))
+}
+
+function isLeaving(key: ObjectKey, { sets }: Estate): boolean {
+  const id = serverIdOf(key)
+  if ('mark' in id) return false
+  const isIn = (role: 'SERVICES' | 'LEAVING') => sets.has(setName(id.family, role), pointText(id))
+  return isIn('LEAVING') && !isIn('SERVICES')
+}
+
+function setOf(key: ObjectKey): string {
+  return kindOf(key) === 'set' ? key.slice('set/'.length) : memberOf(key).set
+}

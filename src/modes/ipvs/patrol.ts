@@ -1,0 +1,97 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { ForeignChange, ObjectKey } from '../mode.ts'
+import { digestText, specText } from './server-spec.ts'
+import type { SetMembers } from './set-members.ts'
+import type { VirtualServers } from './virtual-servers.ts'
+
+/** IPVS tells nobody of changes, so somebody has to look. */
+const EVERY_MS = 1_000
+/** Virtual servers looked at in each round besides the sentinel. */
+const PER_ROUND = 32
+
+export interface PatrolParts {
+  readonly clock: Clock
+  readonly servers: VirtualServers
+  readonly sets: SetMembers
+  /** Runs nothing else of the mode meanwhile. */
+  exclusively(work: () => Promise<void>): Promise<void>
+  /** Part of every round. */
+  housekeeping(): Promise<void>
+  onForeignChange(change: ForeignChange): void
+}
+
+/**
+ * Once a second: is a virtual server of ours still there (a flush removes all of
+ * them), do the sets hold as many members as we put in, and are the next few virtual
+ * servers as we left them. Never waits for itself.
+ */
+export class Patrol {
+  readonly #parts: PatrolParts
+  #cancel: () => void = () => {}
+  #stopped = false
+  #position = 0
+
+  constructor(parts: PatrolParts) {
+    this.#parts = parts
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancel()
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return
+    this.#cancel = this.#parts.clock.after(EVERY_MS, () => void this.#round())
+  }
+
+  async #round(): Promise<void> {
+    const parts = this.#parts
+    let change: ForeignChange | undefined
+    try {
+      await parts.exclusively(async () => {
+        if (this.#stopped) return
+        change = await this.#look()
+        await parts.housekeeping()
+      })
+    } catch {
+      change = { keys: 'all', by: 'an unanswered question' }
+    }
+    if (change && !this.#stopped) parts.onForeignChange(change)
+    this.#schedule()
+  }
+
+  async #look(): Promise<ForeignChange | undefined> {
+    const { servers, sets } = this.#parts
+    const by = 'another program'
+    if ((await sets.disturbed()).length > 0) return { keys: 'all', by }
+    const sample = this.#next([...servers.known.keys()])
+    const states = await servers.states(sample)
+    const lost = sample.filter((key) => !states.has(key))
+    if (lost.length > 0 && lost.length === sample.length) return { keys: 'all', by }
+    const altered = sample.filter((key) => {
+      const [settings = ''] = (servers.known.get(key) ?? '').split('|', 1)
+      const found = states.get(key)
+      return found === undefined || digestOf(settings, found) !== this.#knownDigest(key)
+    })
+    return altered.length > 0 ? { keys: altered, by } : undefined
+  }
+
+  #knownDigest(key: ObjectKey) {
+    return digestText(this.#parts.servers.known.get(key) ?? '|')
+  }
+
+  #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {
+    if (this.#position >= keys.length) this.#position = 0
+    const sample = keys.slice(this.#position, this.#position + PER_ROUND)
+    this.#position += PER_ROUND
+    return sample
+  }
+}
+
+function digestOf(settings: string, servers: Parameters<typeof specText>[0]['servers']) {
+  const anything = { scheduler: '', flags: [], persistence: undefined }
+  const [, text = ''] = specText({ settings: anything, servers }).split('|')
+  return digestText(`${settings}|${text}`)
+}

@@ -1,0 +1,174 @@
+import { memberText } from '../../kernel/ipset/member-text.ts'
+import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import { parseMember } from './member.ts'
+import { PREFIX, ROLES, setName, setType } from './names.ts'
+import { memberKey, memberOf, nameOf, setKey } from './object.ts'
+import { PRESENT } from './render.ts'
+
+/** A set of ours that was made otherwise than we make it. */
+const ALTERED = 2 as Digest
+
+/** A set's member that carries no mark where all should. */
+const UNMARKED = 0 as Digest
+
+interface Wanted {
+  readonly family: Family
+  readonly type: SetType
+  /** Its members are the business of this mode's own housekeeping, not of its program. */
+  readonly isPrivate: boolean
+}
+
+/** The sets of this mode and what is in them, as last read or written. */
+export class SetMembers {
+  readonly #sets: Sets
+  readonly #wanted: ReadonlyMap<string, Wanted>
+  readonly #known = new Map<string, Map<string, Digest>>()
+
+  constructor(sets: Sets, families: readonly Family[]) {
+    this.#sets = sets
+    this.#wanted = new Map(
+      families.flatMap((family) =>
+        ROLES.map((role): [string, Wanted] => [
+          setName(family, role),
+          { family, type: setType(family, role), isPrivate: role === 'LEAVING' },
+        ]),
+      ),
+    )
+  }
+
+  /** Every member of every set. */
+  keys(): readonly ObjectKey[] {
+    return [...this.#known].flatMap(([set, members]) =>
+      [...members.keys()].map((member) => memberKey(set, member)),
+    )
+  }
+
+  has(set: string, member: string): boolean {
+    return this.#known.get(set)?.has(member) ?? false
+  }
+
+  create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    const commands = keys.flatMap((key): [ObjectKey, SetCommand][] => {
+      const name = nameOf(key)
+      const wanted = this.#wanted.get(name)
+      return wanted ? [[key, { do: 'create', name, type: wanted.type }]] : []
+    })
+    return this.#run(commands)
+  }
+
+  /** Of a member with a mark, the mark is the digest. */
+  async add(
+    keys: readonly ObjectKey[],
+    markOf: (key: ObjectKey) => number | undefined = () => undefined,
+  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    const commands = keys.map((key): [ObjectKey, SetCommand] => {
+      const { set: name, member } = memberOf(key)
+      return [key, { do: 'add', name, member: this.#content(name, member, markOf(key)) }]
+    })
+    const failed = await this.#run(commands)
+    for (const key of keys) {
+      if (failed.has(key)) continue
+      const { set, member } = memberOf(key)
+      const isMarked = this.#wanted.get(set)?.type.withMark
+      this.#of(set).set(member, isMarked ? ((markOf(key) ?? UNMARKED) as Digest) : PRESENT)
+    }
+    return failed
+  }
+
+  async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
+    const failed = await this.#run(
+      present.map((key) => {
+        const { set: name, member } = memberOf(key)
+        return [key, { do: 'delete', name, member: parseMember(member) }]
+      }),
+    )
+    for (const key of keys) {
+      const { set, member } = memberOf(key)
+      if (!failed.has(key)) this.#known.get(set)?.delete(member)
+    }
+    return failed
+  }
+
+  async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: nameOf(key) }]))
+    for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
+    return failed
+  }
+
+  /** Reads everything, or some sets, and returns what concerns the program. */
+  async observe(only?: ReadonlySet<string>): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const seen = new Map<ObjectKey, Digest>()
+    const headers = await this.#sets.headers(PREFIX)
+    for (const [name, header] of headers) {
+      const wanted = this.#wanted.get(name)
+      seen.set(setKey(name), isAsWanted(header, wanted?.type) ? PRESENT : ALTERED)
+      if (wanted && (only === undefined || only.has(name))) await this.#read(name)
+    }
+    for (const name of this.#wanted.keys()) {
+      if (!headers.has(name)) this.#known.delete(name)
+      if (only && !only.has(name)) continue
+      if (this.#wanted.get(name)?.isPrivate) continue
+      for (const [member, digest] of this.#known.get(name) ?? []) {
+        seen.set(memberKey(name, member), digest)
+      }
+    }
+    return seen
+  }
+
+  /** Names of the sets that hold more or fewer members than we know of: one cheap question. */
+  async disturbed(): Promise<readonly string[]> {
+    const headers = await this.#sets.headers(PREFIX)
+    return [...this.#wanted.keys()].filter(
+      (name) => headers.get(name)?.entries !== (this.#known.get(name)?.size ?? 0),
+    )
+  }
+
+  /** Removes all sets with our prefix; returns the first refusal. */
+  async removeAll(): Promise<Refusal | undefined> {
+    const names = await this.#sets.names(PREFIX)
+    const failed = await this.destroy(names.map(setKey))
+    return [...failed.values()][0]
+  }
+
+  async #read(name: string): Promise<void> {
+    const members = await this.#sets.members(name)
+    const marked = this.#wanted.get(name)?.type.withMark
+    const digest = ({ mark }: Member) => (marked ? ((mark?.value ?? UNMARKED) as Digest) : PRESENT)
+    const known = members?.map((member): [string, Digest] => [memberText(member), digest(member)])
+    this.#known.set(name, new Map(known))
+  }
+
+  #content(name: string, text: string, mark: number | undefined): Member {
+    const member = parseMember(text)
+    if (!this.#wanted.get(name)?.type.withMark) return member
+    return { ...member, mark: { value: mark ?? 0, mask: 0xffffffff } }
+  }
+
+  #of(set: string): Map<string, Digest> {
+    const known = this.#known.get(set) ?? new Map<string, Digest>()
+    this.#known.set(set, known)
+    return known
+  }
+
+  async #run(
+    commands: readonly (readonly [ObjectKey, SetCommand])[],
+  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    const failed = new Map<ObjectKey, Refusal>()
+    if (commands.length === 0) return failed
+    const refusals = await this.#sets.run(commands.map(([, command]) => command))
+    for (const { index, message } of refusals) {
+      const key = commands[index]?.[0]
+      if (key) failed.set(key, { code: 'NP_IPVS_SET_REFUSED', message })
+    }
+    return failed
+  }
+}
+
+function isAsWanted(header: SetHeader, type: SetType | undefined): boolean {
+  if (type === undefined) return false
+  const isMarked = type.withMark ?? false
+  return header.type === type.type && header.family === type.family && header.withMark === isMarked
+}
