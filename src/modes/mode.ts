@@ -1,5 +1,6 @@
 import type { EntryId, ForwardingEntry } from '../forwarding/entry.ts'
 import type { Brand } from '../lib/brand.ts'
+import type { Family } from '../lib/ip.ts'
 
 /** Names one kernel object of a mode, for example `4/nat/NPROXY-C-4KJ2…`. */
 export type ObjectKey = Brand<string, 'ObjectKey'>
@@ -24,6 +25,16 @@ export interface Probe {
   readonly facts: Readonly<Record<string, string>>
 }
 
+/** What an object is, for those who count objects and rules. */
+export interface ObjectDescription {
+  /** `chain`, `set`, `virtual_server`, …: a label of metrics. */
+  readonly kind: string
+  /** Undefined: it is of no single family. */
+  readonly family: Family | undefined
+  /** Packet filter rules in it, and their table; absent where it is made of none. */
+  readonly rules?: { readonly table: string; readonly count: number }
+}
+
 /**
  * The mode's picture of what the kernel should hold: entries in, objects out.
  * In memory and pure: its state depends on the current entries alone, never on
@@ -36,6 +47,8 @@ export interface Program {
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined>
   /** The entries that an object belongs to; empty for scaffolding. */
   ownersOf(key: ObjectKey): readonly EntryId[]
+  /** Any object of the mode, one that nobody wants too. */
+  describe(key: ObjectKey): ObjectDescription
 }
 
 export interface Change {
@@ -66,6 +79,8 @@ export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
   readonly program: Program
+  /** Backends that get nothing new and keep their connections for a while; absent: the mode knows none. */
+  readonly draining?: number
   probe(): Promise<Probe>
   /** Programs one change; never throws for a kernel refusal. */
   apply(change: Change): Promise<ApplyResult>

@@ -72,7 +72,7 @@ function countsOf(program: IptablesProgram): string {
       const { kind, table } = objectOf(key)
       if (table === 'mangle') throw new Error(`${key} in mangle`)
       if (kind === 'chain') counts.chains[table]++
-      counts.rules[table] += program.ruleCountOf(key)
+      counts.rules[table] += program.describe(key).rules?.count ?? 0
     }
   }
   const { chains, rules, sets } = counts

@@ -60,8 +60,25 @@ test('what is not wanted has neither rules nor options nor an owner', () => {
     expect(program.ownersOf(key)).toEqual([])
     expect(program.setOptionsOf(key)).toBeUndefined()
     expect(program.rulesOf(key)).toBeUndefined()
-    expect(program.ruleCountOf(key)).toBe(0)
+    expect(program.describe(key).rules?.count ?? 0).toBe(0)
   }
+})
+
+test('every object has a kind, and a chain or jump its table and rules, wanted or not', () => {
+  const program = new IptablesProgram(settings())
+  program.replace(id('a'), serviceAt('a', '172.30.0.1', { affinity: { seconds: 60 } }))
+  const describe = (key: string) => program.describe(key as ObjectKey)
+  const [set = ''] = [...wantedBy(program).keys()].filter(isSetKey)
+  expect(describe(set)).toEqual({ kind: 'set', family: undefined })
+  expect(describe('6/filter/INPUT>-j NPROXY-FILTER')).toEqual({
+    kind: 'jump',
+    family: 6,
+    rules: { table: 'filter', count: 1 },
+  })
+  const services = describe('4/nat/NPROXY-SERVICES')
+  expect(services).toMatchObject({ kind: 'chain', family: 4, rules: { table: 'nat' } })
+  expect(services.rules?.count).toBeGreaterThan(1)
+  expect(describe('4/nat/NPROXY-C-GONE').rules).toEqual({ table: 'nat', count: 0 })
 })
 
 test('a claim that moves is served by its new owner, whichever change comes first', () => {
@@ -136,7 +153,10 @@ test('what is wanted depends on the entries alone, and the rules have the digest
       for (const [key, digest] of wanted) {
         if (isSetKey(key) || objectOf(key).kind !== 'chain') continue
         const rules = program.rulesOf(key) ?? []
-        expect([digestRules(rules), rules.length]).toEqual([digest, program.ruleCountOf(key)])
+        expect([digestRules(rules), rules.length]).toEqual([
+          digest,
+          program.describe(key).rules?.count,
+        ])
       }
     }),
     { numRuns: 60 },

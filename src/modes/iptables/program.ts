@@ -1,6 +1,6 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Digest, ObjectKey, Program } from '../mode.ts'
+import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { baseChains, jumps } from './base.ts'
@@ -86,9 +86,12 @@ export class IptablesProgram implements Program {
     return entry && render(entry, this.#settings).sets.get(setName(key))
   }
 
-  /** Rules of a chain as it should be; 1 for a jump, 0 for what has none. */
-  ruleCountOf(key: ObjectKey): number {
-    return this.#ruleCounts.get(key) ?? (key.includes('>') ? 1 : 0)
+  /** Rules are those of the chain as it should be; a jump is one. */
+  describe(key: ObjectKey): ObjectDescription {
+    if (isSetKey(key)) return { kind: 'set', family: undefined }
+    const { kind, family, table } = objectOf(key)
+    const count = kind === 'jump' ? 1 : (this.#ruleCounts.get(key) ?? 0)
+    return { kind, family, rules: { table, count } }
   }
 
   #setChain(key: ObjectKey, rules: readonly string[] | undefined): void {

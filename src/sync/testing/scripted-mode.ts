@@ -6,6 +6,7 @@ import type {
   Digest,
   ForeignChange,
   Mode,
+  ObjectDescription,
   ObjectKey,
   Probe,
   Program,
@@ -33,6 +34,10 @@ class OneObjectPerEntry implements Program {
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
     return [key.slice('object '.length) as EntryId]
+  }
+
+  describe(): ObjectDescription {
+    return { kind: 'object', family: undefined }
   }
 }
 
@@ -66,6 +71,8 @@ export class ScriptedMode implements Mode {
   duringApply: () => void | Promise<void> = () => {}
   /** Called in the middle of every `observe`. */
   duringObserve: () => void | Promise<void> = () => {}
+  /** Called at the beginning of every `retire`. */
+  duringRetire: (signal: AbortSignal) => void | Promise<void> = () => {}
   #report: ((change: ForeignChange) => void) | undefined
 
   get isWatched(): boolean {
@@ -117,5 +124,11 @@ export class ScriptedMode implements Mode {
 
   async cleanup(): Promise<void> {
     this.kernel.clear()
+  }
+
+  async retire(signal: AbortSignal): Promise<void> {
+    this.calls.push('retire')
+    await this.duringRetire(signal)
+    if (!signal.aborted) this.kernel.clear()
   }
 }
