@@ -34,7 +34,7 @@ export class Drainer {
   }
 
   /** Backends that take no new connections any more but have some. */
-  count(): number {
+  get count(): number {
     return [...this.#deadlines.values()].reduce((sum, { size }) => sum + size, 0)
   }
 

@@ -30,8 +30,8 @@ export class IpvsMode implements Mode {
   }
 
   /** Backends that take no new connections any more but have some. */
-  get draining(): { count(): number } {
-    return this.#estate.drainer
+  get draining(): number {
+    return this.#estate.drainer.count
   }
 
   probe(): Promise<Probe> {

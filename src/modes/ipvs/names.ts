@@ -62,16 +62,9 @@ const MOST_MEMBERS = 1_048_576
 
 export function setType(family: Family, role: SetRole): SetType {
   const common = { family, maxElements: MOST_MEMBERS } as const
-  switch (role) {
-    case 'VIPS':
-      return { type: 'hash:ip', ...common }
-    case 'ALLOWED':
-      return { type: 'hash:ip,port,net', ...common }
-    case 'SHORTCUT':
-      return { type: 'hash:ip,port', withMark: true, ...common }
-    default:
-      return { type: 'hash:ip,port', ...common }
-  }
+  if (role === 'VIPS') return { type: 'hash:ip', ...common }
+  if (role === 'ALLOWED') return { type: 'hash:ip,port,net', ...common }
+  return { type: 'hash:ip,port', ...common, ...(role === 'SHORTCUT' ? { withMark: true } : {}) }
 }
 
 /** `NPVS-6-…` is of family 6. */

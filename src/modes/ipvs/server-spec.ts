@@ -25,7 +25,7 @@ export function specText({ settings, servers }: ServerSpec): string {
 
 /** What is compared: real servers of weight 0 take no new connections and do not count. */
 export function digestText(text: string): Digest {
-  const [settings, servers = ''] = splitText(text)
+  const [settings, servers] = splitText(text)
   const active = servers.split(' ').filter((server) => !/\*0(\/|$)/.test(server))
   return contentHash(`${settings}|${active.join(' ')}`) as Digest
 }

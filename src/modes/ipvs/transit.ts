@@ -1,6 +1,6 @@
 import type { Relay, Relays } from '../../kernel/relay/relays.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
-import type { Family, IpAddress } from '../../lib/ip.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, ObjectKey, Refusal } from '../mode.ts'
 import { nameOf, relayKey, routeKey } from './object.ts'
 import { policyRoute } from './policy-route.ts'
@@ -80,7 +80,7 @@ export class Transit {
   }
 
   #route(key: ObjectKey) {
-    return policyRoute(this.#settings.netfilter, nameOf(key) === '6' ? 6 : (4 as Family))
+    return policyRoute(this.#settings.netfilter, nameOf(key) === '6' ? 6 : 4)
   }
 
   #relay(key: ObjectKey): Relay {
