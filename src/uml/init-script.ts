@@ -50,7 +50,10 @@ ln -s fd/2 /dev/stderr
 ${(run.share ?? []).map(mountShare).join('')}mkdir -p /lib/modules
 rm -rf /lib/modules/${parts.release}
 ln -s ${parts.modules} /lib/modules/${parts.release}
-${withoutModules(parts)}ip link set lo up
+${withoutModules(parts)}for name in iptables ip6tables; do
+  update-alternatives --set $name /usr/sbin/$name-legacy >/dev/null 2>&1
+done
+ip link set lo up
 exec </dev/null >${CONSOLE} 2>&1
 stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-opost -echo'}
 exec 3<>${CONSOLE} 4<>${CHANNEL} 5<>${REPORT}

@@ -1,3 +1,4 @@
+import { loadModules } from './modules.ts'
 import { BRIDGE, GATEWAY, hostNet, NODE_ADDRESSES, OUTSIDE, WORLD } from './plan.ts'
 import { openSite, type Site } from './site.ts'
 import { writeSysctls } from './sysctl.ts'
@@ -23,6 +24,7 @@ export interface TopologyOptions {
 }
 
 export async function buildTopology(prefix: string, options: TopologyOptions): Promise<Topology> {
+  await loadModules()
   const [node, world, outside] = await Promise.all([
     openSite(`${prefix}-node`),
     openSite(`${prefix}-world`),
