@@ -46,6 +46,29 @@ export function valueLength(bytes: Buffer, at: number): number {
   return bytes.readUInt16LE(at - HEADER) - HEADER
 }
 
+/** The number of 16 bits, in the host's byte order, in the first attribute of a type. */
+export function findU16(bytes: Buffer, wanted: number): number | undefined {
+  const at = locateSized(bytes, wanted, 2)
+  return at < 0 ? undefined : bytes.readUInt16LE(at)
+}
+
+/** The number of 32 bits, in the host's byte order, in the first attribute of a type. */
+export function findU32(bytes: Buffer, wanted: number): number | undefined {
+  const at = locateSized(bytes, wanted, 4)
+  return at < 0 ? undefined : bytes.readUInt32LE(at)
+}
+
+/** The port, in network byte order, in the first attribute of a type. */
+export function findPort(bytes: Buffer, wanted: number): number | undefined {
+  const at = locateSized(bytes, wanted, 2)
+  return at < 0 ? undefined : bytes.readUInt16BE(at)
+}
+
+function locateSized(bytes: Buffer, wanted: number, size: number): number {
+  const at = locateAttribute(bytes, wanted, { start: 0, end: bytes.length })
+  return at >= 0 && valueLength(bytes, at) === size ? at : -1
+}
+
 /** Text without the NUL that ends it. */
 export function attributeText(value: Buffer): string {
   const end = value.indexOf(0)

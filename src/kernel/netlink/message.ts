@@ -32,13 +32,22 @@ export interface OutgoingMessage {
  * with a prebuilt netlink socket.
  */
 export function encodeMessage(message: OutgoingMessage, seq: number): Buffer {
-  const length = HEADER + message.payload.length
-  const bytes = Buffer.alloc(align(length))
-  bytes.writeUInt32LE(length, 0)
-  bytes.writeUInt16LE(message.type, 4)
-  bytes.writeUInt16LE(message.flags, 6)
-  bytes.writeUInt32LE(seq, 8)
-  message.payload.copy(bytes, HEADER)
+  return encodeMessages([message], seq)
+}
+
+/** Several in one datagram; the first has the sequence number `seq`, the next one more. */
+export function encodeMessages(messages: readonly OutgoingMessage[], seq: number): Buffer {
+  const lengths = messages.map(({ payload }) => align(HEADER + payload.length))
+  const bytes = Buffer.alloc(lengths.reduce((sum, length) => sum + length, 0))
+  let at = 0
+  for (const [index, { type, flags, payload }] of messages.entries()) {
+    bytes.writeUInt32LE(HEADER + payload.length, at)
+    bytes.writeUInt16LE(type, at + 4)
+    bytes.writeUInt16LE(flags, at + 6)
+    bytes.writeUInt32LE(seq + index, at + 8)
+    payload.copy(bytes, at + HEADER)
+    at += lengths[index]!
+  }
   return bytes
 }
 

@@ -93,6 +93,7 @@ test('no answer ends as an error, and the next request works', async () => {
   const answer = session.batch([message]).catch((error: unknown) => error)
   await expect.poll(() => waiting.length).toBe(1)
   elapse()
+  elapse()
   expect(await answer).toMatchObject({ code: 'NP_KERNEL_NETLINK' })
   transport.onSend = (bytes) => transport.receive(errorMessage(seqOf(bytes), 0))
   expect(await session.batch([message])).toEqual(new Map())
@@ -115,4 +116,60 @@ test('closing fails the request under way', async () => {
   session.close()
   expect(await answer).toMatchObject({ code: 'NP_KERNEL_NETLINK' })
   expect(transport.closed).toBe(true)
+})
+
+test('refusals that overrun the socket are asked for again in halves, in order', async () => {
+  const { transport, session, elapse, waiting } = setUp()
+  transport.onSend = (bytes) => {
+    const first = seqOf(bytes)
+    const count = bytes.length / 20
+    if (count > 2) return transport.overrun()
+    const errors = Array.from({ length: count }, (_, i) => errorMessage(first + i, 17))
+    transport.receive(Buffer.concat(errors))
+  }
+  const answer = session.transact(Array.from({ length: 5 }, () => message))
+  for (const ms of [20, 40]) {
+    await expect.poll(() => waiting.map((timer) => timer.ms)).toEqual([ms])
+    elapse()
+  }
+  const { refusals, repeated } = await answer
+  expect(repeated).toBe(true)
+  expect([...refusals.keys()]).toEqual([0, 1, 2, 3, 4])
+  expect([...refusals.values()].every(({ errno }) => errno === 17)).toBe(true)
+  expect(transport.sent.map((bytes) => bytes.length / 20)).toEqual([5, 2, 3, 1, 2])
+})
+
+test('a batch that nothing disturbed is not called repeated', async () => {
+  const { transport, session } = setUp()
+  transport.onSend = (bytes) => transport.receive(errorMessage(seqOf(bytes), 17))
+  const refusal = { errno: 17, text: undefined }
+  const answer = { refusals: new Map([[0, refusal]]), repeated: false }
+  expect(await session.transact([message])).toEqual(answer)
+  expect(await session.transact([])).toEqual({ refusals: new Map(), repeated: false })
+})
+
+test('one question visits its answer and returns its refusal', async () => {
+  const { transport, session } = setUp()
+  const seen: number[] = []
+  transport.onSend = (bytes) => {
+    const seq = seqOf(bytes)
+    transport.receive(Buffer.concat([object(seq, 7, 0), errorMessage(seq, 0)]))
+  }
+  const visit = ({ payload }: { payload: Buffer }) => seen.push(payload[0] ?? -1)
+  expect(await session.ask(message, visit)).toBeUndefined()
+  expect(transport.sent[0]?.readUInt16LE(6)).toBe(5)
+  transport.onSend = (bytes) => transport.receive(errorMessage(seqOf(bytes), 3))
+  expect(await session.ask(message, visit)).toEqual({ errno: 3, text: undefined })
+  expect(seen).toEqual([7])
+})
+
+test('an answer that waited while the process stood still is read before time is up', async () => {
+  const { transport, session, elapse, waiting } = setUp()
+  const answer = session.batch([message])
+  await expect.poll(() => waiting.map(({ ms }) => ms)).toEqual([5000])
+  elapse()
+  expect(waiting.map(({ ms }) => ms)).toEqual([100])
+  transport.receive(errorMessage(1, 0))
+  elapse()
+  expect(await answer).toEqual(new Map())
 })

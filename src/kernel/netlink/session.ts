@@ -2,8 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import {
   decodeMessages,
-  encodeMessage,
-  errnoOf,
+  encodeMessages,
   type NetlinkMessage,
   NLM_F_ACK,
   NLM_F_DUMP,
@@ -13,25 +12,24 @@ import {
   NLMSG_ERROR,
   type OutgoingMessage,
 } from './message.ts'
+import { Patience, TIMEOUT_MS } from './patience.ts'
+import { finish, type Outcome, type Pending } from './pending.ts'
+import type { Refusal } from './refusal.ts'
 import type { OpenTransport, Transport } from './transport.ts'
 
-const TIMEOUT_MS = 5000
 /** After an overrun: nothing may be asked before the queue is empty, or its answer is dropped too. */
 const DRAIN_MS = 20
 const ATTEMPTS = 6
+const LARGEST_SEQ = 0xffff_ffff
 
-type Outcome = 'done' | 'interrupted' | 'overrun'
-
-interface Pending {
-  readonly first: number
-  readonly last: number
-  readonly onMessage: (message: NetlinkMessage) => void
-  /** errno of each message that failed, by its place in the request. */
-  readonly errors: Map<number, number>
-  interrupted: boolean
-  readonly settle: (outcome: Outcome) => void
-  readonly fail: (error: Error) => void
-  readonly restartTimer: () => void
+export interface BatchAnswer {
+  /** Of each message that failed, by its place in the batch. */
+  readonly refusals: ReadonlyMap<number, Refusal>
+  /**
+   * Answers were lost, so messages were sent again: a refusal may say no more
+   * than that the first time had its effect.
+   */
+  readonly repeated: boolean
 }
 
 /**
@@ -55,18 +53,29 @@ export class NetlinkSession {
     })
   }
 
-  /**
-   * Sends messages in one datagram and waits for all; the result holds the
-   * errno of those that failed. Only the last asks for an acknowledgement, so
-   * that thousands of them do not overrun our own socket.
-   */
+  /** As `transact`; the result holds the errno of the messages that failed. */
   async batch(messages: readonly OutgoingMessage[]): Promise<ReadonlyMap<number, number>> {
-    const last = messages.length - 1
-    if (last < 0) return new Map()
-    return this.#exclusively(messages, {
-      flags: (index) => NLM_F_REQUEST | (index === last ? NLM_F_ACK : 0),
-      onMessage: () => undefined,
-    })
+    const { refusals } = await this.transact(messages)
+    return new Map([...refusals].map(([index, { errno }]) => [index, errno]))
+  }
+
+  /**
+   * Sends messages in one datagram and waits for all. Only the last asks for an
+   * acknowledgement, so that thousands of them do not overrun our own socket;
+   * when as many refusals do, both halves are sent again one after the other.
+   */
+  async transact(messages: readonly OutgoingMessage[]): Promise<BatchAnswer> {
+    if (messages.length === 0) return { refusals: new Map(), repeated: false }
+    return this.#exclusively(messages, { flags: NLM_F_ACK, onMessage: () => undefined })
+  }
+
+  /** Visits the objects that one message asks for; undefined when it was not refused. */
+  async ask(
+    message: OutgoingMessage,
+    visit: (message: NetlinkMessage) => void,
+  ): Promise<Refusal | undefined> {
+    const handling = { flags: NLM_F_ACK, onMessage: visit }
+    return (await this.#exclusively([message], handling)).refusals.get(0)
   }
 
   /**
@@ -74,11 +83,8 @@ export class NetlinkSession {
    * the dump had to be repeated, objects are visited again.
    */
   async dump(message: OutgoingMessage, visit: (message: NetlinkMessage) => void): Promise<number> {
-    const errors = await this.#exclusively([message], {
-      flags: () => NLM_F_REQUEST | NLM_F_DUMP,
-      onMessage: visit,
-    })
-    return errors.get(0) ?? 0
+    const handling = { flags: NLM_F_DUMP, onMessage: visit }
+    return (await this.#exclusively([message], handling)).refusals.get(0)?.errno ?? 0
   }
 
   close(): void {
@@ -86,53 +92,59 @@ export class NetlinkSession {
     this.#transport.close()
   }
 
-  #exclusively(messages: readonly OutgoingMessage[], how: Handling) {
-    const result = this.#tail.then(() => this.#repeat(messages, how))
+  #exclusively(messages: readonly OutgoingMessage[], how: Handling): Promise<BatchAnswer> {
+    const result = this.#tail.then(() => this.#hold(messages, how))
     this.#tail = result.catch(() => undefined)
     return result
   }
 
-  async #repeat(messages: readonly OutgoingMessage[], how: Handling) {
+  async #hold(messages: readonly OutgoingMessage[], how: Handling): Promise<BatchAnswer> {
     this.#transport.hold(true)
     try {
-      return await this.#attempts(messages, how)
+      return await this.#deliver(messages, how, 1)
     } finally {
       this.#transport.hold(false)
     }
   }
 
-  async #attempts(messages: readonly OutgoingMessage[], how: Handling) {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const errors = new Map<number, number>()
-      const outcome = await this.#attempt(messages, { ...how, errors })
-      if (outcome === 'done') return errors
-      if (outcome === 'overrun') await this.#pause(DRAIN_MS * attempt)
-    }
-    throw lost(`no undisturbed answer in ${ATTEMPTS} attempts`)
+  async #deliver(
+    messages: readonly OutgoingMessage[],
+    how: Handling,
+    attempt: number,
+  ): Promise<BatchAnswer> {
+    if (attempt > ATTEMPTS) throw lost(`no undisturbed answer in ${ATTEMPTS} attempts`)
+    const refusals = new Map<number, Refusal>()
+    const outcome = await this.#attempt(messages, { ...how, refusals })
+    if (outcome === 'done') return { refusals, repeated: false }
+    if (outcome === 'overrun') await this.#pause(DRAIN_MS * attempt)
+    if (outcome === 'overrun' && messages.length > 1) return this.#halves(messages, how, attempt)
+    return { ...(await this.#deliver(messages, how, attempt + 1)), repeated: true }
   }
 
-  async #attempt(messages: readonly OutgoingMessage[], how: Handling & Errors): Promise<Outcome> {
+  async #halves(messages: readonly OutgoingMessage[], how: Handling, attempt: number) {
+    const middle = messages.length >> 1
+    const first = await this.#deliver(messages.slice(0, middle), how, attempt + 1)
+    const rest = await this.#deliver(messages.slice(middle), how, attempt + 1)
+    const moved = [...rest.refusals].map(([at, refusal]) => [at + middle, refusal] as const)
+    return { refusals: new Map([...first.refusals, ...moved]), repeated: true }
+  }
+
+  async #attempt(messages: readonly OutgoingMessage[], how: Handling & Refusals): Promise<Outcome> {
+    if (this.#seq + messages.length > LARGEST_SEQ) this.#seq = 0
     const first = this.#seq + 1
-    const bytes = messages.map((message, index) => {
-      return encodeMessage({ ...message, flags: message.flags | how.flags(index) }, ++this.#seq)
-    })
-    let cancel = () => undefined as void
+    const bytes = encodeMessages(flagged(messages, how.flags), first)
+    this.#seq += messages.length
+    let patience: Patience | undefined
     try {
-      return await new Promise<Outcome>((resolve, reject) => {
-        const restartTimer = () => {
-          cancel()
-          cancel = this.#clock.after(TIMEOUT_MS, () =>
-            reject(lost(`no answer in ${TIMEOUT_MS} ms`)),
-          )
-        }
-        restartTimer()
-        const { onMessage, errors } = how
-        const range = { first, last: this.#seq, interrupted: false }
-        this.#pending = { ...range, onMessage, errors, settle: resolve, fail: reject, restartTimer }
-        this.#transport.send(Buffer.concat(bytes)).catch(reject)
+      return await new Promise<Outcome>((settle, fail) => {
+        patience = new Patience(this.#clock, () => fail(lost(`no answer in ${TIMEOUT_MS} ms`)))
+        const { onMessage, refusals } = how
+        const request = { first, last: this.#seq, interrupted: false, onMessage, refusals }
+        this.#pending = { ...request, settle, fail, patience }
+        this.#transport.send(bytes).catch(fail)
       })
     } finally {
-      cancel()
+      patience?.stop()
       this.#pending = undefined
     }
   }
@@ -140,7 +152,7 @@ export class NetlinkSession {
   #receive(datagram: Buffer): void {
     const pending = this.#pending
     if (pending === undefined) return
-    pending.restartTimer()
+    pending.patience.restart()
     for (const message of decodeMessages(datagram)) {
       if (message.seq < pending.first || message.seq > pending.last) continue
       if ((message.flags & NLM_F_DUMP_INTR) !== 0) pending.interrupted = true
@@ -157,18 +169,20 @@ export class NetlinkSession {
 }
 
 interface Handling {
-  readonly flags: (index: number) => number
+  /** Of the last message. */
+  readonly flags: number
   readonly onMessage: (message: NetlinkMessage) => void
 }
 
-interface Errors {
-  readonly errors: Map<number, number>
+interface Refusals {
+  readonly refusals: Map<number, Refusal>
 }
 
-function finish(pending: Pending, message: NetlinkMessage): void {
-  const errno = errnoOf(message)
-  if (errno !== 0) pending.errors.set(message.seq - pending.first, errno)
-  if (message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
+function flagged(messages: readonly OutgoingMessage[], last: number): OutgoingMessage[] {
+  return messages.map(({ type, flags, payload }, index) => {
+    const own = index === messages.length - 1 ? last : 0
+    return { type, flags: flags | NLM_F_REQUEST | own, payload }
+  })
 }
 
 function lost(reason: string): NodeProxyError {

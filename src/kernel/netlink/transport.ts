@@ -1,6 +1,7 @@
 /** Netlink families (linux/netlink.h). */
 export const NETLINK_ROUTE = 0
 export const NETLINK_NETFILTER = 12
+export const NETLINK_GENERIC = 16
 
 export interface TransportHandlers {
   /** One datagram from the kernel: one or more messages. Valid during the call only. */

@@ -1,0 +1,26 @@
+import type { NetlinkMessage } from './message.ts'
+import type { Patience } from './patience.ts'
+import { decodeRefusal, type Refusal } from './refusal.ts'
+
+/** How an attempt ended; `interrupted`: what was listed changed meanwhile. */
+export type Outcome = 'done' | 'interrupted' | 'overrun'
+
+/** A request whose answer is awaited; its messages have the sequence numbers `first` to `last`. */
+export interface Pending {
+  readonly first: number
+  readonly last: number
+  readonly onMessage: (message: NetlinkMessage) => void
+  /** Of each message that failed, by its place in the request. */
+  readonly refusals: Map<number, Refusal>
+  interrupted: boolean
+  readonly settle: (outcome: Outcome) => void
+  readonly fail: (error: Error) => void
+  readonly patience: Patience
+}
+
+/** Takes an NLMSG_ERROR or NLMSG_DONE. */
+export function finish(pending: Pending, message: NetlinkMessage): void {
+  const refusal = decodeRefusal(message)
+  if (refusal !== undefined) pending.refusals.set(message.seq - pending.first, refusal)
+  if (message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
+}
