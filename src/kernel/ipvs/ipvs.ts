@@ -95,6 +95,13 @@ export interface IpvsRefusal {
   readonly message: string
 }
 
+export interface IpvsInfo {
+  /** `1.2.1` */
+  readonly version: string
+  /** Buckets of the table of connections. */
+  readonly connectionTableSize: number
+}
+
 /** How long connections without packets are remembered, in seconds. */
 export interface IpvsTimeouts {
   readonly tcp: number
@@ -109,8 +116,7 @@ export interface IpvsTimeouts {
  * the kernel did not answer or refused to list.
  */
 export interface Ipvs {
-  /** Version of ip_vs (`1.2.1`) and the buckets of its connection table. */
-  info(): Promise<{ readonly version: string; readonly connectionTableSize: number }>
+  info(): Promise<IpvsInfo>
   /** Runs the commands in order. Refused ones come back, all the others take effect. */
   run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]>
   /** All virtual servers of both families, whoever made them. */
@@ -125,6 +131,10 @@ export interface Ipvs {
   timeouts(): Promise<IpvsTimeouts>
   /** Sets those that are given; connections that exist keep theirs until their next packet. */
   setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
+  /** Sets the counters of one virtual server, or of all, to 0; false: there is no such one. */
+  zero(id?: VirtualServerId): Promise<boolean>
+  /** Deletes every virtual server, whoever made it. */
+  flush(): Promise<void>
   close(): void
 }
 
