@@ -4,11 +4,13 @@ import { loadConnection } from '../client/load-connection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { ExitCode, Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
-import { openKernel } from './wiring/kernel.ts'
+import { type Kernel, openKernel } from './wiring/kernel.ts'
+import type { ModeKind } from './wiring/modes/mode-kind.ts'
+import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
 import { runNode } from './wiring/run-node.ts'
-import { listenForSignals } from './wiring/signals.ts'
+import { listenForSignals, type Signals } from './wiring/signals.ts'
 import { applySysctls, routeLocalnet } from './wiring/sysctls.ts'
 
 /** Runs until a signal ends it; the rules stay. */
@@ -17,25 +19,45 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const signals = listenForSignals()
   const kernel = await openKernel(systemClock, config.iptables.backend)
   try {
-    applySysctls(config, kernel.sysctl, log)
-    await applyProcessSettings(config, log)
-    if (line.initOnly) {
-      if (config.iptables.localhostNodePorts) routeLocalnet(kernel.sysctl, log)
-      return 0
-    }
-    const client = await connect(config, launch)
+    const open = await openModes(kernel, config, log)
     try {
-      const node = await runNode({ launch, kernel, client, nodeName: nodeName(config) })
-      signals.onHangup(() => node.reread())
-      log.info({ signal: await signals.stop }, 'node-proxy stops; the rules stay')
-      await node.close()
+      applySysctls(config, kernel.sysctl, log)
+      await applyProcessSettings(config, log)
+      if (!line.initOnly) await serve(launch, { ...open, kernel }, signals)
+      else initialise(open.modes.current, { config, kernel, log })
     } finally {
-      await client.close()
+      await open.modes.close()
     }
     return 0
   } finally {
     await kernel.close()
   }
+}
+
+interface Ground extends OpenModes {
+  readonly kernel: Kernel
+}
+
+async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
+  const { config, log } = launch
+  const client = await connect(config, launch)
+  try {
+    const node = await runNode({ ...ground, launch, client, nodeName: nodeName(config) })
+    signals.onHangup(() => node.reread())
+    log.info({ signal: await signals.stop }, 'node-proxy stops; the rules stay')
+    await node.close()
+  } finally {
+    await client.close()
+  }
+}
+
+/** What needs full privileges, for a daemon that runs with fewer afterwards. */
+function initialise(
+  mode: ModeKind,
+  { config, kernel, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'kernel'>,
+): void {
+  mode.tune(config)
+  if (mode.loopbackGuards(config)) routeLocalnet(kernel.sysctl, log)
 }
 
 async function connect(config: Launch['config'], launch: Launch): Promise<ApiClient> {

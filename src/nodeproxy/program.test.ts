@@ -67,7 +67,6 @@ describe('runProgram', () => {
     expect(how).toBe('run')
     expect(launch?.config).toMatchObject({ oomScoreAdj: 6, iptables: { masqueradeBit: 3 } })
     expect(launch).toMatchObject({
-      modes: ['iptables'],
       version: '1.2.3',
       line: { master: 'http://x' },
     })

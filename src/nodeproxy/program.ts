@@ -18,8 +18,6 @@ export type ExitCode = 0 | 1 | 2
 /** Everything the daemon starts from. */
 export interface Launch extends LoadedConfiguration {
   readonly line: CommandLine
-  /** The modes to try, best first. */
-  readonly modes: readonly string[]
   /** What --config named, as it was read. */
   readonly file: ConfigurationFile | undefined
   readonly log: Logger
@@ -65,8 +63,8 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     const loaded = await loadConfiguration(file, line)
     if (!loaded.ok) return refuse(host, loaded.problems)
     if (line.writeConfigTo !== undefined) return await writeConfig(host, line.writeConfigTo, loaded)
-    const modes = line.cleanup ? host.modes : chooseModes(loaded.config.mode, host.modes)
-    return await start(host, { loaded, line, file, modes })
+    if (!line.cleanup) chooseModes(loaded.config.mode, host.modes)
+    return await start(host, { loaded, line, file })
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
     return refuse(host, [asProblem(error)])
@@ -77,10 +75,9 @@ interface Prepared {
   readonly loaded: LoadedConfiguration
   readonly line: CommandLine
   readonly file: ConfigurationFile | undefined
-  readonly modes: readonly string[]
 }
 
-async function start(host: Host, { loaded, line, file, modes }: Prepared): Promise<ExitCode> {
+async function start(host: Host, { loaded, line, file }: Prepared): Promise<ExitCode> {
   const { createLogger } = await import('../telemetry/logger.ts')
   const { config, settings, warnings } = loaded
   const log = await createLogger({
@@ -91,7 +88,7 @@ async function start(host: Host, { loaded, line, file, modes }: Prepared): Promi
   for (const warning of warnings) log.warn({ code: warning.code }, describeProblem(warning))
   const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line)
   const launch: Launch = {
-    ...{ config, settings, warnings, line, modes, file, log, reload },
+    ...{ config, settings, warnings, line, file, log, reload },
     version: host.version,
   }
   try {

@@ -172,12 +172,13 @@ describe('compareConfigurations', () => {
       undefined,
       '--v=3',
       '--proxy-mode=ipvs',
+      '--proxy-name=other',
       '--oom-score-adj=0',
     )
     expect(compareConfigurations(running, running)).toEqual({ live: [], restart: [] })
     expect(compareConfigurations(running, next)).toEqual({
-      live: ['oomScoreAdj', 'logging.verbosity'],
-      restart: ['mode'],
+      live: ['mode', 'oomScoreAdj', 'logging.verbosity'],
+      restart: ['proxyName'],
     })
   })
 })

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { parseFlags } from '../config/flags.ts'
 import { loadConfiguration } from '../config/load.ts'
 import type { Launch } from '../program.ts'
 import { Configuration } from './configuration.ts'
+import type { Verdict } from './modes/modes.ts'
 import { recordingLog } from './wiring.fixture.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
@@ -30,15 +32,25 @@ async function rig(text: string | undefined, ...args: readonly string[]) {
   const metrics = createMetrics()
   const launch: Launch = {
     ...loaded,
-    ...{ line: flags.line, modes: ['iptables'], file, log, version: '1' },
+    ...{ line: flags.line, file, log, version: '1' },
     reload: (changed) => loadConfiguration(changed, flags.line),
   }
-  const configuration = new Configuration({ launch, clock: systemClock, metrics })
+  const considered: string[] = []
+  const verdict: { current: Verdict } = {
+    current: { ok: true, adopt: () => considered.push('adopted') },
+  }
+  const consider = async (config: NodeProxyConfiguration) => {
+    considered.push(config.mode)
+    return verdict.current
+  }
+  const configuration = new Configuration({ launch, clock: systemClock, metrics, consider })
   let changes = 0
   configuration.follow(() => changes++)
   return {
     configuration,
     lines,
+    considered,
+    verdict,
     changes: () => changes,
     /** Writes another file and waits until it was dealt with. */
     async change(next: string): Promise<string> {
@@ -79,6 +91,35 @@ test.each([
   expect(said).toContain(reason)
   expect([configuration.current, changes()]).toEqual([before, 0])
   expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="refused"} 1'])
+  configuration.close()
+})
+
+test('a mode that the kernel cannot do is refused like any mistake', async () => {
+  const { configuration, change, changes, reloads, considered, verdict } =
+    await rig('mode: iptables\n')
+  verdict.current = { ok: false, reasons: ['no ip_vs'] }
+  expect(await change('mode: ipvs\n')).toContain('"reasons":["no ip_vs"]')
+  expect([configuration.current.mode, changes(), considered]).toEqual(['iptables', 0, ['ipvs']])
+  expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="refused"} 1'])
+  configuration.close()
+})
+
+test('a mode is adopted together with its configuration', async () => {
+  const { configuration, change, changes, considered } = await rig('mode: iptables\n')
+  await change('mode: ipvs\n')
+  expect([configuration.current.mode, changes(), considered]).toEqual([
+    'ipvs',
+    1,
+    ['ipvs', 'adopted'],
+  ])
+  configuration.close()
+})
+
+test('the kernel is asked only about a file that is right', async () => {
+  const { configuration, change, considered } = await rig('mode: iptables\n')
+  await change('mode: ipvs\nclusterCIDR: nonsense\n')
+  await change('mode: ipvs\nhostnameOverride: other\n')
+  expect(considered).toEqual([])
   configuration.close()
 })
 

@@ -2,17 +2,20 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { compareConfigurations } from '../config/compare.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
-import type { ConfigurationFile } from '../config/load.ts'
+import type { ConfigurationFile, LoadedConfiguration } from '../config/load.ts'
 import { describeProblem } from '../config/problem.ts'
 import { configzBody } from '../config/render.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigWatch, watchConfig } from '../config/watch-config.ts'
 import type { Launch } from '../program.ts'
+import type { Verdict } from './modes/modes.ts'
 
 export interface ConfigurationParts {
   readonly launch: Launch
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Asked last, about a file that is fine by itself. */
+  readonly consider: (config: NodeProxyConfiguration) => Promise<Verdict>
 }
 
 /** The configuration in force. A changed file is taken over whole, or refused with the reason. */
@@ -60,25 +63,35 @@ export class Configuration {
   }
 
   async #take(file: ConfigurationFile): Promise<boolean> {
-    const { launch, metrics } = this.#parts
+    const { launch, consider } = this.#parts
     const loaded = await launch.reload(file)
-    const reasons = loaded.ok
-      ? this.#needsRestart(loaded.config)
-      : loaded.problems.map(describeProblem)
-    if (!loaded.ok || reasons.length > 0) {
-      metrics.configReloads.inc({ result: 'refused' })
-      launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')
-      return false
-    }
-    const { live } = compareConfigurations(this.#current, loaded.config)
-    this.#current = loaded.config
-    this.#settings = loaded.settings
-    for (const warning of loaded.warnings) {
+    if (!loaded.ok) return this.#refuse(loaded.problems.map(describeProblem))
+    const reasons = this.#needsRestart(loaded.config)
+    if (reasons.length > 0) return this.#refuse(reasons)
+    const verdict = await consider(loaded.config)
+    if (!verdict.ok) return this.#refuse(verdict.reasons)
+    verdict.adopt()
+    return this.#adopt(loaded)
+  }
+
+  #adopt({ config, settings, warnings }: LoadedConfiguration): boolean {
+    const { launch, metrics } = this.#parts
+    const { live } = compareConfigurations(this.#current, config)
+    this.#current = config
+    this.#settings = settings
+    for (const warning of warnings) {
       launch.log.warn({ code: warning.code }, describeProblem(warning))
     }
     metrics.configReloads.inc({ result: 'applied' })
     launch.log.info({ changed: live }, 'the changed configuration is applied')
     return live.length > 0
+  }
+
+  #refuse(reasons: readonly string[]): false {
+    const { launch, metrics } = this.#parts
+    metrics.configReloads.inc({ result: 'refused' })
+    launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')
+    return false
   }
 
   #needsRestart(next: NodeProxyConfiguration): readonly string[] {

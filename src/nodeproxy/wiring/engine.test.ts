@@ -6,8 +6,11 @@ import { FakeClock } from '../../sync/fake-clock.ts'
 import { objectOf, serviceEvents } from '../../sync/testing/rig.ts'
 import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
 import { Engine } from './engine.ts'
+import { Retirements } from './retirements.ts'
+import { recordingLog } from './wiring.fixture.ts'
 
 interface World {
+  mode: string
   settings: string
   minPeriodMs: number
 }
@@ -15,16 +18,32 @@ interface World {
 /** An engine whose modes write into one kernel, and what was built, watched and told. */
 function rig() {
   const clock = new FakeClock()
-  const world: World = { settings: 'first', minPeriodMs: 0 }
-  const kernel = new ScriptedMode().kernel
+  const world: World = { mode: 'one', settings: 'first', minPeriodMs: 0 }
+  /** What each mode holds in the kernel. */
+  const kernels = new Map([['one', new ScriptedMode().kernel]])
+  const kernelOf = (mode: string) => kernels.getOrInsertComputed(mode, () => new Map())
+  const kernel = kernelOf('one')
   const built: ScriptedMode[] = []
   /** Indices of modes, in the order in which they were asked to watch. */
   const watched: number[] = []
   const flows: StaleFlows[] = []
   const told = { applied: 0, compiled: [] as string[], failed: [] as unknown[], drifted: 0 }
+  const { log, lines } = recordingLog()
+  const retirements = new Retirements({ clock, log })
+  const build = (name: string) => {
+    const mode = new ScriptedMode()
+    const watch = mode.watch.bind(mode)
+    const noted = (onChange: Parameters<typeof watch>[0]) => {
+      watched.push(built.indexOf(mode))
+      return watch(onChange)
+    }
+    Object.assign(mode, { name, kernel: kernelOf(name), watch: noted })
+    built.push(mode)
+    return mode
+  }
   const engine = new Engine({
-    clock,
-    observer: {
+    ...{ clock, log, retirements },
+    observe: () => ({
       queued: () => {},
       begun: () => {},
       compiled: (services) => told.compiled.push(...services),
@@ -33,27 +52,19 @@ function rig() {
       respelled: () => {},
       failed: (error) => told.failed.push(error),
       flowsCut: () => {},
-    },
+    }),
     cutFlows: async (some) => {
       flows.push(...some)
       return some.length
     },
-    blueprint: () => ({ ...world, verifyPeriodMs: 30_000 }),
-    build: () => {
-      const mode = new ScriptedMode()
-      const watch = mode.watch.bind(mode)
-      const noted = (onChange: Parameters<typeof watch>[0]) => {
-        watched.push(built.indexOf(mode))
-        return watch(onChange)
-      }
-      Object.assign(mode, { kernel, watch: noted })
-      built.push(mode)
-      return mode
+    blueprint: () => {
+      const { mode } = world
+      return { ...world, verifyPeriodMs: 30_000, build: () => build(mode) }
     },
     nodeContext: () => nodeContext(),
   })
   const watching = () => built.filter(({ isWatched }) => isWatched).length
-  return { clock, world, kernel, built, watched, flows, told, engine, watching }
+  return { clock, world, kernel, kernelOf, built, watched, flows, told, lines, engine, watching }
 }
 
 const nodeEvent = (zone: string): ClusterEvent => ({
@@ -216,4 +227,120 @@ test('after stop nobody watches and nothing begins', async () => {
   engine.enqueue(serviceEvents('s2'))
   await clock.advance(60_000)
   expect(built[1]?.calls ?? []).toEqual([])
+})
+
+const REFUSED = { code: 'NP_NO', message: 'no' }
+
+/** One Service in mode `one`, then mode `two` is wanted. */
+async function switched() {
+  const all = rig()
+  all.engine.enqueue(serviceEvents('s1'))
+  all.engine.start()
+  await all.clock.advance(0)
+  return {
+    ...all,
+    async to(mode: string) {
+      all.world.mode = mode
+      all.engine.refresh()
+      await all.clock.advance(0)
+    },
+  }
+}
+
+test('another mode is complete before the old one retires', async () => {
+  const { to, built, kernelOf, clock, world, engine } = await switched()
+  world.mode = 'two'
+  engine.refresh()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[1]!.duringApply = () => promise
+  await clock.advance(0)
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 1])
+  expect(built[0]?.calls).not.toContain('retire')
+  resolve()
+  await clock.advance(0)
+  expect(built[0]?.calls.at(-1)).toBe('retire')
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([0, 1])
+  expect(engine.running?.mode.name).toBe('two')
+  await to('two')
+  expect(built).toHaveLength(2)
+})
+
+test('a Service that the new mode could not write yet holds the old mode back', async () => {
+  const { built, kernelOf, clock, world, engine } = await switched()
+  world.mode = 'two'
+  engine.refresh()
+  built[1]!.refused.set(objectOf('s1'), REFUSED)
+  await clock.advance(500)
+  expect(built[0]?.calls).not.toContain('retire')
+  built[1]!.refused.clear()
+  await clock.advance(600)
+  expect(built[0]?.calls).toContain('retire')
+  expect(kernelOf('one').size).toBe(0)
+})
+
+test('a mode that cannot be written at all never makes the old one leave', async () => {
+  const { built, clock, world, engine, told } = await switched()
+  world.mode = 'two'
+  engine.refresh()
+  built[1]!.applyErrors.push(...Array.from({ length: 500 }, () => new Error('no')))
+  await clock.advance(200_000)
+  expect(told.failed.length).toBeGreaterThan(10)
+  expect(built[0]?.calls).not.toContain('retire')
+})
+
+test('switching back stops the retirement first, and the old mode repairs what it took', async () => {
+  const { to, built, kernelOf, clock, world, engine } = await switched()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let aborted = false
+  built[0]!.duringRetire = (signal) => {
+    built[0]!.kernel.clear()
+    signal.addEventListener('abort', () => (aborted = true))
+    return promise
+  }
+  await to('two')
+  expect(kernelOf('one').size).toBe(0)
+  world.mode = 'one'
+  engine.refresh()
+  await clock.advance(0)
+  expect([aborted, built[2]?.calls]).toEqual([true, []])
+  expect(engine.running?.mode).toBe(built[2])
+  resolve()
+  await clock.advance(0)
+  expect(built[2]?.calls).toEqual(['observe all', 'apply +1 -0'])
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 0])
+  expect(built[1]?.calls.at(-1)).toBe('retire')
+})
+
+test('a change back and forth while a mode ends its work changes nothing', async () => {
+  const { built, clock, world, engine, kernelOf } = await switched()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[0]!.duringApply = () => promise
+  engine.enqueue(serviceEvents('s2'))
+  await clock.advance(0)
+  for (const mode of ['two', 'one']) {
+    world.mode = mode
+    engine.refresh()
+  }
+  resolve()
+  await clock.advance(0)
+  expect(built.flatMap(({ calls }) => calls)).not.toContain('retire')
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([2, 0])
+})
+
+test('the end of the daemon stops a retirement and leaves the rest to the next start', async () => {
+  const { to, built, engine, clock } = await switched()
+  let aborted = false
+  built[0]!.duringRetire = (signal) =>
+    new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        aborted = true
+        resolve()
+      })
+    })
+  await to('two')
+  expect(aborted).toBe(false)
+  const stopped = engine.stop()
+  await clock.advance(0)
+  await stopped
+  expect([aborted, built[0]?.kernel.size]).toEqual([true, 1])
 })

@@ -9,58 +9,70 @@ import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { NodeModel } from '../../sync/node-model.ts'
 import type { SyncObserver } from '../../sync/observer.ts'
 import { SyncLoop, type SyncLoopParts } from '../../sync/sync-loop.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { Completion } from './completion.ts'
+import type { Retirements } from './retirements.ts'
 
-/** What a mode was built from; another one means another mode. */
+/** What a mode is built from; another one means another mode, or another instance. */
 export interface Blueprint {
+  /** Name of the mode. */
+  readonly mode: string
+  /** Plain data. */
   readonly settings: unknown
   readonly minPeriodMs: number
   readonly verifyPeriodMs: number
+  /** Not compared. */
+  build(): Mode
 }
 
-export interface EngineParts<B extends Blueprint, M extends Mode> {
+export interface EngineParts {
   readonly clock: Clock
-  readonly observer: SyncObserver
+  readonly log: Logger
+  readonly observe: (mode: Mode) => SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
   /** What configuration and cluster ask for now. */
-  readonly blueprint: () => B
-  readonly build: (blueprint: B) => M
+  readonly blueprint: () => Blueprint
   readonly nodeContext: () => NodeContext
+  /** Where modes go that are not at work any more. */
+  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'completed' | 'stop'>
 }
 
-export interface Running<M extends Mode> {
-  readonly mode: M
+export interface Running {
+  readonly mode: Mode
   readonly table: ForwardingTable
   readonly tracker: DeltaTracker
 }
 
-interface Assembly<B, M extends Mode> extends Running<M> {
-  readonly blueprint: B
+interface Assembly extends Running {
+  readonly blueprint: Blueprint
   readonly model: NodeModel
   readonly loop: SyncLoop
+  readonly completion: Completion
 }
 
 /**
  * The loop and what it works on. When the blueprint changes (the configuration,
  * the Node's pod networks) a new mode takes over from the old one: it gets the
  * entries as they are, reads the kernel and writes only what differs, so that no
- * connection is dropped and no stale flow forgotten.
+ * connection is dropped and no stale flow forgotten. Where it is another kind of
+ * mode, the old one's state stands until the new one is complete, then it retires.
  */
-export class Engine<B extends Blueprint, M extends Mode> {
+export class Engine {
   readonly store = new ClusterStore()
-  readonly #parts: EngineParts<B, M>
+  readonly #parts: EngineParts
   /** Takes the events. */
-  #current: Assembly<B, M> | undefined
+  #current: Assembly | undefined
   /** Writes the kernel; another than the current one during a hand-over. */
-  #active: Assembly<B, M> | undefined
+  #active: Assembly | undefined
   #handover: Promise<void> = Promise.resolve()
   #stopped = false
 
-  constructor(parts: EngineParts<B, M>) {
+  constructor(parts: EngineParts) {
     this.#parts = parts
   }
 
   /** Undefined until the cluster was listed. */
-  get running(): Running<M> | undefined {
+  get running(): Running | undefined {
     return this.#current
   }
 
@@ -85,27 +97,31 @@ export class Engine<B extends Blueprint, M extends Mode> {
     this.#stopped = true
     await this.#handover
     await this.#active?.loop.stop()
+    this.#active?.completion.cancel()
+    await this.#parts.retirements.stop()
   }
 
   #followBlueprint(): boolean {
     if (this.#current === undefined) return false
     const next = this.#parts.blueprint()
-    if (isDeepEqual(next, this.#current.blueprint)) return false
+    if (isSame(next, this.#current.blueprint)) return false
     this.#switchTo(next)
     return true
   }
 
-  #switchTo(blueprint: B): void {
+  #switchTo(blueprint: Blueprint): void {
     const next = this.#assemble(blueprint, this.#current)
     this.#current = next
     this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
 
   /** Only one loop at a time watches and writes; one that was overtaken never begins. */
-  async #handOverTo(next: Assembly<B, M>): Promise<void> {
-    if (this.#stopped || this.#current !== next) return
+  async #handOverTo(next: Assembly): Promise<void> {
+    if (this.#isOvertaken(next)) return
+    await this.#parts.retirements.recall(next.blueprint.mode)
+    if (this.#isOvertaken(next)) return
     if (this.#active) {
-      await this.#active.loop.stop()
+      await this.#leave(this.#active, next.blueprint.mode)
       next.model.moveTo(next.mode.program)
     }
     this.#active = next
@@ -113,16 +129,59 @@ export class Engine<B extends Blueprint, M extends Mode> {
     next.loop.setSynced()
   }
 
-  #assemble(blueprint: B, before: Assembly<B, M> | undefined): Assembly<B, M> {
-    const { clock, observer, cutFlows, nodeContext } = this.#parts
-    const mode = this.#parts.build(blueprint)
+  #isOvertaken(assembly: Assembly): boolean {
+    return this.#stopped || this.#current !== assembly
+  }
+
+  async #leave({ loop, completion, blueprint, mode }: Assembly, successor: string): Promise<void> {
+    await loop.stop()
+    completion.cancel()
+    if (blueprint.mode === successor) return
+    this.#parts.log.info({ from: blueprint.mode, to: successor }, 'the mode changes')
+    this.#parts.retirements.owe(blueprint.mode, mode)
+  }
+
+  #assemble(blueprint: Blueprint, before: Assembly | undefined): Assembly {
+    const { clock, cutFlows, nodeContext } = this.#parts
+    const mode = blueprint.build()
+    const { program } = mode
     const table = before?.table ?? new ForwardingTable(nodeContext())
     const tracker = new DeltaTracker()
     const { store } = this
-    const model =
-      before?.model ?? new NodeModel({ store, table, program: mode.program, nodeContext })
+    const model = before?.model ?? new NodeModel({ store, table, program, nodeContext })
     const { minPeriodMs, verifyPeriodMs } = blueprint
+    const onComplete = (refused: number) => this.#completed(blueprint.mode, refused)
+    const completion = new Completion({ tracker, program, clock, onComplete })
+    const observer = this.#observe(mode, completion)
     const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
-    return { blueprint, mode, table, tracker, model, loop: new SyncLoop(parts) }
+    return { blueprint, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
   }
+
+  #observe(mode: Mode, completion: Completion): SyncObserver {
+    const observer = this.#parts.observe(mode)
+    return {
+      ...observer,
+      applied: (run) => {
+        observer.applied(run)
+        completion.ran()
+      },
+    }
+  }
+
+  #completed(mode: string, refused: number): void {
+    const { log, retirements } = this.#parts
+    if (refused > 0) {
+      log.warn({ mode, refused }, 'the kernel refuses some Services in this mode; going on')
+    }
+    retirements.completed(mode)
+  }
+}
+
+function isSame(a: Blueprint, b: Blueprint): boolean {
+  return (
+    a.mode === b.mode &&
+    a.minPeriodMs === b.minPeriodMs &&
+    a.verifyPeriodMs === b.verifyPeriodMs &&
+    isDeepEqual(a.settings, b.settings)
+  )
 }

@@ -24,6 +24,7 @@ function rig() {
   const tracker = new DeltaTracker()
   const changeTimes = new ChangeTimes()
   const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7 }
+  const atWork = { name: 'iptables', backend: 'nft', draining: 0 }
   const watch: WatchState = {
     synced: true,
     endpointsApi: 'v1',
@@ -37,6 +38,7 @@ function rig() {
     tracker,
     kernel,
     changeTimes,
+    atWork,
     place(name: string, address: string, affinity?: { seconds: number }) {
       const service = name as ServiceKey
       const id = `${name}:http/TCP/4` as EntryId
@@ -56,7 +58,12 @@ function rig() {
       tracker.confirm(change, await mode.apply(change), 0)
     },
     async show(): Promise<string[]> {
-      refreshGauges(metrics, { running: { mode, table, tracker }, watch, changeTimes })
+      refreshGauges(metrics, {
+        running: { mode, table, tracker },
+        watch,
+        changeTimes,
+        mode: atWork,
+      })
       const text = await metrics.text()
       return text.split('\n').filter((line) => line.startsWith('nodeproxy_'))
     },
@@ -101,6 +108,17 @@ test('objects and rules of each kind, gone when the last one is', async () => {
     'nodeproxy_sync_proxy_rules_iptables_total{table="nat",ip_family="IPv6"} 11',
     'nodeproxy_sync_proxy_rules_iptables_total{table="filter",ip_family="IPv6"} 10',
   ])
+})
+
+test('one mode is at work, and what drains is counted whichever mode it is in', async () => {
+  const { show, atWork } = rig()
+  await show()
+  Object.assign(atWork, { name: 'ipvs', backend: 'legacy', draining: 3 })
+  const lines = await show()
+  expect(lines.filter((line) => line.startsWith('nodeproxy_mode_info'))).toEqual([
+    'nodeproxy_mode_info{mode="ipvs",backend="legacy"} 1',
+  ])
+  expect(lines).toContain('nodeproxy_draining_backends 3')
 })
 
 test('the watch shows through, however often somebody looks', async () => {

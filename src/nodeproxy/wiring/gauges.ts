@@ -1,34 +1,39 @@
 import { countNoLocalEndpoints } from '../../forwarding/no-local-endpoints.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'
-import type { IptablesMode } from '../../modes/iptables/mode.ts'
+import type { Mode } from '../../modes/mode.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
-import { objectKind } from './sync-observer.ts'
+import { ruleCounts } from './rule-counts.ts'
 
 interface Running {
   readonly table: ForwardingTable
   readonly tracker: DeltaTracker
-  readonly mode: IptablesMode
+  readonly mode: Pick<Mode, 'program'>
 }
 
 export interface GaugeSources {
   readonly running: Running | undefined
   readonly watch: WatchState
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
+  /** The mode at work, its iptables, and backends that drain in it and in one that retires. */
+  readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
 }
 
 /** Gauges that are cheap to count when somebody looks, and costly to keep. */
 export function refreshGauges(
   metrics: Metrics,
-  { running, watch, changeTimes }: GaugeSources,
+  { running, watch, changeTimes, mode }: GaugeSources,
 ): void {
   watchGauges(metrics, watch)
   metrics.serviceChangesPending.set(changeTimes.pending('service'))
   metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
+  metrics.modeInfo.reset()
+  metrics.modeInfo.set({ mode: mode.name, backend: mode.backend }, 1)
+  metrics.drainingBackends.set(mode.draining)
   if (running === undefined) return
   for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
   kernelObjects(metrics, running)
@@ -67,24 +72,19 @@ function noLocalEndpoints(metrics: Metrics, table: ForwardingTable, family: 4 | 
 }
 
 function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
-  const objects = new Map<string, number>()
-  const rules = new Map<string, number>()
-  for (const key of tracker.wantedKeys()) {
-    const [family = '', table = ''] = key.split('/', 2)
-    const kind = `${objectKind(key)} ${family === 'set' ? 'any' : `IPv${family}`}`
-    objects.set(kind, (objects.get(kind) ?? 0) + 1)
-    if (family === 'set') continue
-    const place = `${table} IPv${family}`
-    rules.set(place, (rules.get(place) ?? 0) + mode.program.ruleCountOf(key))
+  const objects = [...tracker.wantedKeys()].map((key) => mode.program.describe(key))
+  const counts = new Map<string, number>()
+  for (const { kind, family } of objects) {
+    const name = `${kind} ${family === undefined ? 'any' : `IPv${family}`}`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   metrics.programmedObjects.reset()
-  for (const [name, count] of objects) {
+  for (const [name, count] of counts) {
     const [kind = '', family = ''] = name.split(' ')
     metrics.programmedObjects.set({ kind, family }, count)
   }
   metrics.iptablesRules.reset()
-  for (const [place, count] of rules) {
-    const [table = '', ip_family = ''] = place.split(' ')
-    metrics.iptablesRules.set({ table, ip_family }, count)
+  for (const { table, family, count } of ruleCounts(objects)) {
+    metrics.iptablesRules.set({ table, ip_family: `IPv${family}` }, count)
   }
 }

@@ -1,12 +1,8 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { ClusterEvent } from '../../cluster/event.ts'
 import { healthCheckOf } from '../../forwarding/health-check.ts'
-import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { MARTIANS } from '../../modes/iptables/base.ts'
-import { IptablesMode } from '../../modes/iptables/mode.ts'
-import type { ObjectKey } from '../../modes/mode.ts'
-import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
+import type { Mode, ObjectKey } from '../../modes/mode.ts'
 import type { Node, ServiceKey } from '../../resources/types.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import { Health } from '../../telemetry/health/health.ts'
@@ -14,31 +10,38 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { WatchProblem } from '../../watch/problem.ts'
-import type { NodeEvents } from '../node-events.ts'
 import { healthCheckAddresses } from '../servers/health-check-addresses.ts'
-import { HealthCheckPorts } from '../servers/health-check-ports.ts'
-import { healthCheckBlocked, serviceReference } from '../warnings.ts'
+import type { HealthCheckPorts } from '../servers/health-check-ports.ts'
 import { publishApplied, seenVersions } from './applied-versions.ts'
 import { ChangeTimes } from './change-times.ts'
 import type { Configuration } from './configuration.ts'
+import { countChanges } from './count-changes.ts'
 import { cutFlows } from './cut-flows.ts'
-import { type Blueprint, Engine } from './engine.ts'
+import { Engine } from './engine.ts'
 import { eventSender } from './event-sender.ts'
+import { healthChecks } from './health-checks.ts'
 import type { Kernel } from './kernel.ts'
 import { LocalAddresses } from './local-addresses.ts'
-import { type KernelFacts, netfilterSettings } from './netfilter-settings.ts'
+import type { Situation } from './modes/mode-kind.ts'
+import type { Modes } from './modes/modes.ts'
+import type { KernelFacts } from './netfilter-settings.ts'
 import { isEligible, nodeContext } from './node-identity.ts'
 import { ObjectProblems } from './object-problems.ts'
+import { Retirements } from './retirements.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
 import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
 
-/** Where changes by others are heard, reading everything back is only a second pair of eyes. */
-const VERIFY_MS = 600_000
+/** What of the kernel every mode needs. */
+export type NodeKernel = Pick<
+  Kernel,
+  'families' | 'conntrack' | 'sysctl' | 'addresses' | 'listeners'
+>
 
 export interface NodeProxyParts {
-  readonly configuration: Configuration
-  readonly kernel: Kernel
+  readonly configuration: Pick<Configuration, 'current'>
+  readonly modes: Pick<Modes, 'current' | 'others' | 'named'>
+  readonly kernel: NodeKernel
   readonly client: ApiClient
   readonly nodeName: string
   readonly metrics: Metrics
@@ -47,16 +50,13 @@ export interface NodeProxyParts {
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
 }
 
-interface IptablesBlueprint extends Blueprint {
-  readonly settings: NetfilterSettings
-}
-
 /** Everything behind the watch and before the pages: cluster events in, kernel and notices out. */
 export class NodeProxy {
   readonly health: Health
   readonly changeTimes = new ChangeTimes()
   readonly #parts: NodeProxyParts
-  readonly #engine: Engine<IptablesBlueprint, IptablesMode>
+  readonly #engine: Engine
+  readonly #retirements: Retirements
   readonly #checks: HealthCheckPorts
   readonly #notices: ServiceNotices
   readonly #problems: ObjectProblems
@@ -66,7 +66,9 @@ export class NodeProxy {
   #marking = false
 
   static async create(parts: NodeProxyParts): Promise<NodeProxy> {
-    const proxy = new NodeProxy(parts, await holdsRules(parts.kernel))
+    const { current, others } = parts.modes
+    const serving = await Promise.all([current, ...others].map((kind) => kind.isServing()))
+    const proxy = new NodeProxy(parts, serving.includes(true))
     proxy.#stopAddresses = await proxy.#local.follow(() => {
       proxy.#engine.refresh()
       proxy.#placeChecks()
@@ -77,15 +79,16 @@ export class NodeProxy {
 
   private constructor(parts: NodeProxyParts, inherited: boolean) {
     this.#parts = parts
-    const { clock, log, configuration, kernel, nodeName } = parts
+    const { clock, log, configuration, modes, kernel, nodeName } = parts
     this.#startedAt = clock.now()
     this.#local = new LocalAddresses(kernel.addresses, log)
     const families = kernel.families.map((family): FamilyName => `IPv${family}`)
-    const syncPeriod = () => configuration.current.iptables.syncPeriod
+    const syncPeriod = () => modes.current.periods(configuration.current).syncPeriod
     this.health = new Health({ clock, families, syncPeriod, inherited })
     const events = eventSender(parts)
     this.#problems = new ObjectProblems(log, events)
-    this.#checks = this.#healthChecks(events)
+    this.#checks = healthChecks({ ...parts, events, health: this.health })
+    this.#retirements = this.#createRetirements()
     this.#engine = this.#createEngine(families)
     this.#notices = new ServiceNotices({
       ...{ events, log, listeners: kernel.listeners },
@@ -99,6 +102,16 @@ export class NodeProxy {
     return this.#engine.running
   }
 
+  /** The mode that is at work, or is to be once the cluster is listed. */
+  get modeName(): string {
+    return this.running?.mode.name ?? this.#parts.modes.current.name
+  }
+
+  /** Backends that get nothing new and keep their connections. */
+  get draining(): number {
+    return (this.running?.mode.draining ?? 0) + this.#retirements.draining
+  }
+
   /** The first complete run is done. */
   get isApplied(): boolean {
     const families = [...this.health.report().status.values()]
@@ -107,7 +120,11 @@ export class NodeProxy {
 
   /** Takes events of the watch; `watch` is asked for versions once the batch is through. */
   take(events: readonly ClusterEvent[], watch: () => WatchState): void {
-    this.#count(events)
+    countChanges(events, {
+      metrics: this.#parts.metrics,
+      changeTimes: this.changeTimes,
+      startedAt: this.#startedAt,
+    })
     const node = this.#node
     this.#engine.enqueue(events)
     if (events.some(({ kind }) => kind === 'node')) this.#followNode(node)
@@ -137,8 +154,9 @@ export class NodeProxy {
 
   /** The configuration is another one. */
   reconfigure(): void {
-    const { configuration, kernel, log } = this.#parts
+    const { configuration, modes, kernel, log } = this.#parts
     applySysctls(configuration.current, kernel.sysctl, log)
+    modes.current.tune(configuration.current)
     this.#engine.refresh()
     this.#placeChecks()
   }
@@ -147,20 +165,6 @@ export class NodeProxy {
     this.#stopAddresses()
     await this.#engine.stop()
     await this.#checks.close()
-  }
-
-  #count(events: readonly ClusterEvent[]): void {
-    const { metrics } = this.#parts
-    for (const event of events) {
-      if (event.kind === 'service') {
-        metrics.serviceChanges.inc()
-        this.changeTimes.note('service')
-      }
-      if (event.kind !== 'endpoints') continue
-      metrics.endpointChanges.inc()
-      const at = event.value?.triggeredAt
-      this.changeTimes.note('endpoints', at !== undefined && at > this.#startedAt ? at : undefined)
-    }
   }
 
   get #node(): Node | undefined {
@@ -181,24 +185,23 @@ export class NodeProxy {
   }
 
   /** Loopback is opened to routing once the rules that guard it stand. */
-  #written(failed: ReadonlyMap<ObjectKey, unknown>): void {
-    const { configuration, kernel, log } = this.#parts
-    if (!configuration.current.iptables.localhostNodePorts) return
-    const isGuarded = MARTIANS.every(
-      (key) => this.#engine.running?.tracker.isWanted(key) && !failed.has(key),
-    )
-    if (isGuarded) routeLocalnet(kernel.sysctl, log)
+  #written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
+    const { configuration, modes, kernel, log } = this.#parts
+    const { running } = this
+    const guards = modes.named(mode.name)?.loopbackGuards(configuration.current)
+    if (guards === undefined || running?.mode !== mode) return
+    if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) {
+      routeLocalnet(kernel.sysctl, log)
+    }
   }
 
-  #blueprint(): IptablesBlueprint {
+  #situation(): Situation {
     const { configuration, facts, kernel } = this.#parts
-    const config = configuration.current
-    const known = { ...facts, routesLocalnet: routesLocalnet(kernel.sysctl) }
     return {
-      settings: netfilterSettings(config, this.#node, known),
-      minPeriodMs: config.iptables.minSyncPeriod,
-      verifyPeriodMs:
-        this.#parts.kernel.monitor === deafMonitor ? config.iptables.syncPeriod : VERIFY_MS,
+      config: configuration.current,
+      node: this.#node,
+      facts: { ...facts, routesLocalnet: routesLocalnet(kernel.sysctl) },
+      localAddresses: this.#local.current,
     }
   }
 
@@ -217,42 +220,35 @@ export class NodeProxy {
     void this.#checks.setAddresses(healthCheckAddresses(nodePortAddresses, node))
   }
 
-  #createEngine(families: readonly FamilyName[]): Engine<IptablesBlueprint, IptablesMode> {
-    const { clock, metrics, log, kernel } = this.#parts
+  #createEngine(families: readonly FamilyName[]): Engine {
+    const { clock, metrics, log, kernel, modes, configuration } = this.#parts
     const { health, changeTimes } = this
+    const told = { metrics, health, log, clock, families, changeTimes }
     return new Engine({
-      clock,
-      observer: observeSync({
-        ...{ metrics, health, log, clock, families, changeTimes },
-        onCompiled: (services) => this.#compiled(services),
-        onWritten: (failed) => this.#written(failed),
-        ruleCountOf: (key) => this.running?.mode.program.ruleCountOf(key) ?? 0,
-      }),
+      ...{ clock, log, retirements: this.#retirements },
+      observe: (mode) =>
+        observeSync({
+          ...told,
+          onCompiled: (services) => this.#compiled(services),
+          onWritten: (failed) => this.#written(mode, failed),
+          onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
+          describe: (key) => mode.program.describe(key),
+        }),
       cutFlows: (flows) => cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),
-      blueprint: () => this.#blueprint(),
-      build: ({ settings }) => new IptablesMode(settings, kernel),
+      blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })
   }
 
-  #healthChecks(events: NodeEvents): HealthCheckPorts {
-    const { clock, metrics, log } = this.#parts
-    return new HealthCheckPorts({
-      clock,
-      healthy: () => this.health.report().healthy,
-      onBlocked: (service, error) => {
-        log.warn({ err: error, service }, 'a health check port is not served')
-        events.warn(healthCheckBlocked(serviceReference(service), error.message))
-      },
-      onCount: (listening, blocked) => {
-        metrics.healthCheckPorts.set({ state: 'listening' }, listening)
-        metrics.healthCheckPorts.set({ state: 'blocked' }, blocked)
-      },
-    })
+  /** Other modes may have left something in an earlier run. */
+  #createRetirements(): Retirements {
+    const { clock, log, modes } = this.#parts
+    const onRetired = (mode: string) => void modes.named(mode)?.close()
+    const retirements = new Retirements({ clock, log, onRetired })
+    for (const kind of modes.others) {
+      const leftovers = kind.leftovers(() => this.#situation())
+      if (leftovers) retirements.owe(kind.name, leftovers)
+    }
+    return retirements
   }
-}
-
-/** Whether an earlier run left rules that serve. */
-async function holdsRules({ iptables }: Kernel): Promise<boolean> {
-  return (await iptables.listChain(4, 'nat', 'NPROXY-SERVICES')) !== undefined
 }

@@ -1,3 +1,4 @@
+import type { Backend } from '../../kernel/iptables/iptables.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
@@ -10,11 +11,13 @@ export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
+  readonly backend: Backend
   readonly watch: () => WatchState
 }
 
 /** What the pages of the daemon show at this moment. */
-export function statusPages({ proxy, metrics, configuration, watch }: StatusParts): PageSources {
+export function statusPages({ watch, ...parts }: StatusParts): PageSources {
+  const { proxy, metrics, configuration, backend } = parts
   return {
     health: proxy.health,
     readiness: () => {
@@ -39,11 +42,12 @@ export function statusPages({ proxy, metrics, configuration, watch }: StatusPart
           running: proxy.running,
           watch: state,
           changeTimes: proxy.changeTimes,
+          mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
         return metrics.text()
       },
     },
     configz: () => configuration.describe(),
-    mode: () => 'iptables',
+    mode: () => proxy.modeName,
   }
 }

@@ -20,11 +20,18 @@ function rig() {
   const metrics = createMetrics()
   const changeTimes = new ChangeTimes()
   const written: unknown[] = []
+  const troubles: number[] = []
   const observer = observeSync({
     ...{ clock, families, health, log, metrics, changeTimes },
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
-    ruleCountOf: () => 3,
+    onTrouble: () => troubles.push(clock.now()),
+    describe: (key) => {
+      const [, family, table = ''] = /^([46])\/(\w+)/.exec(key) ?? []
+      const kind = key.includes('>') ? 'jump' : 'chain'
+      if (family === undefined) return { kind: 'virtual_server', family: undefined }
+      return { kind, family: family === '4' ? 4 : 6, rules: { table, count: 3 } }
+    },
   })
   const show = async (name: string) =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith(`nodeproxy_${name}`))
@@ -32,7 +39,7 @@ function rig() {
     const change = { set: [CHAIN, JUMP], unset: [] }
     return { at: clock.now(), durationMs: 20, change, failed: new Map(), ...overrides }
   }
-  return { observer, clock, health, lines, changeTimes, written, show, run }
+  return { observer, clock, health, lines, changeTimes, written, troubles, show, run }
 }
 
 test('a run that was written is healthy, timed and counted by table', async () => {
@@ -75,6 +82,28 @@ test('a refused object is named and counted; the rest is done', async () => {
   expect(await show('sync_proxy_rules_iptables_partial_restore_failures_total')).toEqual([
     'nodeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family="IPv4"} 1',
   ])
+})
+
+test('objects that hold no rules count as refused, but not as rules', async () => {
+  const { observer, show, run } = rig()
+  const server = 'server 4/tcp/172.30.0.1:80' as ObjectKey
+  observer.applied(run())
+  observer.applied(run({ change: { set: [server], unset: [] } }))
+  expect(await show('sync_proxy_rules_iptables_last')).toEqual([])
+  observer.applied(run({ failed: new Map([[server, { code: 'NP_X', message: '' }]]) }))
+  expect(await show('apply_failures_total')).toEqual([
+    'nodeproxy_apply_failures_total{code="NP_X"} 1',
+  ])
+  expect(await show('sync_proxy_rules_iptables_restore_failures_total')).toEqual([])
+})
+
+test('whatever goes wrong is a reason to look at the kernel', () => {
+  const { observer, troubles, run } = rig()
+  observer.applied(run())
+  expect(troubles).toHaveLength(0)
+  observer.applied(run({ failed: new Map([[CHAIN, REFUSED]]) }))
+  observer.failed(new Error('lost'))
+  expect(troubles).toHaveLength(2)
 })
 
 test('of many refusals the first few are shown', () => {

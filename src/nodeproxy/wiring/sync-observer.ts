@@ -1,12 +1,13 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ObjectKey, Refusal } from '../../modes/mode.ts'
+import type { ObjectDescription, ObjectKey, Refusal } from '../../modes/mode.ts'
 import type { AppliedRun, SyncObserver } from '../../sync/observer.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Health } from '../../telemetry/health/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { ChangeTimes } from './change-times.ts'
+import { ruleCounts } from './rule-counts.ts'
 
 export interface SyncObserverParts {
   readonly metrics: Metrics
@@ -18,12 +19,14 @@ export interface SyncObserverParts {
   readonly onCompiled: (services: readonly ServiceKey[]) => void
   /** After a run that wrote at least something. */
   readonly onWritten: (failed: AppliedRun['failed']) => void
-  readonly ruleCountOf: (key: ObjectKey) => number
+  /** The kernel refused something, or could not be asked. */
+  readonly onTrouble: () => void
+  readonly describe: (key: ObjectKey) => ObjectDescription
 }
 
 const FIRST_KEYS = 5
 
-/** What the loop does, as metrics, health and log records. */
+/** What one mode's loop does, as metrics, health and log records. */
 export function observeSync(parts: SyncObserverParts): SyncObserver {
   const { metrics, health, log, clock, families, changeTimes } = parts
   let isFirst = true
@@ -40,6 +43,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     compiled: parts.onCompiled,
     applied(run) {
       tellRefusals(parts, run, isFirst)
+      if (run.failed.size > 0) parts.onTrouble()
       const { set, unset } = run.change
       const size = set.length + unset.length
       if (run.failed.size > 0 && run.failed.size >= size) return health.failed()
@@ -51,7 +55,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     },
     drifted(drift, by) {
       for (const { key, kind } of drift)
-        metrics.driftRepairs.inc({ object: objectKind(key), cause: kind })
+        metrics.driftRepairs.inc({ object: parts.describe(key).kind, cause: kind })
       const objects = drift.slice(0, FIRST_KEYS).map(({ key, kind }) => `${kind} ${key}`)
       log.warn({ by, count: drift.length, objects }, 'somebody else changed our rules; repairing')
     },
@@ -67,6 +71,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
         { err: error, at: clock.now() },
         'the kernel could not be read or written; trying again',
       )
+      parts.onTrouble()
     },
     flowsCut(count) {
       if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
@@ -76,12 +81,12 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
 
 /** Every refusal counts; the first few are shown. */
 function tellRefusals(
-  { metrics, log }: SyncObserverParts,
+  { metrics, log, describe }: SyncObserverParts,
   { failed }: AppliedRun,
   isFirst: boolean,
 ): void {
   for (const { code } of failed.values()) metrics.applyFailures.inc({ code })
-  for (const ip_family of familiesOf(failed)) {
+  for (const ip_family of familiesOfRules(failed, describe)) {
     metrics.iptablesRestoreFailures.inc({ ip_family })
     if (!isFirst) metrics.iptablesPartialRestoreFailures.inc({ ip_family })
   }
@@ -91,9 +96,16 @@ function tellRefusals(
   }
 }
 
-function familiesOf(failed: ReadonlyMap<ObjectKey, Refusal>): ReadonlySet<FamilyName> {
-  const keys = [...failed.keys()].filter((key) => /^[46]\//.test(key))
-  return new Set(keys.map((key): FamilyName => (key.startsWith('4') ? 'IPv4' : 'IPv6')))
+function familiesOfRules(
+  failed: ReadonlyMap<ObjectKey, Refusal>,
+  describe: SyncObserverParts['describe'],
+): ReadonlySet<FamilyName> {
+  const objects = [...failed.keys()].map(describe)
+  return new Set(
+    objects.flatMap(({ family, rules }) =>
+      rules && family ? [`IPv${family}` satisfies FamilyName] : [],
+    ),
+  )
 }
 
 function countRun(
@@ -116,24 +128,10 @@ function countRun(
 }
 
 /** Rules written by this run, by table and family. */
-function countWritten(
-  { metrics, ruleCountOf }: SyncObserverParts,
-  keys: readonly ObjectKey[],
-): void {
-  const totals = new Map<string, number>()
-  for (const key of keys) {
-    const place = key.slice(0, key.indexOf('/', 2))
-    if (/^[46]\//.test(place)) totals.set(place, (totals.get(place) ?? 0) + ruleCountOf(key))
-  }
+function countWritten({ metrics, describe }: SyncObserverParts, keys: readonly ObjectKey[]): void {
+  const objects = keys.map(describe)
   metrics.iptablesRulesLast.reset()
-  for (const [place, count] of totals) {
-    const [family, table = ''] = place.split('/')
+  for (const { table, family, count } of ruleCounts(objects)) {
     metrics.iptablesRulesLast.set({ table, ip_family: `IPv${family}` }, count)
   }
-}
-
-/** `chain`, `jump` or `set`. */
-export function objectKind(key: ObjectKey): 'chain' | 'jump' | 'set' {
-  if (key.startsWith('set/')) return 'set'
-  return key.includes('>') ? 'jump' : 'chain'
 }

@@ -32,6 +32,12 @@ export const kernelMetrics = {
     labels: ['object', 'cause'],
     help: 'Objects that somebody else removed, altered or added, put right again.',
   },
+  drainingBackends: {
+    name: 'draining_backends',
+    type: 'gauge',
+    labels: [],
+    help: 'Backends that get no new connection and keep those they have for a while; 0 in modes where connections outlive the rules.',
+  },
   modeInfo: {
     name: 'mode_info',
     type: 'gauge',

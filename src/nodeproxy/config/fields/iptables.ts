@@ -8,8 +8,8 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
     flag: 'proxy-mode',
     type: oneOf(MODE_NAMES),
     fallback: '',
-    doc: 'How the kernel forwards. Empty: iptables. auto: the best mode that this kernel can do.',
-    reload: 'restart',
+    doc: 'How the kernel forwards. Empty: iptables. auto: the best mode that this kernel can do. Changed while running, the new mode is programmed completely before the old one is removed; a mode that the kernel cannot do is refused.',
+    reload: 'live',
     zeroIsUnset: true,
   },
   'iptables.masqueradeBit': {

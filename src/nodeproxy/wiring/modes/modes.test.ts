@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { type FakeKind, fakeKind } from './fake-kind.fixture.ts'
+import type { Lack } from './mode-kind.ts'
+import { Modes } from './modes.ts'
+
+const lack = (what: string): Lack => ({ code: 'NP_LACK', what, remedy: `modprobe ${what}` })
+
+function rig(values: Readonly<Record<string, unknown>> = {}) {
+  const { log, lines } = recordingLog()
+  const demands = ({ ipvs }: NodeProxyConfiguration) => ipvs.scheduler
+  const ipvs = fakeKind('ipvs', { demands })
+  const iptables = fakeKind('iptables')
+  const kinds: readonly FakeKind[] = [ipvs, iptables]
+  const parts = {
+    ...{ kinds, log },
+    trial: (config: NodeProxyConfiguration) => ({
+      config,
+      node: undefined,
+      facts: { families: [4], hairpin: 'rules', randomFully: true, routesLocalnet: false } as const,
+      localAddresses: [],
+    }),
+  }
+  const choose = () => Modes.choose(parts, configuration(values))
+  return { ipvs, iptables, lines, choose }
+}
+
+test.each([
+  ['', 'iptables'],
+  ['iptables', 'iptables'],
+  ['ipvs', 'ipvs'],
+])('mode %j is %s, and the other is not even tried', async (mode, name) => {
+  const { choose, ipvs, iptables, lines } = rig({ mode })
+  const modes = await choose()
+  expect(modes.current.name).toBe(name)
+  expect(modes.others.map((other) => other.name)).toEqual([name === 'ipvs' ? 'iptables' : 'ipvs'])
+  expect(ipvs.prepared.length + iptables.prepared.length).toBe(1)
+  expect(lines).toEqual([
+    `info the mode is chosen ${JSON.stringify({ mode: name, why: 'configured' })}`,
+  ])
+})
+
+test('auto is the best that the kernel can do', async () => {
+  const { choose, iptables } = rig({ mode: 'auto' })
+  expect((await choose()).current.name).toBe('ipvs')
+  expect(iptables.prepared).toEqual([])
+})
+
+test('auto says what the better ones lack', async () => {
+  const { choose, ipvs, lines } = rig({ mode: 'auto' })
+  ipvs.lacks = [lack('ip_vs'), lack('xt_set')]
+  expect((await choose()).current.name).toBe('iptables')
+  expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["ip_vs","xt_set"\]/)
+  expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better ones lack something"/)
+})
+
+test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', async (mode) => {
+  const { choose, ipvs, iptables, lines } = rig({ mode })
+  ipvs.lacks = [lack('ip_vs'), lack('xt_set')]
+  iptables.lacks = [{ ...lack('nat'), code: 'NP_OTHER' }]
+  await expect(choose()).rejects.toThrow(
+    expect.objectContaining({
+      code: 'NP_LACK',
+      message: `this kernel lacks ${mode === 'auto' ? 3 : 2} things that the mode needs`,
+      hint: expect.stringContaining('modprobe ip_vs; modprobe xt_set'),
+    }),
+  )
+  expect(lines.filter((line) => line.startsWith('error'))).toEqual(
+    [...ipvs.lacks, ...(mode === 'auto' ? iptables.lacks : [])].map(
+      ({ code, remedy, what }) => `error ${what} ${JSON.stringify({ code, remedy })}`,
+    ),
+  )
+})
+
+test('another mode is taken over only when the kernel can do it and the configuration is', async () => {
+  const { choose, ipvs } = rig({ mode: 'iptables' })
+  const modes = await choose()
+  ipvs.lacks = [lack('ip_vs')]
+  expect(await modes.consider(configuration({ mode: 'ipvs' }))).toEqual({
+    ok: false,
+    reasons: ['ip_vs; modprobe ip_vs (NP_LACK)'],
+  })
+  ipvs.lacks = []
+  const verdict = await modes.consider(configuration({ mode: 'ipvs' }))
+  expect(modes.current.name).toBe('iptables')
+  if (verdict.ok) verdict.adopt()
+  expect(modes.current.name).toBe('ipvs')
+})
+
+test('what is the same is not tried again', async () => {
+  const { choose, ipvs } = rig({ mode: 'ipvs' })
+  const modes = await choose()
+  expect(await modes.consider(configuration({ mode: 'ipvs', clusterCIDR: [] }))).toMatchObject({
+    ok: true,
+  })
+  expect(ipvs.prepared).toHaveLength(1)
+})
+
+test('what the mode at work asks of the kernel anew is tried anew', async () => {
+  const { choose, ipvs } = rig({ mode: 'ipvs' })
+  const modes = await choose()
+  ipvs.lacks = [lack('ip_vs_mh')]
+  const changed = configuration({ mode: 'ipvs', 'ipvs.scheduler': 'sh' })
+  expect(await modes.consider(changed)).toMatchObject({ ok: false })
+  ipvs.lacks = []
+  const verdict = await modes.consider(changed)
+  if (verdict.ok) verdict.adopt()
+  expect(await modes.consider(changed)).toMatchObject({ ok: true })
+  expect(ipvs.prepared).toHaveLength(3)
+})
+
+test('a mode that is not part of this build is refused with the names of those that are', async () => {
+  const { choose } = rig()
+  const modes = await choose()
+  expect(await modes.consider(configuration({ mode: 'userspace' }))).toEqual({
+    ok: false,
+    reasons: [expect.stringMatching(/"userspace" is not part .* ipvs, iptables, auto$/)],
+  })
+})
+
+test('all are closed in the end', async () => {
+  const { choose, ipvs, iptables } = rig()
+  await (await choose()).close()
+  expect([ipvs.calls.close, iptables.calls.close]).toEqual([1, 1])
+})
