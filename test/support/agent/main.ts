@@ -1,14 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { connectEach, connectMany, KeptConnections, Load } from './clients.ts'
+import { HeldConnections } from './held.ts'
 import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
-import type { AgentReply, AgentRequest } from './protocol.ts'
+import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
 /** The agent of one namespace; it ends when its standard input does. */
 const listeners = new Listeners()
 const kept = new KeptConnections()
 const loads: Load[] = []
+const held: HeldConnections[] = []
 
 async function serve(request: AgentRequest): Promise<unknown> {
   switch (request.op) {
@@ -32,6 +34,12 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return { id: loads.push(new Load(request.params, request.params.intervalMs)) - 1 }
     case 'loadStop':
       return loads[request.params.id]?.stop()
+    case 'holdOpen':
+      return hold(request.params)
+    case 'holdReport':
+      return held[request.params.id]?.report()
+    case 'holdEnd':
+      return held[request.params.id]?.end(request.params.how, request.params.name)
     case 'http':
       return exchange(request.params)
     case 'read':
@@ -41,6 +49,11 @@ async function serve(request: AgentRequest): Promise<unknown> {
       writeFileSync(request.params.path, request.params.text)
       return null
   }
+}
+
+async function hold(params: AgentCalls['holdOpen']['params']) {
+  const connections = await HeldConnections.open(params, params)
+  return { id: held.push(connections) - 1, ...connections.report() }
 }
 
 function reply(message: AgentReply): void {

@@ -68,6 +68,22 @@ export interface LoadReport {
   readonly answers: Readonly<Record<string, number>>
 }
 
+/** What became of long-lived connections; `lost` are those that did not end by their own will. */
+export interface HeldReport {
+  /** Connections per listener name. */
+  readonly alive: Readonly<Record<string, number>>
+  /** `how`: code of the error, `closed`, or `silent`; `afterMs`: since the first was opened. */
+  readonly lost: readonly {
+    readonly name: string
+    readonly afterMs: number
+    readonly how: string
+  }[]
+  /** Outcomes of those that never came to be. */
+  readonly refused: readonly Outcome[]
+  /** Bytes that came back. */
+  readonly echoes: number
+}
+
 /** Every operation of an agent: its parameters and its result. */
 export interface AgentCalls {
   listen: { params: Listener; result: null }
@@ -88,6 +104,14 @@ export interface AgentCalls {
   /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
   loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
   loadStop: { params: { id: number }; result: LoadReport }
+  /** Opens many connections one after the other and keeps them talking, a byte each `everyMs`. */
+  holdOpen: {
+    params: ConnectRequest & { count: number; everyMs: number }
+    result: HeldReport & { id: number }
+  }
+  holdReport: { params: { id: number }; result: HeldReport }
+  /** Ends all of them, or those of one listener, by RST or FIN; reports how they were. */
+  holdEnd: { params: { id: number; how: 'reset' | 'close'; name?: string }; result: HeldReport }
   http: { params: HttpRequest; result: HttpReply }
   read: { params: { path: string }; result: string }
   write: { params: { path: string; text: string }; result: null }
