@@ -17,9 +17,10 @@ export interface PolicyRoute {
 
 /**
  * Policy routes of this network namespace. What we make carries our protocol
- * number; anything else is neither changed nor removed. A rule or route that
- * somebody else made and that says the same serves as well as ours.
- * Refusals throw NP_KERNEL_ROUTE; lost answers NP_KERNEL_NETLINK.
+ * number; anything else is neither changed nor removed. Beside a rule that somebody
+ * else made and that says the same stands ours; of such routes the kernel takes
+ * but one, whose it may be. Refusals throw NP_KERNEL_ROUTE, lost
+ * answers NP_KERNEL_NETLINK.
  */
 export interface Routes {
   /** Makes rule and route exist, each once; returns what was missing, in the words of `ip`. */
@@ -27,7 +28,9 @@ export interface Routes {
   /** Removes rule and route if they are ours; the route stays while another rule of ours leads to it. */
   remove(route: PolicyRoute): Promise<void>
   holds(route: PolicyRoute): Promise<boolean>
-  /** Calls back soon after somebody else removed a rule or route of ours. The result stops it. */
+  /** The rules that are ours, whatever they ask for: an earlier start may have had other settings. */
+  list(): Promise<readonly PolicyRoute[]>
+  /** Calls back soon after somebody else removed a rule of ours or such a route. The result stops it. */
   watch(onChange: () => void): () => void
   close(): void
 }

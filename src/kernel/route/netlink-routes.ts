@@ -1,0 +1,173 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import { decodeMessages, type NetlinkMessage, type OutgoingMessage } from '../netlink/message.ts'
+import { NetlinkSession } from '../netlink/session.ts'
+import type { OpenTransport } from '../netlink/transport.ts'
+import {
+  decodeLocalDefault,
+  encodeRouteAdd,
+  encodeRouteDelete,
+  encodeRouteDump,
+  RTM_DELROUTE,
+} from './route-message.ts'
+import { routeText, ruleText } from './route-text.ts'
+import type { PolicyRoute, Routes } from './routes.ts'
+import {
+  decodeRule,
+  encodeRuleAdd,
+  encodeRuleDelete,
+  encodeRuleDump,
+  RTM_DELRULE,
+} from './rule-message.ts'
+
+/** RTNLGRP_IPV4_ROUTE, IPV4_RULE, IPV6_ROUTE, IPV6_RULE (linux/rtnetlink.h). */
+const GROUPS = [7, 8, 11, 19]
+/** A flush removes rules and routes one by one. */
+const SETTLE_MS = 100
+const { EEXIST, ENOENT, ESRCH } = constants.errno
+
+/** Policy routes by rtnetlink. The socket is opened with the first request. */
+export class NetlinkRoutes implements Routes {
+  readonly #open: OpenTransport
+  readonly #clock: Clock
+  #session: NetlinkSession | undefined
+  /** From which our own changes come. */
+  #port: number | undefined
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async ensure(route: PolicyRoute): Promise<readonly string[]> {
+    const errors = await this.#connect().batch([encodeRuleAdd(route), encodeRouteAdd(route)])
+    for (const [place, errno] of errors) {
+      const what = place === 0 ? ruleText(route) : routeText(route)
+      if (errno !== EEXIST) throw refused(what, errno)
+      const isThere = place === 0 ? await this.#hasRule(route) : await this.#hasRoute(route)
+      if (!isThere) throw refused(what, errno)
+    }
+    return [ruleText(route), routeText(route)].filter((_, place) => !errors.has(place))
+  }
+
+  async remove(route: PolicyRoute): Promise<void> {
+    await this.#delete(encodeRuleDelete(route), ruleText(route))
+    const others = await this.#rules(route.family)
+    if (others.some(({ table }) => table === route.table)) return
+    await this.#delete(encodeRouteDelete(route), routeText(route))
+  }
+
+  async holds(route: PolicyRoute): Promise<boolean> {
+    return (await this.#hasRule(route)) && (await this.#hasRoute(route))
+  }
+
+  async list(): Promise<readonly PolicyRoute[]> {
+    const rules = [...(await this.#rules(4)), ...(await this.#rules(6))]
+    return rules.map(({ family, mark, mask, table, priority }) => ({
+      family,
+      mark,
+      mask,
+      table,
+      priority,
+    }))
+  }
+
+  watch(onChange: () => void): () => void {
+    let cancel: (() => void) | undefined
+    const soon = () => {
+      cancel ??= this.#clock.after(SETTLE_MS, () => {
+        cancel = undefined
+        onChange()
+      })
+    }
+    const transport = this.#open({
+      onDatagram: (bytes) => {
+        for (const message of decodeMessages(bytes)) if (this.#isLoss(message)) soon()
+      },
+      onOverrun: soon,
+    })
+    for (const group of GROUPS) transport.join(group)
+    return () => {
+      cancel?.()
+      transport.close()
+    }
+  }
+
+  close(): void {
+    this.#session?.close()
+    this.#session = undefined
+  }
+
+  /** Whether somebody else removed what may be ours. */
+  #isLoss(message: NetlinkMessage): boolean {
+    if (message.port === this.#port) return false
+    if (message.type === RTM_DELRULE) return decodeRule(message)?.isOurs === true
+    return message.type === RTM_DELROUTE && decodeLocalDefault(message) !== undefined
+  }
+
+  async #hasRule(route: PolicyRoute): Promise<boolean> {
+    const rules = await this.#rules(route.family)
+    return rules.some((rule) => ruleText(rule) === ruleText(route))
+  }
+
+  async #hasRoute({ family, table }: PolicyRoute): Promise<boolean> {
+    let found = false
+    await this.#dump(encodeRouteDump(family), (message) => {
+      found ||= decodeLocalDefault(message)?.table === table
+    })
+    return found
+  }
+
+  /** Our rules of a family; one that was told twice is there once. */
+  async #rules(family: Family): Promise<readonly PolicyRoute[]> {
+    const rules = new Map<string, PolicyRoute>()
+    await this.#dump(encodeRuleDump(family), (message) => {
+      const rule = decodeRule(message)
+      if (rule?.isOurs && rule.family === family) rules.set(ruleText(rule), rule)
+    })
+    return [...rules.values()]
+  }
+
+  async #delete(message: OutgoingMessage, what: string): Promise<void> {
+    const errno = (await this.#connect().batch([message])).get(0) ?? 0
+    if (errno === 0 || errno === ENOENT || errno === ESRCH) return
+    throw refused(what.replace(' add ', ' del '), errno)
+  }
+
+  async #dump(message: OutgoingMessage, visit: (message: NetlinkMessage) => void): Promise<void> {
+    const errno = await this.#connect().dump(message, visit)
+    if (errno !== 0) throw refused('rules and routes cannot be listed', errno)
+  }
+
+  #connect(): NetlinkSession {
+    const open: OpenTransport = (handlers) => {
+      const transport = this.#open(handlers)
+      this.#port = transport.port
+      return transport
+    }
+    this.#session ??= new NetlinkSession(open, this.#clock)
+    return this.#session
+  }
+}
+
+const HINTS = new Map<number, string>([
+  [constants.errno.EPERM, 'run with CAP_NET_ADMIN'],
+  [constants.errno.ENETDOWN, 'the loopback interface is down: ip link set lo up'],
+  [
+    constants.errno.EACCES,
+    'IPv6 is switched off on the loopback interface: net.ipv6.conf.lo.disable_ipv6',
+  ],
+  [EEXIST, 'another rule or default route takes its place: ip rule; ip route show table all'],
+  [constants.errno.EOPNOTSUPP, 'the kernel needs CONFIG_IP_MULTIPLE_TABLES for each family'],
+  [constants.errno.EAFNOSUPPORT, 'the kernel needs CONFIG_IP_MULTIPLE_TABLES for each family'],
+])
+
+function refused(what: string, errno: number): NodeProxyError {
+  const hint = HINTS.get(errno)
+  const reason = getSystemErrorName(-errno)
+  const details = hint === undefined ? {} : { hint }
+  return new NodeProxyError('NP_KERNEL_ROUTE', `${what}: ${reason}`, details)
+}

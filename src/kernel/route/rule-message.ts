@@ -1,0 +1,96 @@
+import type { Family } from '../../lib/ip.ts'
+import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import type { PolicyRoute } from './routes.ts'
+import {
+  ADDRESS_FAMILY,
+  familyOfNumber,
+  host32,
+  NLM_F_CREATE,
+  NLM_F_EXCL,
+  OUR_PROTOCOL,
+} from './rtnetlink.ts'
+
+/** linux/rtnetlink.h, linux/fib_rules.h. */
+const RTM_NEWRULE = 32
+export const RTM_DELRULE = 33
+const RTM_GETRULE = 34
+const HEADER = 12
+const FR_ACT_TO_TBL = 1
+const FRA_PRIORITY = 6
+const FRA_FWMARK = 10
+const FRA_SUPPRESS_PREFIXLEN = 14
+const FRA_TABLE = 15
+const FRA_FWMASK = 16
+const FRA_PROTOCOL = 21
+const NO_SUPPRESSION = 0xffff_ffff
+/** Flags that change what a rule means: invert, unresolved goto. */
+const MEANINGFUL_FLAGS = 0x2 | 0x4
+/** Everything else that a rule may ask for: a rule with one of these is another rule. */
+const CONDITIONS = [1, 2, 3, 4, 11, 12, 13, 17, 19, 20, 22, 23, 24]
+
+/** A rule that asks for a mark and for nothing else. */
+export interface MarkRule extends PolicyRoute {
+  readonly isOurs: boolean
+}
+
+export function encodeRuleAdd(route: PolicyRoute): OutgoingMessage {
+  return encodeRule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, route)
+}
+
+/** The kernel finds the rule by all that is said, its origin included. */
+export function encodeRuleDelete(route: PolicyRoute): OutgoingMessage {
+  return encodeRule(RTM_DELRULE, 0, route)
+}
+
+export function encodeRuleDump(family: Family): OutgoingMessage {
+  return { type: RTM_GETRULE, flags: 0, payload: header(family, 0) }
+}
+
+/** Tells rules of the dump, and those that a notification says are gone. */
+export function decodeRule({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
+  if ((type !== RTM_NEWRULE && type !== RTM_DELRULE) || payload.length < HEADER) return undefined
+  const family = familyOfNumber(payload[0])
+  const number = (attribute: number) => {
+    const value = findAttribute(payload, attribute, HEADER)
+    return value?.length === 4 ? value.readUInt32LE(0) : undefined
+  }
+  const isPlain =
+    payload[1] === 0 &&
+    payload[2] === 0 &&
+    payload[3] === 0 &&
+    payload[7] === FR_ACT_TO_TBL &&
+    (payload.readUInt32LE(8) & MEANINGFUL_FLAGS) === 0 &&
+    (number(FRA_SUPPRESS_PREFIXLEN) ?? NO_SUPPRESSION) === NO_SUPPRESSION &&
+    CONDITIONS.every((attribute) => findAttribute(payload, attribute, HEADER) === undefined)
+  const [mark, mask, table] = [number(FRA_FWMARK), number(FRA_FWMASK), number(FRA_TABLE)]
+  if (!isPlain || family === undefined) return undefined
+  if (mark === undefined || mask === undefined || table === undefined) return undefined
+  const isOurs = findAttribute(payload, FRA_PROTOCOL, HEADER)?.[0] === OUR_PROTOCOL
+  const rule: MarkRule = { family, mark, mask, table, priority: number(FRA_PRIORITY) ?? 0, isOurs }
+  return rule
+}
+
+function encodeRule(
+  type: number,
+  flags: number,
+  { family, mark, mask, table, priority }: PolicyRoute,
+): OutgoingMessage {
+  const payload = Buffer.concat([
+    header(family, FR_ACT_TO_TBL),
+    encodeAttribute(FRA_PRIORITY, host32(priority)),
+    encodeAttribute(FRA_FWMARK, host32(mark)),
+    encodeAttribute(FRA_FWMASK, host32(mask)),
+    encodeAttribute(FRA_TABLE, host32(table)),
+    encodeAttribute(FRA_PROTOCOL, Buffer.from([OUR_PROTOCOL])),
+  ])
+  return { type, flags, payload }
+}
+
+/** `struct fib_rule_hdr`; the table stands in an attribute, where it has room. */
+function header(family: Family, action: number): Buffer {
+  const bytes = Buffer.alloc(HEADER)
+  bytes[0] = ADDRESS_FAMILY[family]
+  bytes[7] = action
+  return bytes
+}
