@@ -1,11 +1,27 @@
 /**
- * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`:
- * modprobe would find it; `absent`: none of these, as far as can be seen from
- * here (a container may not see the host's /lib/modules).
+ * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`: modprobe
+ * would find it; `absent`: this kernel has none of that name; `unknown`: nothing
+ * here tells (a container without the host's /lib/modules), it may be built in.
  */
-export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent'
+export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 
-/** What modules this kernel has. Whether a feature works, only trying it can tell. */
+export interface LoadReport {
+  readonly states: ReadonlyMap<string, ModuleState>
+  /** What modprobe said where it could not load something; one line, empty when nothing. */
+  readonly said: string
+}
+
+/**
+ * What modules this kernel has, by the names that modprobe takes. Whether a feature
+ * works, only trying it can tell. A module that cannot be loaded is a value.
+ */
 export interface KernelModules {
-  state(name: string): Promise<ModuleState>
+  states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>>
+  /** Loads those that are neither loaded nor built in, as far as possible; says how they stand then. */
+  load(names: readonly string[]): Promise<LoadReport>
+}
+
+/** Whether the kernel has it at work. */
+export function isPresent(state: ModuleState | undefined): boolean {
+  return state === 'loaded' || state === 'builtIn'
 }

@@ -1,25 +1,36 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeRunner } from '../spawner/fake-runner.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type FakeJob, FakeRunner } from '../spawner/fake-runner.ts'
+import type { ProgramResult } from '../spawner/program-runner.ts'
 import { FakeModules } from './fake-modules.ts'
+import { isPresent } from './kernel-modules.ts'
 import { ProcModules } from './proc-modules.ts'
 
+const LOADED = 'xt_set 16384 1 - Live 0x0000000000000000\nip_set 57344 2 xt_set,\n'
+const BUILT_IN = 'kernel/net/netfilter/xt_statistic.ko\nkernel/net/nf-nat.ko.xz\n'
+
 let root: string
-
-beforeAll(() => {
+beforeEach(() => {
   root = mkdtempSync(`${tmpdir()}/np-modules-`)
-  writeFileSync(
-    `${root}/loaded`,
-    'xt_set 16384 1 - Live 0x0000000000000000\nip_set 57344 2 xt_set,\n',
-  )
-  writeFileSync(
-    `${root}/builtin`,
-    'kernel/net/netfilter/xt_statistic.ko\nkernel/net/nf-nat.ko.xz\n',
-  )
+  writeFileSync(`${root}/loaded`, LOADED)
+  writeFileSync(`${root}/builtin`, BUILT_IN)
+  mkdirSync(`${root}/module/ip_vs`, { recursive: true })
 })
+afterEach(() => rmSync(root, { recursive: true }))
 
-afterAll(() => rmSync(root, { recursive: true }))
+function rig(answer: (job: FakeJob) => Partial<ProgramResult>, builtIn = 'builtin') {
+  const runner = new FakeRunner(answer)
+  const files = {
+    loaded: `${root}/loaded`,
+    builtIn: `${root}/${builtIn}`,
+    present: `${root}/module`,
+  }
+  return { runner, modules: new ProcModules(runner, files) }
+}
+
+const stateOf = async (modules: ProcModules, name: string) =>
+  (await modules.states([name])).get(name)
 
 test.each([
   ['xt_set', 'loaded'],
@@ -27,25 +38,62 @@ test.each([
   ['xt', 'absent'],
   ['xt_statistic', 'builtIn'],
   ['nf_nat', 'builtIn'],
+  ['ip_vs', 'builtIn'],
   ['xt_bpf', 'loadable'],
   ['xt_nope', 'absent'],
 ])('%s is %s', async (name, state) => {
-  const runner = new FakeRunner(({ args }) => ({ status: args.at(-1) === 'xt_bpf' ? 0 : 1 }))
-  const files = { loaded: `${root}/loaded`, builtIn: `${root}/builtin` }
-  expect(await new ProcModules(runner, files).state(name)).toBe(state)
+  const { modules } = rig(({ args }) => ({ status: args.at(-1) === 'xt_bpf' ? 0 : 1 }))
+  expect(await stateOf(modules, name)).toBe(state)
 })
 
-test('without any module files everything is asked of modprobe', async () => {
-  const runner = new FakeRunner(() => ({ status: 127 }))
-  const files = { loaded: `${root}/none`, builtIn: `${root}/none` }
-  expect(await new ProcModules(runner, files).state('xt_set')).toBe('absent')
-  expect(runner.jobs).toMatchObject([{ program: 'modprobe', args: ['-n', '-q', 'xt_set'] }])
+test('where the list of what is built in cannot be read, nobody knows', async () => {
+  const { modules, runner } = rig(() => ({ status: 127 }), 'none')
+  expect(await stateOf(modules, 'xt_nope')).toBe('unknown')
+  expect(await stateOf(modules, 'xt_set')).toBe('loaded')
+  expect(runner.jobs).toMatchObject([{ program: 'modprobe', args: ['-n', '-q', 'xt_nope'] }])
 })
 
-test('the fake knows what it was told', async () => {
-  const modules = new FakeModules({ xt_set: 'loaded' })
-  expect([await modules.state('xt_set'), await modules.state('xt_bpf')]).toEqual([
-    'loaded',
-    'absent',
+test('only what is missing is loaded, in one go, and then looked at again', async () => {
+  const { modules, runner } = rig(({ args }) => {
+    if (args[0] !== '-a') return { status: 1 }
+    writeFileSync(`${root}/loaded`, `${LOADED}ip_vs_rr 1 0 - Live 0x0\n`)
+    return { status: 1, stderr: 'modprobe: FATAL: Module xt_nope not found\nin \u0007here.\n' }
+  })
+  const report = await modules.load(['ip_vs', 'ip_vs_rr', 'xt_set', 'xt_nope'])
+  expect(runner.jobs[0]?.args).toEqual(['-a', 'ip_vs_rr', 'xt_nope'])
+  expect(Object.fromEntries(report.states)).toEqual({
+    ip_vs: 'builtIn',
+    ip_vs_rr: 'loaded',
+    xt_set: 'loaded',
+    xt_nope: 'absent',
+  })
+  expect(report.said).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
+})
+
+test('where everything is there modprobe is not asked', async () => {
+  const { modules, runner } = rig(() => ({ status: 1 }))
+  const report = await modules.load(['xt_set', 'nf_nat'])
+  expect([[...report.states.values()].every(isPresent), report.said, runner.jobs]).toEqual([
+    true,
+    '',
+    [],
   ])
+})
+
+test.each([
+  [{ status: 127 }, 'there is no modprobe here'],
+  [{ status: 143, timedOut: true }, 'modprobe took too long'],
+])('%j is told, not thrown', async (result, said) => {
+  const { modules } = rig(() => result)
+  expect(await modules.load(['xt_nope'])).toEqual({
+    states: new Map([['xt_nope', 'absent']]),
+    said,
+  })
+})
+
+test('the fake knows what it was told, and loads what is loadable', async () => {
+  const modules = new FakeModules({ xt_set: 'loaded', ip_vs: 'loadable' })
+  const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
+  expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])
+  expect([modules.asked, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
 })

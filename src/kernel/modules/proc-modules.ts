@@ -1,13 +1,22 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { release } from 'node:os'
-import type { ProgramRunner } from '../spawner/program-runner.ts'
-import type { KernelModules, ModuleState } from './kernel-modules.ts'
+import type { ProgramResult, ProgramRunner } from '../spawner/program-runner.ts'
+import {
+  isPresent,
+  type KernelModules,
+  type LoadReport,
+  type ModuleState,
+} from './kernel-modules.ts'
 
-const TIMEOUT_MS = 5000
+const TIMEOUT_MS = { look: 5_000, load: 15_000 } as const
+const NOT_FOUND = 127
+const LONGEST_WORDS = 500
 
 export interface ModuleFiles {
   readonly loaded: string
   readonly builtIn: string
+  /** A folder with an entry for every loaded module and for built-in ones that have parameters. */
+  readonly present: string
 }
 
 export class ProcModules implements KernelModules {
@@ -17,24 +26,68 @@ export class ProcModules implements KernelModules {
   constructor(runner: ProgramRunner, files?: ModuleFiles) {
     this.#runner = runner
     const builtIn = `/lib/modules/${release()}/modules.builtin`
-    this.#files = files ?? { loaded: '/proc/modules', builtIn }
+    this.#files = files ?? { loaded: '/proc/modules', builtIn, present: '/sys/module' }
   }
 
-  async state(name: string): Promise<ModuleState> {
-    const wanted = canonical(name)
-    if (lines(this.#files.loaded).some((line) => line.split(' ')[0] === wanted)) return 'loaded'
-    if (lines(this.#files.builtIn).some((line) => moduleOf(line) === wanted)) return 'builtIn'
-    const args = ['-n', '-q', name]
-    const { status } = await this.#runner.run({ program: 'modprobe', args, timeoutMs: TIMEOUT_MS })
-    return status === 0 ? 'loadable' : 'absent'
+  async states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>> {
+    const seen = this.#look(names)
+    const states = await Promise.all(
+      names.map(async (name) => [name, seen.get(name) ?? (await this.#ask(name))] as const),
+    )
+    return new Map(states)
+  }
+
+  async load(names: readonly string[]): Promise<LoadReport> {
+    const seen = this.#look(names)
+    const missing = names.filter((name) => !isPresent(seen.get(name)))
+    if (missing.length === 0) return { states: await this.states(names), said: '' }
+    const result = await this.#modprobe(['-a', ...missing], TIMEOUT_MS.load)
+    return { states: await this.states(names), said: wordsOf(result) }
+  }
+
+  /** What files tell; names that they do not tell of are left out. */
+  #look(names: readonly string[]): ReadonlyMap<string, ModuleState> {
+    const loaded = new Set(lines(this.#files.loaded)?.map((line) => line.split(' ')[0] ?? ''))
+    const builtIn = new Set(lines(this.#files.builtIn)?.map(moduleOf))
+    const found = new Map<string, ModuleState>()
+    for (const name of names) {
+      const wanted = canonical(name)
+      if (loaded.has(wanted)) found.set(name, 'loaded')
+      else if (builtIn.has(wanted) || existsSync(`${this.#files.present}/${wanted}`)) {
+        found.set(name, 'builtIn')
+      }
+    }
+    return found
+  }
+
+  async #ask(name: string): Promise<ModuleState> {
+    const { status } = await this.#modprobe(['-n', '-q', name], TIMEOUT_MS.look)
+    if (status === 0) return 'loadable'
+    return existsSync(this.#files.builtIn) ? 'absent' : 'unknown'
+  }
+
+  #modprobe(args: readonly string[], timeoutMs: number): Promise<ProgramResult> {
+    return this.#runner.run({ program: 'modprobe', args, timeoutMs, concurrent: true })
   }
 }
 
-function lines(path: string): readonly string[] {
+function wordsOf({ status, stderr, timedOut }: ProgramResult): string {
+  if (status === 0) return ''
+  if (timedOut) return 'modprobe took too long'
+  if (status === NOT_FOUND) return 'there is no modprobe here'
+  return stderr
+    .split('\n')
+    .map((line) => line.replace(/\p{Cc}/gu, ' ').trim())
+    .filter((line) => line !== '')
+    .join('; ')
+    .slice(0, LONGEST_WORDS)
+}
+
+function lines(path: string): readonly string[] | undefined {
   try {
     return readFileSync(path, 'utf8').split('\n')
   } catch {
-    return []
+    return undefined
   }
 }
 

@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest'
+import type { ApiClient } from '../../client/api-client.ts'
+import { createProgress } from '../../client/reflector-state.ts'
+import { ip } from '../../forwarding/fixtures.ts'
+import { FakeAddresses } from '../../kernel/addresses/fake-addresses.ts'
+import { FakeConntrack } from '../../kernel/conntrack/fake-conntrack.ts'
+import { FakeListeners } from '../../kernel/listener/fake-listeners.ts'
+import { FakeSysctl } from '../../kernel/sysctl/fake-sysctl.ts'
+import type { ObjectKey } from '../../modes/mode.ts'
+import { FakeClock } from '../../sync/fake-clock.ts'
+import { objectOf, serviceEvents } from '../../sync/testing/rig.ts'
+import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
+import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { type FakeKind, fakeKind } from './modes/fake-kind.fixture.ts'
+import type { Situation } from './modes/mode-kind.ts'
+import { NodeProxy } from './node-proxy.ts'
+import { configuration, recordingLog } from './wiring.fixture.ts'
+
+const LOCALNET = 'net/ipv4/conf/all/route_localnet'
+
+/** A daemon between watch and pages, with two modes of which the first is at work. */
+async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = () => {}) {
+  const clock = new FakeClock()
+  const { log, lines } = recordingLog()
+  const built: Record<'one' | 'two', ScriptedMode[]> = { one: [], two: [] }
+  const situations: Situation[] = []
+  const left: AbortSignal[] = []
+  const kindOf = (name: 'one' | 'two') =>
+    fakeKind(name, {
+      build() {
+        const mode = new ScriptedMode()
+        Object.assign(mode, { name })
+        built[name].push(mode)
+        return mode
+      },
+      leftovers: (situation) => ({
+        async retire(signal) {
+          situations.push(situation())
+          left.push(signal)
+        },
+      }),
+    })
+  const kinds = { one: kindOf('one'), two: kindOf('two') }
+  prepare(kinds)
+  const all = [kinds.one, kinds.two]
+  const modes = {
+    current: kinds.one,
+    get others() {
+      return all.filter((kind) => kind !== modes.current)
+    },
+    named: (name: string) => all.find((kind) => kind.name === name),
+  }
+  const kernel = {
+    families: [4, 6] as const,
+    conntrack: new FakeConntrack(),
+    sysctl: new FakeSysctl({ [LOCALNET]: '0' }),
+    addresses: new FakeAddresses(),
+    listeners: new FakeListeners(),
+  }
+  const config = { current: configuration({ healthzBindAddress: undefined }) }
+  const proxy = await NodeProxy.create({
+    ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
+    client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
+    metrics: createMetrics(),
+    facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
+  })
+  const watch: WatchState = {
+    ...{ synced: true, endpointsApi: 'v1', discoveryFailure: undefined, endpoints: undefined },
+    services: createProgress('/api/v1/services', 0),
+    node: createProgress('/api/v1/nodes', 0),
+  }
+  const listed = async () => {
+    proxy.take(serviceEvents('s1'), () => watch)
+    proxy.start()
+    await clock.advance(0)
+  }
+  return { proxy, kinds, modes, kernel, built, situations, left, lines, clock, listed, config }
+}
+
+test('after a restart other modes leave once everything stands, and not before', async () => {
+  const { proxy, built, left, listed, clock } = await rig()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const start = listed()
+  built.one[0]!.duringApply = () => promise
+  await start
+  expect([built.one[0]?.kernel.has(objectOf('s1')), left.length]).toEqual([true, 0])
+  resolve()
+  await clock.advance(0)
+  expect(left).toHaveLength(1)
+  expect(proxy.modeName).toBe('one')
+})
+
+test('what an earlier run left is closed when it is gone', async () => {
+  const { kinds, listed } = await rig()
+  await listed()
+  expect([kinds.one.calls.close, kinds.two.calls.close]).toEqual([0, 1])
+})
+
+test.each(['one', 'two'] as const)('rules of an earlier run in mode %s serve', async (name) => {
+  const { proxy } = await rig((kinds) => {
+    kinds[name].serving = true
+  })
+  expect(proxy.health.report().serving).toBe(true)
+})
+
+test('without rules of an earlier run nothing serves yet', async () => {
+  const { proxy } = await rig()
+  expect(proxy.health.report().serving).toBe(false)
+})
+
+test('another mode takes over, is tuned, and what drains in the old one shows', async () => {
+  const { proxy, kinds, modes, built, clock, listed, config } = await rig()
+  await listed()
+  const draining = Promise.withResolvers<void>()
+  Object.assign(built.one[0]!, { draining: 2, duringRetire: () => draining.promise })
+  modes.current = kinds.two
+  proxy.reconfigure()
+  await clock.advance(0)
+  expect([proxy.modeName, proxy.draining]).toEqual(['two', 2])
+  expect(kinds.two.tuned).toEqual([config.current])
+  expect(built.two[0]?.kernel.size).toBe(1)
+  draining.resolve()
+  await clock.advance(0)
+  expect([proxy.draining, built.one[0]?.kernel.size, kinds.one.calls.close]).toEqual([0, 0, 1])
+})
+
+test('before the cluster is listed the mode is the one that is to be', async () => {
+  const { proxy, modes, kinds } = await rig()
+  modes.current = kinds.two
+  expect(proxy.modeName).toBe('two')
+})
+
+test('addresses of this node are part of what a mode is built from', async () => {
+  const { kernel, built, clock, situations, listed } = await rig()
+  await listed()
+  const address = { family: 4, ip: ip('192.0.2.1'), prefix: 24, device: 'eth0' } as const
+  kernel.addresses.set([{ ...address, scope: 'global' }])
+  await clock.advance(0)
+  expect(built.one).toHaveLength(2)
+  expect(situations[0]?.facts.routesLocalnet).toBe(false)
+})
+
+test('trouble makes the mode look at the kernel', async () => {
+  const { kinds, built, listed, clock } = await rig()
+  await listed()
+  expect(kinds.one.calls.recover).toBe(0)
+  built.one[0]!.observeErrors.push(new Error('no ip_vs'))
+  built.one[0]!.reportForeign({ keys: 'all', by: 'somebody' })
+  await clock.advance(1_000)
+  expect(kinds.one.calls.recover).toBe(1)
+})
+
+test.each([
+  ['when its guards stand', [objectOf('s1')], '1'],
+  ['not before', [objectOf('s2')], '0'],
+])('loopback is routed %s', async (_, guards: readonly ObjectKey[], value) => {
+  const { kernel, listed } = await rig((kinds) => {
+    kinds.one.loopbackGuards = () => guards
+  })
+  await listed()
+  expect(kernel.sysctl.read(LOCALNET)).toBe(value)
+})
+
+test('a mode that does not ask for it leaves loopback alone', async () => {
+  const { kernel, listed } = await rig()
+  await listed()
+  expect(kernel.sysctl.writes).toEqual([])
+})
+
+test('after the end nobody watches and nothing leaves', async () => {
+  const { proxy, built, listed, left, clock } = await rig()
+  await listed()
+  await proxy.stop()
+  expect([built.one[0]?.isWatched, left.length]).toEqual([false, 1])
+  await clock.advance(60_000)
+  expect(left).toHaveLength(1)
+})
