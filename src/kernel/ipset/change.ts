@@ -1,9 +1,18 @@
 import { type Cidr, formatIp, type IpAddress, ipBytes, parseCidr } from '../../lib/ip.ts'
 import { findAttribute, locateAttribute, valueLength } from '../netlink/attribute.ts'
+import type { AttributeWriter } from '../netlink/attribute-writer.ts'
 import { align, type NetlinkMessage, type OutgoingMessage } from '../netlink/message.ts'
-import type { AttributeWriter } from './attribute-writer.ts'
 import type { Member } from './sets.ts'
-import { ATTR_ADT, ATTR_DATA, answerTo, encodeCommand, readNumber } from './wire.ts'
+import {
+  ATTR_ADT,
+  ATTR_DATA,
+  answerTo,
+  encodeCommand,
+  NETWORK_ORDER,
+  readNumber,
+  writeByte,
+  writeNumber,
+} from './wire.ts'
 
 /** Attributes of a member's data (linux/netfilter/ipset/ip_set.h). */
 const IP = 1
@@ -43,22 +52,27 @@ export function encodeChange(
 
 function writeKey(to: AttributeWriter, { ip, protocol, port, net }: Member): void {
   writeIp(to, IP, ip)
-  if (port !== undefined) to.number16(PORT, port)
-  if (protocol !== undefined) to.byte(PROTO, NUMBER[protocol])
+  if (port !== undefined) to.port(PORT | NETWORK_ORDER, port)
+  if (protocol !== undefined) writeByte(to, PROTO, NUMBER[protocol])
   if (net === undefined) return
   const slash = net.indexOf('/')
   writeIp(to, IP2, net.slice(0, slash) as IpAddress)
-  to.byte(CIDR2, Number(net.slice(slash + 1)))
+  writeByte(to, CIDR2, Number(net.slice(slash + 1)))
 }
 
 function writeExtras(to: AttributeWriter, { timeout, mark }: Member): void {
-  if (timeout !== undefined) to.number32(TIMEOUT, timeout)
-  if (mark !== undefined) to.number64(SKBMARK, mark.value, mark.mask)
+  if (timeout !== undefined) writeNumber(to, TIMEOUT, timeout)
+  if (mark === undefined) return
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeUInt32BE(mark.value, 0)
+  bytes.writeUInt32BE(mark.mask, 4)
+  to.bytes(SKBMARK | NETWORK_ORDER, bytes)
 }
 
 function writeIp(to: AttributeWriter, type: number, ip: IpAddress): void {
   const bytes = ipBytes(ip)
-  to.nest(type, () => to.address(ADDRESS[bytes.length === 4 ? 4 : 6], bytes))
+  const family = bytes.length === 4 ? 4 : 6
+  to.nest(type, () => to.bytes(ADDRESS[family] | NETWORK_ORDER, bytes))
 }
 
 /** The members that one answer to a listing holds; those that are not understood are left out. */

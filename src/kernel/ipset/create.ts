@@ -11,6 +11,8 @@ import {
   encodeCommand,
   NFPROTO,
   readNumber,
+  writeByte,
+  writeNumber,
 } from './wire.ts'
 
 /** Attributes of a set's data (linux/netfilter/ipset/ip_set.h). */
@@ -30,13 +32,13 @@ export function encodeCreate(name: string, type: SetType, revision: number): Out
   const flags = (type.counters ? WITH_COUNTERS : 0) | (type.withMark ? WITH_SKBINFO : 0)
   return encodeCommand('create', name, (to) => {
     to.text(ATTR_TYPENAME, type.type)
-    to.byte(ATTR_REVISION, revision)
-    to.byte(ATTR_FAMILY, NFPROTO[type.family])
+    writeByte(to, ATTR_REVISION, revision)
+    writeByte(to, ATTR_FAMILY, NFPROTO[type.family])
     to.nest(ATTR_DATA, () => {
-      to.number32(MAXELEM, type.maxElements)
-      if (type.hashSize !== undefined) to.number32(HASHSIZE, type.hashSize)
-      if (type.timeout !== undefined) to.number32(TIMEOUT, type.timeout)
-      if (flags !== 0) to.number32(FLAGS, flags)
+      writeNumber(to, MAXELEM, type.maxElements)
+      if (type.hashSize !== undefined) writeNumber(to, HASHSIZE, type.hashSize)
+      if (type.timeout !== undefined) writeNumber(to, TIMEOUT, type.timeout)
+      if (flags !== 0) writeNumber(to, FLAGS, flags)
     })
   })
 }

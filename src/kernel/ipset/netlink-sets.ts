@@ -76,9 +76,10 @@ export class NetlinkSets implements Sets {
 
   async protocolVersion(): Promise<ProtocolVersion> {
     let version: ProtocolVersion | undefined
-    await this.#list(PROTOCOL_QUESTION, (message) => {
+    const refusal = await this.#connect().ask(PROTOCOL_QUESTION, (message) => {
       version = decodeProtocol(message)
     })
+    if (refusal !== undefined) throw refused(refusal.errno)
     if (version === undefined) throw unusable('it did not say which protocol it speaks')
     if (PROTOCOL < version.oldest || PROTOCOL > version.newest) {
       throw unusable(`it speaks protocol ${version.oldest} to ${version.newest}, not ${PROTOCOL}`)
@@ -135,7 +136,7 @@ export class NetlinkSets implements Sets {
   async #askRevision(type: SetType): Promise<void> {
     const key = revisionKey(type)
     if (this.#revisions.has(key)) return
-    await this.#connect().dump(encodeRevisionQuestion(type.type, type.family), (message) => {
+    await this.#connect().ask(encodeRevisionQuestion(type.type, type.family), (message) => {
       const revision = decodeRevision(message, type.type)
       if (revision !== undefined) this.#revisions.set(key, revision)
     })
@@ -148,7 +149,7 @@ export class NetlinkSets implements Sets {
   ): Promise<number> {
     const errno = await this.#connect().dump(question, visit)
     if (errno === 0 || errno === ENOENT) return errno
-    throw unusable(getSystemErrorName(-errno), { errno })
+    throw refused(errno)
   }
 
   #connect(): NetlinkSession {
@@ -170,12 +171,15 @@ function revisionKey({ type, family }: { readonly type: string; readonly family:
   return `${type} ${family}`
 }
 
+function refused(errno: number): NodeProxyError {
+  const hint = errno === constants.errno.EPERM ? 'run with CAP_NET_ADMIN' : undefined
+  return unusable(getSystemErrorName(-errno), { ...(hint && { hint }) })
+}
+
 function unusable(
   reason: string,
-  { errno, cause }: { readonly errno?: number; readonly cause?: unknown } = {},
+  details: { readonly hint?: string; readonly cause?: unknown } = {},
 ): NodeProxyError {
-  return new NodeProxyError('NP_KERNEL_IPSET', `the kernel's IP sets cannot be used: ${reason}`, {
-    cause,
-    hint: errno === constants.errno.EPERM ? 'run with CAP_NET_ADMIN' : 'modprobe ip_set',
-  })
+  const message = `the kernel's IP sets cannot be used: ${reason}`
+  return new NodeProxyError('NP_KERNEL_IPSET', message, { hint: 'modprobe ip_set', ...details })
 }

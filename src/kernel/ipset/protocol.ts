@@ -1,10 +1,7 @@
-import { type NetlinkMessage, NLM_F_ACK, type OutgoingMessage } from '../netlink/message.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { ATTR_OLDEST, ATTR_PROTOCOL, answerTo, encodeCommand, readNumber } from './wire.ts'
 
-export const PROTOCOL_QUESTION: OutgoingMessage = {
-  ...encodeCommand('protocol', undefined),
-  flags: NLM_F_ACK,
-}
+export const PROTOCOL_QUESTION: OutgoingMessage = encodeCommand('protocol', undefined)
 
 export interface ProtocolVersion {
   readonly newest: number

@@ -1,5 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
-import { type NetlinkMessage, NLM_F_ACK, type OutgoingMessage } from '../netlink/message.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import type { SetTypeName } from './sets.ts'
 import {
   ATTR_FAMILY,
@@ -10,6 +10,7 @@ import {
   encodeCommand,
   NFPROTO,
   readNumber,
+  writeByte,
 } from './wire.ts'
 
 /**
@@ -25,10 +26,10 @@ export const WANTED: Readonly<Record<SetTypeName, number>> = {
 
 /** Asks which revisions of a set type the kernel has; it loads the type's module for that. */
 export function encodeRevisionQuestion(type: SetTypeName, family: Family): OutgoingMessage {
-  const question = encodeCommand('type', undefined, (to) => {
-    to.text(ATTR_TYPENAME, type).byte(ATTR_FAMILY, NFPROTO[family])
+  return encodeCommand('type', undefined, (to) => {
+    to.text(ATTR_TYPENAME, type)
+    writeByte(to, ATTR_FAMILY, NFPROTO[family])
   })
-  return { ...question, flags: NLM_F_ACK }
 }
 
 /** The revision to make sets with, of those in an answer; the kernel names newest and oldest. */

@@ -1,6 +1,6 @@
 import { findAttribute } from '../netlink/attribute.ts'
+import { AttributeWriter } from '../netlink/attribute-writer.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
-import { AttributeWriter } from './attribute-writer.ts'
 
 /** NFNL_SUBSYS_IPSET: the upper byte of every message type (linux/netfilter/nfnetlink.h). */
 const SUBSYSTEM = 6
@@ -31,12 +31,14 @@ export const ATTR_DATA = 7
 export const ATTR_ADT = 8
 export const ATTR_OLDEST = 10
 
+/** NLA_F_NET_BYTEORDER: the kernel refuses ipset's numbers and addresses without it. */
+export const NETWORK_ORDER = 0x4000
 export const NFPROTO = { 4: 2, 6: 10 } as const
 
 /** Bytes of `struct nfgenmsg`, which stands before the attributes. */
 const NFGENMSG = 4
 /** Of the netfilter families, ipset looks at the one in its own attributes only. */
-const HEADER = Buffer.from([NFPROTO[4], 0, 0, 0])
+const HEADER = [NFPROTO[4], 0, 0, 0]
 
 /** A command about the set `name`; without one it is about all sets. */
 export function encodeCommand(
@@ -44,10 +46,11 @@ export function encodeCommand(
   name: string | undefined,
   write: (attributes: AttributeWriter) => void = () => undefined,
 ): OutgoingMessage {
-  const attributes = new AttributeWriter().raw(HEADER).byte(ATTR_PROTOCOL, PROTOCOL)
+  const attributes = new AttributeWriter().header(...HEADER)
+  writeByte(attributes, ATTR_PROTOCOL, PROTOCOL)
   if (name !== undefined) attributes.text(ATTR_SETNAME, name)
   write(attributes)
-  return { type: (SUBSYSTEM << 8) | COMMAND[command], flags: 0, payload: attributes.take() }
+  return { type: (SUBSYSTEM << 8) | COMMAND[command], flags: 0, payload: attributes.written() }
 }
 
 /** The value of an attribute at command level in an answer to `command`. */
@@ -59,6 +62,14 @@ export function answerTo(
   if (message.type !== ((SUBSYSTEM << 8) | COMMAND[command])) return undefined
   if (message.payload.length < NFGENMSG) return undefined
   return findAttribute(message.payload, attribute, NFGENMSG)
+}
+
+export function writeByte(to: AttributeWriter, type: number, value: number): void {
+  to.bytes(type, Uint8Array.of(value))
+}
+
+export function writeNumber(to: AttributeWriter, type: number, value: number): void {
+  to.bytes(type | NETWORK_ORDER, Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value))
 }
 
 /** A number of 1, 2 or 4 bytes in network order, or undefined. */

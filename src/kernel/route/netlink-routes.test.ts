@@ -105,6 +105,24 @@ test('what is gone was removed, and a table that another rule of ours needs keep
   expect(shared.asked).toEqual([DELRULE, GETRULE])
 })
 
+test('a family that the kernel has not holds nothing, and nothing can be made in it', async () => {
+  const held = [encodeRuleAdd(route)]
+  const { routes } = setUp(({ payload }) => (payload[0] === 10 ? 97 : 0), held)
+  const six = { ...route, family: 6 } as const
+  expect(await routes.list()).toEqual([route])
+  expect(await routes.holds(six)).toBe(false)
+  await routes.remove(six)
+  await expect(routes.ensure(six)).rejects.toMatchObject({
+    hint: 'the kernel has no such address family',
+  })
+})
+
+test('a route of the other family in the same table is another route', async () => {
+  const six = { ...route, family: 6 } as const
+  const { routes } = setUp(() => 0, [encodeRuleAdd(route), encodeRouteAdd(six)])
+  expect(await routes.holds(route)).toBe(false)
+})
+
 test('lists our rules once, also when the listing had to be repeated', async () => {
   const foreign = encodeRuleAdd({ ...route, priority: 8 })
   foreign.payload[foreign.payload.length - 4] = 3

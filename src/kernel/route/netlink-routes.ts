@@ -27,7 +27,9 @@ import {
 const GROUPS = [7, 8, 11, 19]
 /** A flush removes rules and routes one by one. */
 const SETTLE_MS = 100
-const { EEXIST, ENOENT, ESRCH } = constants.errno
+const { EACCES, EAFNOSUPPORT, EEXIST, ENETDOWN, ENOENT, EOPNOTSUPP, EPERM, ESRCH } = constants.errno
+/** No such rule, no such route, no such address family in this kernel. */
+const ABSENT = new Set([ENOENT, ESRCH, EAFNOSUPPORT])
 
 /** Policy routes by rtnetlink. The socket is opened with the first request. */
 export class NetlinkRoutes implements Routes {
@@ -116,7 +118,8 @@ export class NetlinkRoutes implements Routes {
   async #hasRoute({ family, table }: PolicyRoute): Promise<boolean> {
     let found = false
     await this.#dump(encodeRouteDump(family), (message) => {
-      found ||= decodeLocalDefault(message)?.table === table
+      const route = decodeLocalDefault(message)
+      found ||= route?.family === family && route.table === table
     })
     return found
   }
@@ -133,13 +136,14 @@ export class NetlinkRoutes implements Routes {
 
   async #delete(message: OutgoingMessage, what: string): Promise<void> {
     const errno = (await this.#connect().batch([message])).get(0) ?? 0
-    if (errno === 0 || errno === ENOENT || errno === ESRCH) return
+    if (errno === 0 || ABSENT.has(errno)) return
     throw refused(what.replace(' add ', ' del '), errno)
   }
 
   async #dump(message: OutgoingMessage, visit: (message: NetlinkMessage) => void): Promise<void> {
     const errno = await this.#connect().dump(message, visit)
-    if (errno !== 0) throw refused('rules and routes cannot be listed', errno)
+    if (errno !== 0 && errno !== EAFNOSUPPORT)
+      throw refused('rules and routes cannot be listed', errno)
   }
 
   #connect(): NetlinkSession {
@@ -154,15 +158,12 @@ export class NetlinkRoutes implements Routes {
 }
 
 const HINTS = new Map<number, string>([
-  [constants.errno.EPERM, 'run with CAP_NET_ADMIN'],
-  [constants.errno.ENETDOWN, 'the loopback interface is down: ip link set lo up'],
-  [
-    constants.errno.EACCES,
-    'IPv6 is switched off on the loopback interface: net.ipv6.conf.lo.disable_ipv6',
-  ],
+  [EPERM, 'run with CAP_NET_ADMIN'],
+  [ENETDOWN, 'the loopback interface is down: ip link set lo up'],
+  [EACCES, 'IPv6 is switched off on the loopback interface: net.ipv6.conf.lo.disable_ipv6'],
   [EEXIST, 'another rule or default route takes its place: ip rule; ip route show table all'],
-  [constants.errno.EOPNOTSUPP, 'the kernel needs CONFIG_IP_MULTIPLE_TABLES for each family'],
-  [constants.errno.EAFNOSUPPORT, 'the kernel needs CONFIG_IP_MULTIPLE_TABLES for each family'],
+  [EOPNOTSUPP, 'the kernel needs CONFIG_IP_MULTIPLE_TABLES for each family'],
+  [EAFNOSUPPORT, 'the kernel has no such address family'],
 ])
 
 function refused(what: string, errno: number): NodeProxyError {
