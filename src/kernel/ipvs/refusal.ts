@@ -35,7 +35,7 @@ function meaningOf(command: IpvsCommand, errno: number): string {
     case ERRNO.ENOENT:
       return 'settings' in command ? noScheduler(command.settings.scheduler) : `no such ${what}`
     case ERRNO.ERANGE:
-      return 'a weight, a threshold or the length of a name is out of range'
+      return 'a weight or a threshold is out of range'
     case ERRNO.EINVAL:
       return 'the kernel does not take this address or these settings'
     case ERRNO.EAFNOSUPPORT:

@@ -52,7 +52,7 @@ test('hostile bytes are read without an exception and without reading past the e
       const datagram = Buffer.from(array)
       for (const message of decodeMessages(datagram)) {
         expect(message.payload.length).toBeLessThan(datagram.length)
-        expect(Number.isInteger(errnoOf(message))).toBe(true)
+        expect(errnoOf(message)).toBeGreaterThanOrEqual(0)
         findAttribute(message.payload, 1)
       }
       expect(findAttribute(datagram, 1)?.length ?? 0).toBeLessThanOrEqual(datagram.length)

@@ -68,9 +68,9 @@ export function* decodeMessages(datagram: Buffer): Generator<NetlinkMessage> {
   }
 }
 
-/** The errno of an NLMSG_ERROR (0 is an acknowledgement) or NLMSG_DONE. */
+/** The errno of an NLMSG_ERROR (0 is an acknowledgement) or NLMSG_DONE; never negative. */
 export function errnoOf(message: NetlinkMessage): number {
-  return message.payload.length < 4 ? 0 : -message.payload.readInt32LE(0)
+  return message.payload.length < 4 ? 0 : Math.max(0, -message.payload.readInt32LE(0))
 }
 
 export function align(length: number): number {

@@ -37,17 +37,22 @@ export function writeServer(writer: AttributeWriter, server: RealServer): void {
   })
 }
 
-/** Undefined: forwarded in a way that we do not know, or damaged. */
-export function decodeServer(server: Buffer, serviceFamily: Family): RealServerState | undefined {
+/** Undefined: damaged. A kernel before 3.18 says no family: it is that of the virtual server. */
+export function decodeServerId(server: Buffer, serviceFamily: Family): RealServerId | undefined {
   const family = familyOfNumber(findU16(server, FAMILY)) ?? serviceFamily
   const ip = decodeAddress(findAttribute(server, ADDRESS), family)
   const port = findPort(server, PORT)
+  return ip === undefined || port === undefined ? undefined : { ip, port }
+}
+
+/** Undefined: forwarded in a way that we do not know, or damaged. */
+export function decodeServer(server: Buffer, serviceFamily: Family): RealServerState | undefined {
+  const id = decodeServerId(server, serviceFamily)
   const forwarding = FORWARDINGS[findU32(server, FORWARDING) ?? -1]
-  if (ip === undefined || port === undefined || forwarding === undefined) return undefined
+  if (id === undefined || forwarding === undefined) return undefined
   const number = (type: number) => findU32(server, type) ?? 0
   return {
-    ip,
-    port,
+    ...id,
     weight: number(WEIGHT),
     forwarding,
     upperThreshold: number(UPPER),
