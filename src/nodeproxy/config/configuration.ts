@@ -23,6 +23,9 @@ export const SCHEDULERS = [
   'dh',
   'sed',
   'nq',
+  'fo',
+  'ovf',
+  'mh',
 ] as const
 
 export const IPTABLES_BACKENDS = ['', 'nft', 'legacy'] as const
@@ -82,6 +85,12 @@ export interface NodeProxyConfiguration {
     readonly tcpTimeout: number
     readonly tcpFinTimeout: number
     readonly udpTimeout: number
+    /** How long a backend that left keeps its connections; 0: it loses them at once. */
+    readonly gracefulTermination: {
+      readonly tcp: number
+      readonly udp: number
+      readonly sctp: number
+    }
   }
   /** Empty: ClusterCIDR. */
   readonly detectLocalMode: DetectLocalMode
@@ -114,19 +123,19 @@ export interface NodeProxyConfiguration {
 type Leaf = string | number | boolean | undefined | readonly unknown[] | SocketAddress | PortRange
 
 /** `iptables.syncPeriod` and so on: every leaf of the configuration. */
-export type FieldPath = {
-  [K in keyof NodeProxyConfiguration]: NodeProxyConfiguration[K] extends Leaf
-    ? K
-    : `${K}.${Extract<keyof NodeProxyConfiguration[K], string>}`
-}[keyof NodeProxyConfiguration]
+export type FieldPath = PathOf<NodeProxyConfiguration>
+
+type PathOf<T> = {
+  [K in Extract<keyof T, string>]: T[K] extends Leaf ? K : `${K}.${PathOf<T[K]>}`
+}[Extract<keyof T, string>]
 
 /** The type of the value at a path. */
-export type ValueAt<P extends FieldPath> = P extends `${infer Section}.${infer Name}`
-  ? Section extends keyof NodeProxyConfiguration
-    ? Name extends keyof NodeProxyConfiguration[Section]
-      ? NodeProxyConfiguration[Section][Name]
-      : never
+export type ValueAt<P extends FieldPath> = Follow<NodeProxyConfiguration, P>
+
+type Follow<T, P extends string> = P extends `${infer Section}.${infer Rest}`
+  ? Section extends keyof T
+    ? Follow<T[Section], Rest>
     : never
-  : P extends keyof NodeProxyConfiguration
-    ? NodeProxyConfiguration[P]
+  : P extends keyof T
+    ? T[P]
     : never

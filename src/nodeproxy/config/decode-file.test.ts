@@ -30,6 +30,15 @@ describe('decodeFile', () => {
     })
   })
 
+  it('reads sections of sections', () => {
+    const text = `${OWN}ipvs:\n  scheduler: mh\n  gracefulTermination:\n    tcp: 5m\n    sctp: 0\n`
+    expect(values(text)).toEqual({
+      'ipvs.scheduler': 'mh',
+      'ipvs.gracefulTermination.tcp': 300_000,
+      'ipvs.gracefulTermination.sctp': 0,
+    })
+  })
+
   it('reads JSON', () => {
     expect(
       values(
@@ -51,6 +60,15 @@ describe('decodeFile', () => {
     ['<<: 1', /unknown field/],
     ['metadata: {name: x}', /unknown field/],
     ['enableProfiling: true', /a field of KubeProxyConfiguration only; remove it/],
+    [
+      'ipvs:\n  gracefulTermination: 5m',
+      /4:24: ipvs\.gracefulTermination: "5m": write a map of fields/,
+    ],
+    [
+      'ipvs:\n  gracefulTermination:\n    tpc: 5m',
+      /5:5: ipvs\.gracefulTermination\.tpc: unknown field; did you mean ipvs\.gracefulTermination\.tcp\?/,
+    ],
+    ['gracefulTermination: {tcp: 5m}', /3:1: gracefulTermination: unknown field/],
     ['conntrack: 5', /3:12: conntrack: 5: write a map of fields/],
     ['mode: {a: 1}', /3:7: mode: write one value, not a map/],
     ['nodePortAddresses: [[1]]', /write a list of plain values/],

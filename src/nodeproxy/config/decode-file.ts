@@ -20,10 +20,12 @@ export interface FileResult {
   readonly warnings: readonly Problem[]
 }
 
+/** Paths that hold fields and none themselves: `ipvs`, `ipvs.gracefulTermination`. */
 const SECTIONS: ReadonlySet<string> = new Set(
-  [...FIELD_BY_PATH.keys(), ...IGNORED_FIELDS.keys()]
-    .filter((path) => path.includes('.'))
-    .map((path) => path.slice(0, path.indexOf('.'))),
+  [...FIELD_BY_PATH.keys(), ...IGNORED_FIELDS.keys()].flatMap((path) => {
+    const names = path.split('.')
+    return names.slice(1).map((_, index) => names.slice(0, index + 1).join('.'))
+  }),
 )
 
 /** Every setting of a configuration file of either kind, and everything that is wrong with it. */
@@ -75,21 +77,21 @@ class Decoder implements FileResult {
     const field = FIELD_BY_PATH.get(path)
     const ignored = IGNORED_FIELDS.get(path)
     if (field !== undefined) this.#readField(entry, path as FieldPath, field)
-    else if (section === '' && SECTIONS.has(path)) this.#readSection(entry)
+    else if (SECTIONS.has(path)) this.#readSection(entry, path)
     else if (ignored !== undefined && this.#kube) this.#ignore(entry, path, ignored)
     else this.#reject(entry, path, ignored)
   }
 
-  #readSection(entry: Entry): void {
+  #readSection(entry: Entry, path: string): void {
     const { value } = entry
     if ('map' in value) {
-      for (const child of value.map) this.read(child, `${entry.key}.`)
+      for (const child of value.map) this.read(child, `${path}.`)
     } else if ('bad' in value || value.raw !== null) {
       const text = 'raw' in value ? quote(value.raw) : undefined
       const message = 'bad' in value ? value.bad : 'write a map of fields'
       this.problems.push(
         problem('NP_NODEPROXY_CONFIG_VALUE', entry.valueAt, {
-          field: entry.key,
+          field: path,
           value: text,
           message,
         }),

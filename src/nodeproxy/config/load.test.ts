@@ -5,7 +5,7 @@ import { FIELD_ENTRIES } from './fields/index.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
 import { describeProblem } from './problem.ts'
-import { configurationYaml, configzBody } from './render.ts'
+import { configurationObject, configurationYaml, configzBody } from './render.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
 
@@ -162,6 +162,24 @@ describe('a written configuration', () => {
       ),
       { numRuns: 50 },
     )
+  })
+})
+
+describe('settings of a section of a section', () => {
+  it('leave those beside them as they are', async () => {
+    const { config } = await loaded(undefined, '--ipvs-graceful-termination-tcp=1m')
+    expect(config.ipvs).toMatchObject({
+      scheduler: '',
+      gracefulTermination: { tcp: 60_000, udp: 0, sctp: 900_000 },
+    })
+    const { config: defaults } = await loaded(undefined)
+    expect(compareConfigurations(defaults, config)).toEqual({
+      live: ['ipvs.gracefulTermination.tcp'],
+      restart: [],
+    })
+    expect(configurationObject(config)).toMatchObject({
+      ipvs: { udpTimeout: '0s', gracefulTermination: { tcp: '1m', udp: '0s', sctp: '15m' } },
+    })
   })
 })
 

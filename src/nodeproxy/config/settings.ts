@@ -32,16 +32,21 @@ export function originOf(settings: Settings, path: FieldPath): Origin {
 
 /** The value at a path of a configuration. */
 export function valueAt(config: NodeProxyConfiguration, path: FieldPath): unknown {
-  const [section, name] = path.split('.') as [string, string | undefined]
-  const top = (config as unknown as Record<string, unknown>)[section]
-  return name === undefined ? top : (top as Record<string, unknown>)[name]
+  return path
+    .split('.')
+    .reduce<unknown>((tree, name) => (tree as Record<string, unknown>)[name], config)
 }
 
-/** Sets `a.b` in a tree of plain objects. */
+/** Sets `a.b.c` in a tree of plain objects, without changing those below `tree`. */
 export function put(tree: Record<string, unknown>, path: string, value: unknown): void {
-  const [section, name] = path.split('.') as [string, string | undefined]
-  if (name === undefined) tree[section] = value
-  else tree[section] = { ...(tree[section] as Record<string, unknown> | undefined), [name]: value }
+  const [section = '', ...rest] = path.split('.')
+  if (rest.length === 0) {
+    tree[section] = value
+    return
+  }
+  const below = { ...(tree[section] as Record<string, unknown> | undefined) }
+  put(below, rest.join('.'), value)
+  tree[section] = below
 }
 
 /** Addresses that nobody set follow the family of bindAddress. */

@@ -3,6 +3,8 @@ import type { FieldsOf, PathsUnder } from '../field.ts'
 import { cidrList, portRange } from '../network-types.ts'
 import { boolean, duration, oneOf } from '../scalar-types.ts'
 
+const MINUTES_15 = 900_000
+
 /** The settings of the ipvs and userspace modes. */
 export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTimeout'> = {
   'ipvs.syncPeriod': {
@@ -31,19 +33,22 @@ export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTim
     flag: 'ipvs-exclude-cidrs',
     type: cidrList,
     fallback: [],
-    doc: 'Virtual servers with an address in these networks belong to somebody else and are never removed.',
-    reload: 'restart',
+    doc: 'Virtual servers with an address in these networks belong to somebody else: they are never changed or removed, and no Service gets one there.',
+    reload: 'live',
   },
   'ipvs.strictARP': {
     flag: 'ipvs-strict-arp',
     type: boolean,
     fallback: false,
-    doc: 'Answer ARP only for addresses of the interface that was asked (arp_ignore=1, arp_announce=2).',
-    reload: 'restart',
+    doc: 'Answer ARP only for addresses of the interface that was asked (arp_ignore=1, arp_announce=2). Switched off again, the kernel keeps these two until somebody else sets them.',
+    reload: 'live',
   },
   'ipvs.tcpTimeout': timeout('ipvs-tcp-timeout', 'established TCP connections'),
   'ipvs.tcpFinTimeout': timeout('ipvs-tcpfin-timeout', 'TCP connections after a FIN'),
   'ipvs.udpTimeout': timeout('ipvs-udp-timeout', 'UDP flows'),
+  'ipvs.gracefulTermination.tcp': drain('tcp', 'TCP', MINUTES_15),
+  'ipvs.gracefulTermination.udp': drain('udp', 'UDP', 0),
+  'ipvs.gracefulTermination.sctp': drain('sctp', 'SCTP', MINUTES_15),
   portRange: {
     flag: 'proxy-port-range',
     type: portRange,
@@ -59,6 +64,16 @@ export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTim
     reload: 'live',
     zeroIsUnset: true,
   },
+}
+
+function drain(name: string, protocol: string, fallback: number) {
+  return {
+    flag: `ipvs-graceful-termination-${name}`,
+    type: duration(),
+    fallback,
+    doc: `How long a backend that left keeps its ${protocol} connections in IPVS, if they do not end before. It gets no new ones. 0: it loses them at once.`,
+    reload: 'live',
+  } as const
 }
 
 function timeout(flag: string, what: string) {
