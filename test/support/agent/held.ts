@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { attemptTcp } from './attempt.ts'
 import type { ConnectRequest, HeldReport, Outcome } from './protocol.ts'
 
@@ -38,6 +39,14 @@ export class HeldConnections {
     return all
   }
 
+  /** After every one was spoken to and heard; whoever does not answer in time is lost. */
+  async check(): Promise<HeldReport> {
+    const waiting = [...this.#held].map((held) => ({ held, echoed: this.#echoed(held) }))
+    await Promise.race([Promise.all(waiting.map(({ echoed }) => echoed)), delay(ECHO_MS)])
+    for (const { held } of waiting) if (held.owed > 0) this.#lose(held, 'silent')
+    return this.report()
+  }
+
   report(): HeldReport {
     const alive: Record<string, number> = {}
     for (const { name } of this.#held) alive[name] = (alive[name] ?? 0) + 1
@@ -74,6 +83,20 @@ export class HeldConnections {
       this.#echoes += bytes.length
     })
     socket.on('close', () => this.#lose(held, socket.errored === null ? 'closed' : codeOf(socket)))
+  }
+
+  /** Resolves when all that it is owed came back, or when it is lost. */
+  #echoed(held: Held): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const onData = (): void => {
+      if (held.owed > 0) return
+      held.socket.off('data', onData)
+      resolve()
+    }
+    held.socket.on('data', onData)
+    held.socket.once('close', () => resolve())
+    this.#say(held, performance.now())
+    return promise
   }
 
   #speak(): void {

@@ -109,6 +109,8 @@ export interface AgentCalls {
     params: ConnectRequest & { count: number; everyMs: number }
     result: HeldReport & { id: number }
   }
+  /** Has every one of them say a byte and waits for the echoes first. */
+  holdCheck: { params: { id: number }; result: HeldReport }
   holdReport: { params: { id: number }; result: HeldReport }
   /** Ends all of them, or those of one listener, by RST or FIN; reports how they were. */
   holdEnd: { params: { id: number; how: 'reset' | 'close'; name?: string }; result: HeldReport }

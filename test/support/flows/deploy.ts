@@ -1,5 +1,6 @@
 import type { Lab } from '../lab/lab.ts'
 import {
+  type ApiObject,
   type EndpointSpec,
   type PortSpec,
   type ServiceSpec,
@@ -19,6 +20,8 @@ export interface Deployment {
   readonly spec?: Partial<ServiceSpec>
   readonly annotations?: Readonly<Record<string, string>>
   readonly ingress?: readonly object[]
+  /** Weights of the endpoints by address; 1 unless given. */
+  readonly weights?: Readonly<Record<string, number>>
 }
 
 const PORTS: readonly PortSpec[] = [{ name: '', port: 80, protocol: 'TCP' }]
@@ -49,16 +52,22 @@ export function objectsOf(deployment: Deployment) {
   const metadata = annotations === undefined ? {} : { metadata: { name: '', annotations } }
   const status = ingress === undefined ? {} : { status: { loadBalancer: { ingress } } }
   const named = ports.map((port) => ({ protocol: 'TCP', ...port }) as const)
+  const endpointSlice = slice(key, endpoints, {
+    ports: named.map(({ name = '', protocol, port, targetPort }) => ({
+      name,
+      protocol,
+      port: typeof targetPort === 'number' ? targetPort : port,
+    })),
+  })
   return [
     service(key, { clusterIP, ports: named, ...spec }, { ...metadata, ...status }),
-    slice(key, endpoints, {
-      ports: named.map(({ name = '', protocol, port, targetPort }) => ({
-        name,
-        protocol,
-        port: typeof targetPort === 'number' ? targetPort : port,
-      })),
-    }),
+    deployment.weights === undefined ? endpointSlice : weighted(endpointSlice, deployment.weights),
   ]
+}
+
+function weighted(object: ApiObject, weights: Readonly<Record<string, number>>): ApiObject {
+  const annotations = { 'service.orch.io/weight': JSON.stringify(weights) }
+  return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
 async function serveEndpoints(lab: Lab, { endpoints, ports = PORTS }: Deployment): Promise<void> {

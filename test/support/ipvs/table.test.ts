@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseTable } from './table.ts'
+import { parseTable, parseTemplates } from './table.ts'
 
 /** As ipvsadm 1.31 prints it. */
 const LISTED = `IP Virtual Server version 1.2.1 (size=4096)
@@ -32,4 +32,14 @@ test('reads virtual servers with their real servers', () => {
 
 test('an empty table has no rows', () => {
   expect(parseTable(LISTED.split('\n').slice(0, 3).join('\n'))).toEqual([])
+})
+
+test('tells clients that stick from their connections', () => {
+  const connections = `IPVS connection entries
+pro expire state       source             virtual            destination
+TCP 00:03  ASSURED     203.0.113.2:0      172.30.40.1:80     10.180.2.3:80
+TCP 00:09  CLOSE       203.0.113.2:28531  172.30.40.1:80     10.180.2.3:80
+TCP 00:03  ASSURED     203.0.113.3:0      172.30.40.2:80     10.180.2.3:80
+`
+  expect(parseTemplates(connections, '172.30.40.1:80')).toEqual(['203.0.113.2'])
 })

@@ -59,3 +59,19 @@ export function parseTable(text: string): readonly VirtualServerRow[] {
   }
   return rows
 }
+
+/** Clients that stick to a real server of `destination` (`ip:port`), each once. */
+export async function stickyClients(
+  { namespace }: Site,
+  destination: string,
+): Promise<readonly string[]> {
+  return parseTemplates(await namespace.exec(['ipvsadm', '-Lnc']), destination)
+}
+
+/** In the list of connections a client that sticks is one without a port. */
+export function parseTemplates(text: string, destination: string): readonly string[] {
+  return text.split('\n').flatMap((line) => {
+    const [, , , client = '', virtual] = line.split(/\s+/)
+    return virtual === destination && client.endsWith(':0') ? [client.slice(0, -2)] : []
+  })
+}

@@ -1,0 +1,114 @@
+import { beforeEach, expect, test } from 'vitest'
+import { type Deployment, deploy } from '../support/flows/deploy.ts'
+import { stickyClients, virtualServer } from '../support/ipvs/table.ts'
+import type { EndpointSpec } from '../support/lab/objects.ts'
+import { useLab } from '../support/lab/use-lab.ts'
+
+/**
+ * `sessionAffinity: ClientIP` in IPVS. Promised is: a client meets the same backend for
+ * the timeout, counted from the start of its latest connection, and as long as one of
+ * its connections is remembered by the kernel (a connection that was reset: 10 s; one
+ * that was closed: 2 min). It is forgotten when both are over; where the timeout ends
+ * first, the kernel looks again every 60 s only. A backend that leaves keeps nobody.
+ */
+const lab = useLab()
+beforeEach(() => lab().reset())
+
+const VIP = '172.30.41.1'
+const ENDPOINTS: readonly EndpointSpec[] = [1, 2, 3].map((n) => ({
+  ip: `10.180.2.${n}`,
+  node: 'far',
+}))
+/** Not a multiple of three: the next round of rr begins elsewhere. */
+const CLIENTS = 10
+/** A connection that was reset is remembered for 10 s. */
+const BEYOND_RESET = 12
+
+function sticky(seconds: number, endpoints = ENDPOINTS): Deployment {
+  const sessionAffinityConfig = { clientIP: { timeoutSeconds: seconds } }
+  const spec = { sessionAffinity: 'ClientIP', sessionAffinityConfig }
+  return { key: 'ns/sticky', clusterIP: VIP, endpoints, spec }
+}
+
+/** The backend of each client, one after the other; all must be answered. */
+async function backends(clients: readonly string[]): Promise<string[]> {
+  const outcomes = await lab().outside.agent.call('connectEach', {
+    ...{ protocol: 'TCP', sources: clients, destination: VIP, port: 80 },
+    ...{ parallel: 1, timeoutMs: 5000 },
+  })
+  return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
+}
+
+const remembered = () => stickyClients(lab().node, `${VIP}:80`)
+
+test('clients are spread, stick for the timeout, and are forgotten when it is over', async () => {
+  await deploy(lab(), sticky(BEYOND_RESET))
+  expect(await virtualServer(lab().node, `TCP ${VIP}:80`)).toMatchObject({
+    persistent: BEYOND_RESET,
+  })
+  const clients = await lab().crowd(CLIENTS)
+  const first = await backends(clients)
+  expect(new Set(first)).toEqual(new Set(ENDPOINTS.map(({ ip }) => `${ip}:80`)))
+  for (let round = 0; round < 3; round++) expect(await backends(clients)).toEqual(first)
+  const since = performance.now()
+  const atHalf = Promise.withResolvers<readonly string[]>()
+  setTimeout(() => atHalf.resolve(remembered()), (BEYOND_RESET - 3) * 1000)
+  expect((await atHalf.promise).toSorted()).toEqual([...clients].toSorted())
+  await expect.poll(remembered, { timeout: 10_000, interval: 200 }).toEqual([])
+  expect(performance.now() - since).toBeGreaterThan((BEYOND_RESET - 1) * 1000)
+  const later = await backends(clients)
+  expect(later.filter((name, index) => name === first[index])).toEqual([])
+})
+
+test('a client with a live connection sticks beyond the timeout', async () => {
+  await deploy(lab(), sticky(1))
+  const [source = ''] = await lab().crowd(1)
+  const { agent } = lab().outside
+  const request = { protocol: 'TCP', source, destination: VIP, port: 80 } as const
+  const { id, alive } = await agent.call('holdOpen', { ...request, count: 1, everyMs: 200 })
+  const [name = ''] = Object.keys(alive)
+  await expect.poll(secondsLeft, { timeout: 10_000, interval: 100 }).toBeGreaterThan(30)
+  expect(await backends([source, source, source, source])).toEqual([name, name, name, name])
+  expect((await agent.call('holdEnd', { id, how: 'reset' })).lost).toEqual([])
+})
+
+/** Seconds until the kernel looks at the only client again: its timeout of 1 s, then 60 s. */
+async function secondsLeft(): Promise<number> {
+  const listed = await lab().node.namespace.exec(['ipvsadm', '-Lnc'])
+  const [, minutes = '0', seconds = '0'] = /(\d+):(\d+) +\S+ +\S+:0 /.exec(listed) ?? []
+  return Number(minutes) * 60 + Number(seconds)
+}
+
+test('clients of a backend that leaves move on at once, the others stay', async () => {
+  await deploy(lab(), sticky(600))
+  const clients = await lab().crowd(CLIENTS)
+  const first = await backends(clients)
+  const source = clients[first.indexOf('10.180.2.1:80')] ?? ''
+  const request = { protocol: 'TCP', source, destination: VIP, port: 80 } as const
+  const { agent } = lab().outside
+  const { id } = await agent.call('holdOpen', { ...request, count: 3, everyMs: 200 })
+  await deploy(lab(), sticky(600, ENDPOINTS.slice(1)))
+  const after = await backends(clients)
+  const gone = first.map((name) => name === '10.180.2.1:80')
+  expect(after.filter((name, index) => gone[index] && name === '10.180.2.1:80')).toEqual([])
+  expect(after.filter((name, index) => !gone[index] && name !== first[index])).toEqual([])
+  expect(new Set(after)).toEqual(new Set(['10.180.2.2:80', '10.180.2.3:80']))
+  expect(await backends(clients)).toEqual(after)
+  const held = await agent.call('holdCheck', { id })
+  expect(held).toMatchObject({ alive: { '10.180.2.1:80': 3 }, lost: [] })
+  await agent.call('holdEnd', { id, how: 'reset' })
+})
+
+test('affinity switched on and off while connections are kept', async () => {
+  await deploy(lab(), { ...sticky(600), spec: {} })
+  const [source = ''] = await lab().crowd(1)
+  const { agent } = lab().outside
+  const request = { protocol: 'TCP', source, destination: VIP, port: 80 } as const
+  const { id } = await agent.call('holdOpen', { ...request, count: 6, everyMs: 200 })
+  await deploy(lab(), sticky(600))
+  expect(new Set(await backends(Array<string>(6).fill(source))).size).toBe(1)
+  await deploy(lab(), { ...sticky(600), spec: { sessionAffinity: 'None' } })
+  expect(new Set(await backends(Array<string>(6).fill(source))).size).toBe(3)
+  expect((await agent.call('holdCheck', { id })).lost).toEqual([])
+  await agent.call('holdEnd', { id, how: 'reset' })
+})
