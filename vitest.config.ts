@@ -1,5 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+
+/** Agents and daemons start in half the time with what earlier ones compiled. */
+const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
 /**
  * Three projects: `unit` is everything that needs neither root nor a kernel,
@@ -41,6 +45,7 @@ export default defineConfig({
           name: 'kernel',
           include: ['test/kernel/**/*.test.ts', 'test/e2e/**/*.test.ts'],
           exclude: ['**/*.ipvs.test.ts'],
+          env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
@@ -53,7 +58,11 @@ export default defineConfig({
           name: 'ipvs',
           include: hasIpvs() ? ['test/kernel/**/*.test.ts'] : [],
           exclude: ['test/kernel/uml/**'],
-          env: { NP_PROXY_MODE: 'ipvs', NP_IPTABLES_BACKEND: 'legacy' },
+          env: {
+            NODE_COMPILE_CACHE: compileCache,
+            NP_PROXY_MODE: 'ipvs',
+            NP_IPTABLES_BACKEND: 'legacy',
+          },
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
           testTimeout: 120_000,

@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { parentPort, workerData } from 'node:worker_threads'
 import { connectEach, connectMany, KeptConnections, Load } from './clients.ts'
+import { enterNamespace } from './enter.ts'
 import { HeldConnections } from './held.ts'
 import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
 import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
-/** The agent of one namespace; it ends when its standard input does. */
+/** The agent of one namespace: a thread that lives there, and is asked by messages. */
 const listeners = new Listeners()
 const kept = new KeptConnections()
 const loads: Load[] = []
@@ -36,6 +37,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return loads[request.params.id]?.stop()
     case 'holdOpen':
       return hold(request.params)
+    case 'holdCheck':
+      return held[request.params.id]?.check()
     case 'holdReport':
       return held[request.params.id]?.report()
     case 'holdEnd':
@@ -56,16 +59,11 @@ async function hold(params: AgentCalls['holdOpen']['params']) {
   return { id: held.push(connections) - 1, ...connections.report() }
 }
 
-function reply(message: AgentReply): void {
-  process.stdout.write(`${JSON.stringify(message)}\n`)
-}
-
-const lines = createInterface({ input: process.stdin })
-lines.on('line', (line) => {
-  const request = JSON.parse(line) as AgentRequest
+enterNamespace((workerData as { readonly namespace: string }).namespace)
+parentPort?.on('message', (request: AgentRequest) => {
+  const reply = (message: AgentReply): void => parentPort?.postMessage(message)
   serve(request).then(
     (result) => reply({ id: request.id, result }),
     (error: unknown) => reply({ id: request.id, error: String(error) }),
   )
 })
-lines.on('close', () => process.exit(0))
