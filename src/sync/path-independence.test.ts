@@ -4,11 +4,11 @@ import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { ForwardingTable } from '../forwarding/table.ts'
-import { FakeIpset } from '../kernel/ipset/fake-ipset.ts'
+import { FakeSets } from '../kernel/ipset/fake-sets.ts'
 import { FakeIptables, type InjectedFailure } from '../kernel/iptables/fake-iptables.ts'
 import { FakeMonitor } from '../kernel/nftables-monitor/fake-monitor.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
-import { settings } from '../modes/iptables/fixtures.ts'
+import { settings } from '../modes/fixtures.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
 import type { Endpoint, Service, ServiceKey } from '../resources/types.ts'
 import { DeltaTracker } from './delta-tracker.ts'
@@ -130,15 +130,15 @@ const node: NodeContext = {
 }
 
 interface Kernel {
-  readonly ipset: FakeIpset
+  readonly sets: FakeSets
   readonly iptables: FakeIptables
 }
 
 function bareKernel(): Kernel {
-  const ipset = new FakeIpset()
-  const iptables = new FakeIptables({ sets: ipset })
-  ipset.isUsed = (name) => iptables.refersTo(name)
-  return { ipset, iptables }
+  const sets = new FakeSets()
+  const iptables = new FakeIptables({ sets })
+  sets.isUsed = (name) => iptables.refersTo(name)
+  return { sets, iptables }
 }
 
 function daemon(kernel: Kernel, clock: FakeClock) {
@@ -224,8 +224,8 @@ test(`any of ${HISTORIES} histories ends in the kernel state of a fresh start`, 
       const walked = await afterHistory(steps, state)
       const fresh = await afterFreshStart(state)
       expect(walked.iptables.dump()).toBe(fresh.iptables.dump())
-      expect((await walked.ipset.names('')).toSorted()).toEqual(
-        (await fresh.ipset.names('')).toSorted(),
+      expect((await walked.sets.names('')).toSorted()).toEqual(
+        (await fresh.sets.names('')).toSorted(),
       )
     }),
     { numRuns: HISTORIES },

@@ -1,60 +1,70 @@
 import { expect, test } from 'vitest'
-import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
+import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
+import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
 import type { ObjectKey } from '../mode.ts'
 import { AffinitySets } from './affinity-sets.ts'
+import { ip } from './fixtures.ts'
 import { SET_DIGEST } from './set-key.ts'
 
 const keys = ['set/NPROXY-A4-a', 'set/NPROXY-A4-b', 'set/NPROXY-A4-c'] as ObjectKey[]
+const type: SetType = {
+  type: 'hash:ip',
+  family: 4,
+  maxElements: 262_144,
+  hashSize: 64,
+  timeout: 0,
+}
+const create = (name: string, how = type): SetCommand => ({ do: 'create', name, type: how })
 
 function setUp() {
-  const ipset = new FakeIpset()
-  const options = 'hash:ip family inet hashsize 64 maxelem 262144 timeout 0'
-  return { ipset, sets: new AffinitySets(ipset, () => options) }
+  const kernel = new FakeSets()
+  return { kernel, sets: new AffinitySets(kernel, () => type) }
 }
 
 test('a set that exists is kept with its clients', async () => {
-  const { ipset, sets } = setUp()
+  const { kernel, sets } = setUp()
   await sets.create(keys)
-  await ipset.restore(['add NPROXY-A4-a 192.0.2.1 timeout 60'])
+  const member = { ip: ip('192.0.2.1'), timeout: 60 }
+  await kernel.run([{ do: 'add', name: 'NPROXY-A4-a', member }])
   expect(await sets.create(keys)).toEqual(new Map())
-  expect(await ipset.members('NPROXY-A4-a')).toEqual(['192.0.2.1 timeout 60'])
+  expect(await kernel.members('NPROXY-A4-a')).toEqual([member])
 })
 
 test('a refused set comes back with the reason, the others are done', async () => {
-  const { ipset, sets } = setUp()
-  await ipset.restore(['create NPROXY-A4-b hash:net'])
+  const { kernel, sets } = setUp()
+  await kernel.run([create('NPROXY-A4-b', { ...type, type: 'hash:ip,port' })])
   const failed = await sets.create(keys)
   expect([...failed].map(([key, { code }]) => [key, code])).toEqual([
     ['set/NPROXY-A4-b', 'NP_IPTABLES_SET'],
   ])
-  ipset.isUsed = (name) => name.endsWith('c')
+  kernel.isUsed = (name) => name.endsWith('c')
   const left = await sets.destroy(keys)
   expect([...left.keys()]).toEqual(['set/NPROXY-A4-c'])
-  expect(await ipset.names('')).toEqual(['NPROXY-A4-c'])
+  expect(await kernel.names('')).toEqual(['NPROXY-A4-c'])
 })
 
-test('nothing to do starts no program', async () => {
-  const { ipset, sets } = setUp()
-  ipset.restore = () => Promise.reject(new Error('not to be called'))
+test('nothing to do asks nothing', async () => {
+  const { kernel, sets } = setUp()
+  kernel.run = () => Promise.reject(new Error('not to be called'))
   expect(await sets.create([])).toEqual(new Map())
+  expect(await new AffinitySets(kernel, () => undefined).create(keys)).toEqual(new Map())
 })
 
 test('sets are told by name, foreign ones not', async () => {
-  const { ipset, sets } = setUp()
-  const names = ['NPROXY-A4-a', 'NPROXY-A4-y', 'OTHER']
-  await ipset.restore(names.map((name) => `create ${name} hash:ip`))
+  const { kernel, sets } = setUp()
+  await kernel.run(['NPROXY-A4-a', 'NPROXY-A4-y', 'OTHER'].map((name) => create(name)))
   expect([...(await sets.observe()).keys()]).toEqual(['set/NPROXY-A4-a', 'set/NPROXY-A4-y'])
   expect(await sets.observe(keys)).toEqual(new Map([['set/NPROXY-A4-a', SET_DIGEST]]))
 })
 
-test('without ipset there are no sets, unless some were there before', async () => {
-  const { ipset, sets } = setUp()
-  const names = ipset.names.bind(ipset)
-  const broken = () => Promise.reject(new Error('ipset: not found'))
-  ipset.names = broken
+test('without IP sets there are none, unless some were there before', async () => {
+  const { kernel, sets } = setUp()
+  const names = kernel.names.bind(kernel)
+  const broken = () => Promise.reject(new Error('no ip_set'))
+  kernel.names = broken
   expect(await sets.observe()).toEqual(new Map())
-  ipset.names = names
+  kernel.names = names
   await sets.create(keys)
-  ipset.names = broken
-  await expect(sets.observe()).rejects.toThrow('not found')
+  kernel.names = broken
+  await expect(sets.observe()).rejects.toThrow('no ip_set')
 })

@@ -1,4 +1,5 @@
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { SetType } from '../../kernel/ipset/sets.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { affinitySet } from './names.ts'
 
@@ -19,13 +20,17 @@ export function setOf(entry: ForwardingEntry, backend: Backend): string {
   return affinitySet(entry.family, `${entry.id}|${hostPort(backend.ip, backend.port)}`)
 }
 
-/** Arguments of `ipset create` after the name. Time-outs come with each added client. */
-export function setOptions(entry: ForwardingEntry): string {
-  const family = entry.family === 4 ? 'inet' : 'inet6'
+/** What every set of a Service is made with. Time-outs come with each added client. */
+export function setType(entry: ForwardingEntry): SetType {
   const backends = Math.max(entry.pools.cluster.length, entry.pools.local.length, 1)
   const buckets = Math.max(BUCKETS_PER_SERVICE / backends, FEWEST_BUCKETS)
-  const hashsize = 2 ** Math.ceil(Math.log2(buckets))
-  return `hash:ip family ${family} hashsize ${hashsize} maxelem ${CLIENTS_PER_BACKEND} timeout 0`
+  return {
+    type: 'hash:ip',
+    family: entry.family,
+    maxElements: CLIENTS_PER_BACKEND,
+    hashSize: 2 ** Math.ceil(Math.log2(buckets)),
+    timeout: 0,
+  }
 }
 
 /**

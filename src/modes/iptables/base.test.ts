@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { settings } from '../fixtures.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
 import { baseChains, jumps, MARTIANS } from './base.ts'
-import { settings } from './fixtures.ts'
 import { CHAIN } from './names.ts'
 
 const keys = (overrides = {}) => {

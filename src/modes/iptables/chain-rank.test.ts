@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fakeNode, serviceAt } from '../../../test/support/modes/fake-node.ts'
+import { entry, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { rankOf } from './chain-rank.ts'
-import { entry, settings } from './fixtures.ts'
 import { TERRITORY } from './names.ts'
 import { IptablesProgram } from './program.ts'
 

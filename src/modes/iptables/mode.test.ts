@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { fakeNode, ownersOf, serviceAt } from '../../../test/support/modes/fake-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { backend } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
-import { backend } from './fixtures.ts'
 
 const sticky = { affinity: { seconds: 60 } }
 
@@ -26,13 +26,13 @@ test('one changed backend writes one chain', async () => {
 })
 
 test('removing an entry removes its chains and sets', async () => {
-  const { iptables, ipset, sync, remove } = fakeNode()
+  const { iptables, sets, sync, remove } = fakeNode()
   await sync()
   const empty = iptables.dump()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   expect((await remove('a')).failed).toEqual(new Map())
   expect(iptables.dump()).toBe(empty)
-  expect(await ipset.names('')).toEqual([])
+  expect(await sets.names('')).toEqual([])
 })
 
 test('a refused chain harms no other Service, and is tried again', async () => {
@@ -56,8 +56,8 @@ test('a refused chain harms no other Service, and is tried again', async () => {
 })
 
 test('a set that the kernel refuses takes only its own Service along', async () => {
-  const { iptables, ipset, mode, sync } = fakeNode()
-  ipset.refuse(/^create/)
+  const { iptables, sets, mode, sync } = fakeNode()
+  sets.refuse((command) => command.do === 'create')
   const { failed } = await sync(serviceAt('a', '172.30.0.1'), serviceAt('b', '172.30.0.2', sticky))
   expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
   expect(iptables.dump()).toContain('-d 172.30.0.1/32')
@@ -76,15 +76,15 @@ test.each(['locked', 'timeout', 'missing'] as const)('%s fails everything', asyn
 })
 
 test('a fresh daemon adopts what is right and removes what is stale', async () => {
-  const { iptables, ipset, sync } = fakeNode()
+  const { iptables, sets, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1'), serviceAt('gone', '172.30.0.9', sticky))
-  const fresh = fakeNode({ iptables, ipset })
+  const fresh = fakeNode({ iptables, sets })
   fresh.tracker.saw(await fresh.mode.observe())
   iptables.texts.length = 0
   await fresh.sync(serviceAt('a', '172.30.0.1'))
   expect(iptables.texts.join('')).not.toContain('10.180.0.1')
   expect(iptables.dump()).not.toContain('172.30.0.9')
-  expect(await ipset.names('')).toEqual([])
+  expect(await sets.names('')).toEqual([])
   expect(fresh.tracker.saw(await fresh.mode.observe())).toEqual([])
 })
 
@@ -108,50 +108,52 @@ test('a jump of another version is taken out, the present one stays', async () =
 })
 
 test('cleanup leaves what others made', async () => {
-  const { iptables, ipset, mode, sync } = fakeNode()
+  const { iptables, sets, mode, sync } = fakeNode()
   const foreign = '*nat\n:KUBE-SERVICES - [0:0]\n-A PREROUTING -j KUBE-SERVICES\nCOMMIT\n'
   iptables.alter(4, foreign)
-  await ipset.restore(['create FOREIGN hash:ip'])
+  await sets.run([
+    { do: 'create', name: 'FOREIGN', type: { type: 'hash:ip', family: 4, maxElements: 9 } },
+  ])
   const dump = () => iptables.dump().replaceAll(/# .*\n|:[A-Z]+ ACCEPT\n/g, '')
   const before = dump()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   await mode.cleanup()
   expect(dump()).toBe(before)
-  expect(await ipset.names('')).toEqual(['FOREIGN'])
+  expect(await sets.names('')).toEqual(['FOREIGN'])
 })
 
 test('cleanup says what could not be removed, and removes the rest', async () => {
-  const { iptables, ipset, mode, sync } = fakeNode()
+  const { iptables, sets, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
-  ipset.refuse(/^destroy/)
+  sets.refuse((command) => command.do === 'destroy')
   await expect(mode.cleanup()).rejects.toThrow(expect.objectContaining({ code: 'NP_IPTABLES_SET' }))
   expect(iptables.dump()).not.toContain('NPROXY')
 })
 
 test('a mode that retires leaves nothing, unless it was told to stop', async () => {
-  const { iptables, ipset, mode, sync } = fakeNode()
+  const { iptables, sets, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   await mode.retire(AbortSignal.abort())
   expect(iptables.dump()).toContain('-d 172.30.0.1/32')
   await mode.retire(new AbortController().signal)
   expect(iptables.dump()).not.toContain('NPROXY')
-  expect(await ipset.names('')).toEqual([])
+  expect(await sets.names('')).toEqual([])
 })
 
 test('rules can go before sets that others may still name', async () => {
-  const { iptables, ipset, mode, sync } = fakeNode()
+  const { iptables, sets, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
   await mode.removeRules()
   expect(iptables.dump()).not.toContain('NPROXY')
-  expect(await ipset.names('NPROXY-')).toHaveLength(2)
+  expect(await sets.names('NPROXY-')).toHaveLength(2)
 })
 
-test('a node without ipset serves all but session affinity', async () => {
-  const { ipset, iptables, mode, tracker, sync } = fakeNode()
-  ipset.names = async () => {
-    throw new NodeProxyError('NP_KERNEL_IPSET', 'ipset list -n: not found')
+test('a kernel without IP sets serves all but session affinity', async () => {
+  const { sets, iptables, mode, tracker, sync } = fakeNode()
+  sets.names = async () => {
+    throw new NodeProxyError('NP_KERNEL_IPSET', "the kernel's IP sets cannot be used: not found")
   }
-  ipset.refuse(/./)
+  sets.refuse(() => true)
   const { failed } = await sync(serviceAt('a', '172.30.0.1'), serviceAt('b', '172.30.0.2', sticky))
   expect(ownersOf(mode, failed)).toEqual(new Set(['b']))
   expect(tracker.saw(await mode.observe())).toEqual([])
@@ -159,10 +161,10 @@ test('a node without ipset serves all but session affinity', async () => {
 })
 
 test('sets that cannot be listed are an error once there are some', async () => {
-  const { ipset, mode, sync } = fakeNode()
+  const { sets, mode, sync } = fakeNode()
   await sync(serviceAt('b', '172.30.0.2', sticky))
-  ipset.names = async () => {
-    throw new NodeProxyError('NP_KERNEL_IPSET', 'ipset list -n: try later')
+  sets.names = async () => {
+    throw new NodeProxyError('NP_KERNEL_IPSET', "the kernel's IP sets cannot be used: try later")
   }
   await expect(mode.observe()).rejects.toThrow('try later')
 })

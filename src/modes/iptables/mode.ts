@@ -1,4 +1,4 @@
-import type { Ipset } from '../../kernel/ipset/ipset.ts'
+import type { Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
@@ -17,7 +17,7 @@ import { isSetKey } from './set-key.ts'
 
 export interface IptablesDependencies {
   readonly iptables: Iptables
-  readonly ipset: Ipset
+  readonly sets: Sets
   readonly monitor: RuleMonitor
 }
 
@@ -38,7 +38,7 @@ export class IptablesMode implements Mode {
     this.#settings = settings
     this.#kernel = kernel
     this.program = program
-    this.#sets = new AffinitySets(kernel.ipset, (key) => program.setOptionsOf(key))
+    this.#sets = new AffinitySets(kernel.sets, (key) => program.setTypeOf(key))
     this.#chains = new ChainKeeper({
       ...TERRITORY,
       iptables: kernel.iptables,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
-import { settings } from './fixtures.ts'
+import { settings } from '../fixtures.ts'
 import { detectExtensions, probeIptables } from './probe.ts'
 
 test('a kernel that can do everything lacks nothing, and nothing is left in it', async () => {

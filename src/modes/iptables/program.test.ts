@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { serviceAt } from '../../../test/support/modes/fake-node.ts'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import { backend, frontend, ip, settings } from '../fixtures.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestRules, objectOf } from '../netfilter/chains/object.ts'
-import { backend, frontend, ip, settings } from './fixtures.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
 
@@ -58,7 +58,7 @@ test('what is not wanted has neither rules nor options nor an owner', () => {
   program.replace(id('a'), undefined)
   for (const key of mine) {
     expect(program.ownersOf(key)).toEqual([])
-    expect(program.setOptionsOf(key)).toBeUndefined()
+    expect(program.setTypeOf(key)).toBeUndefined()
     expect(program.rulesOf(key)).toBeUndefined()
     expect(program.describe(key).rules?.count ?? 0).toBe(0)
   }

@@ -1,4 +1,5 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf, objectOf } from '../netfilter/chains/object.ts'
@@ -80,8 +81,8 @@ export class IptablesProgram implements Program {
     return table === 'mangle' ? undefined : this.#trees.get(family)?.rules(table, chain)
   }
 
-  /** `ipset create` options of a set; undefined when the set is not wanted. */
-  setOptionsOf(key: ObjectKey): string | undefined {
+  /** What a set is made with; undefined when the set is not wanted. */
+  setTypeOf(key: ObjectKey): SetType | undefined {
     const entry = this.#ownerOf(key)
     return entry && render(entry, this.#settings).sets.get(setName(key))
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { backend, cidr, entry, frontend, ip, settings } from './fixtures.ts'
 import { render } from './render.ts'
 
 /** Rules by chain, `C` for `NPROXY-C-…`; `nat` and `filter` are the dispatched rules. */
@@ -138,7 +138,7 @@ test('affinity looks up first, then chooses and remembers', () => {
 test('each backend has its own set, whichever pool it is in', () => {
   const { sets } = render(entry({ affinity: { seconds: 60 }, pools: onePool }), settings())
   expect([...sets.values()]).toEqual([
-    'hash:ip family inet hashsize 16384 maxelem 262144 timeout 0',
+    { type: 'hash:ip', family: 4, hashSize: 16_384, maxElements: 262_144, timeout: 0 },
   ])
 })
 
@@ -147,14 +147,14 @@ test.each([
   [3, 8_192],
   [10, 2_048],
   [1_000, 64],
-])('the sets of %i backends have %i buckets each, room for 65,536 clients', (count, hashsize) => {
+])('the sets of %i backends have %i buckets each, room for 65,536 clients', (count, hashSize) => {
   const cluster = Array.from({ length: count }, (_, i) => backend(`10.1.${i >> 8}.${i & 255}`))
   const { sets } = render(
     entry({ affinity: { seconds: 60 }, pools: { cluster, local: [] } }),
     settings(),
   )
-  expect([...sets.values()][0]).toContain(`hashsize ${hashsize} `)
-  expect(count * hashsize * 12).toBeGreaterThan(65_536)
+  expect([...sets.values()][0]).toMatchObject({ hashSize })
+  expect(count * hashSize * 12).toBeGreaterThan(65_536)
 })
 
 test('probabilities make every backend equally likely', () => {

@@ -1,8 +1,9 @@
 import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
+import type { SetType } from '../../kernel/ipset/sets.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { dport } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { setOf, setOptions } from './affinity.ts'
+import { setOf, setType } from './affinity.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
 import {
   entryChain,
@@ -32,8 +33,8 @@ export interface Dispatch {
 export interface Rendered {
   /** nat chains by name. */
   readonly chains: ReadonlyMap<string, readonly string[]>
-  /** `ipset create` options by set name. */
-  readonly sets: ReadonlyMap<string, string>
+  /** What the sets are made with, by name. */
+  readonly sets: ReadonlyMap<string, SetType>
   readonly dispatches: readonly Dispatch[]
 }
 
@@ -85,10 +86,10 @@ function externalChains(
   ].map(([name, rules]) => [name, rules])
 }
 
-function affinitySets(entry: ForwardingEntry): ReadonlyMap<string, string> {
-  const options = setOptions(entry)
+function affinitySets(entry: ForwardingEntry): ReadonlyMap<string, SetType> {
+  const type = setType(entry)
   const backends = [...entry.pools.cluster, ...entry.pools.local]
-  return new Map(backends.map((backend) => [setOf(entry, backend), options]))
+  return new Map(backends.map((backend) => [setOf(entry, backend), type]))
 }
 
 function dispatch(

@@ -3,10 +3,10 @@ import { createProgress } from '../../client/reflector-state.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
 import { nodeContext } from '../../forwarding/fixtures.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
-import { FakeIpset } from '../../kernel/ipset/fake-ipset.ts'
+import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
-import { entry, frontend, ip, settings } from '../../modes/iptables/fixtures.ts'
+import { entry, frontend, ip, settings } from '../../modes/fixtures.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
@@ -17,8 +17,8 @@ import { refreshGauges } from './gauges.ts'
 
 function rig() {
   const metrics = createMetrics()
-  const ipset = new FakeIpset()
-  const kernel = { ipset, iptables: new FakeIptables({ sets: ipset }), monitor: new FakeMonitor() }
+  const sets = new FakeSets()
+  const kernel = { sets, iptables: new FakeIptables({ sets }), monitor: new FakeMonitor() }
   const mode = new IptablesMode(settings(), kernel)
   const table = new ForwardingTable(nodeContext())
   const tracker = new DeltaTracker()

@@ -3,12 +3,15 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EntryId } from '../../../src/forwarding/entry.ts'
-import { CommandIpset } from '../../../src/kernel/ipset/command-ipset.ts'
+import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
-import { entry, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { entry, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
 import { recordingLog } from '../../../src/nodeproxy/wiring/wiring.fixture.ts'
@@ -19,7 +22,11 @@ const runner = new Spawner()
 
 async function program(backend: Backend): Promise<void> {
   const iptables = await openIptables({ runner, backend })
-  const kernel = { iptables, ipset: new CommandIpset(runner), monitor: deafMonitor }
+  const kernel = {
+    iptables,
+    sets: new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock),
+    monitor: deafMonitor,
+  }
   const mode = new IptablesMode(settings(), kernel)
   const id = `from/${backend}:http/TCP/4` as EntryId
   mode.program.replace(id, entry({ id, affinity: { seconds: 60 } }))

@@ -1,12 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { EntryId } from '../../../src/forwarding/entry.ts'
-import { CommandIpset } from '../../../src/kernel/ipset/command-ipset.ts'
+import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
-import { backend, entry, frontend, ip, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
@@ -14,12 +17,12 @@ import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 const name = process.argv[2] as Backend
 execFileSync('mount', ['-t', 'tmpfs', 'none', '/run'])
 const runner = new Spawner()
-const ipset = new CommandIpset(runner)
+const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)
 
 async function open(restoreTimeoutMs?: number) {
   const options = { runner, backend: name, ...(restoreTimeoutMs && { restoreTimeoutMs }) }
   const iptables = await openIptables(options)
-  const mode = new IptablesMode(settings(), { iptables, ipset, monitor: deafMonitor })
+  const mode = new IptablesMode(settings(), { iptables, sets, monitor: deafMonitor })
   const tracker = new DeltaTracker()
   tracker.saw(await mode.observe())
   return { mode, tracker }

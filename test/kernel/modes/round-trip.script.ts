@@ -1,9 +1,12 @@
-import { CommandIpset } from '../../../src/kernel/ipset/command-ipset.ts'
+import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
-import { cidr, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { cidr, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { isSetKey } from '../../../src/modes/iptables/set-key.ts'
 import { objectOf } from '../../../src/modes/netfilter/chains/object.ts'
@@ -14,7 +17,11 @@ import { everyShape, manyServices } from './every-shape.ts'
 /** Writes every shape of rule, reads all back and prints what the kernel shows otherwise. */
 const runner = new Spawner()
 const iptables = await openIptables({ runner, backend: process.argv[2] as Backend })
-const kernel = { iptables, ipset: new CommandIpset(runner), monitor: deafMonitor }
+const kernel = {
+  iptables,
+  sets: new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock),
+  monitor: deafMonitor,
+}
 
 const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {
   'by source': {},

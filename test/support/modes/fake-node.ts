@@ -1,15 +1,15 @@
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { FakeIpset } from '../../../src/kernel/ipset/fake-ipset.ts'
+import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
 import type { Iptables } from '../../../src/kernel/iptables/iptables.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
-import { entry, frontend, ip, settings } from '../../../src/modes/iptables/fixtures.ts'
+import { entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
 interface NodeOptions {
-  readonly ipset?: FakeIpset
+  readonly sets?: FakeSets
   readonly iptables?: FakeIptables
   /** What stands between the mode and the fake kernel. */
   readonly through?: (iptables: FakeIptables) => Iptables
@@ -18,11 +18,11 @@ interface NodeOptions {
 
 /** A node with a fake kernel, and all that stands between an entry and that kernel. */
 export function fakeNode(options: NodeOptions = {}) {
-  const ipset = options.ipset ?? new FakeIpset()
-  const iptables = options.iptables ?? new FakeIptables({ sets: ipset })
-  ipset.isUsed = (name) => iptables.refersTo(name)
+  const sets = options.sets ?? new FakeSets()
+  const iptables = options.iptables ?? new FakeIptables({ sets })
+  sets.isUsed = (name) => iptables.refersTo(name)
   const monitor = new FakeMonitor()
-  const kernel = { iptables: options.through?.(iptables) ?? iptables, ipset, monitor }
+  const kernel = { iptables: options.through?.(iptables) ?? iptables, sets, monitor }
   const mode = new IptablesMode(settings(options.settings), kernel)
   const tracker = new DeltaTracker()
   const write = async (now = 0) => {
@@ -33,7 +33,7 @@ export function fakeNode(options: NodeOptions = {}) {
     return result
   }
   return {
-    ipset,
+    sets,
     iptables,
     monitor,
     mode,

@@ -3,7 +3,7 @@ import { fakeNode, ownersOf, serviceAt } from '../../../../test/support/modes/fa
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
-import { backend, entry, frontend } from '../../iptables/fixtures.ts'
+import { backend, entry, frontend } from '../../fixtures.ts'
 import type { ObjectKey } from '../../mode.ts'
 
 const through = (address: string) => ({ pools: { cluster: [backend(address)], local: [] } })

@@ -4,11 +4,11 @@ import type {
   ForwardingEntry,
   Frontend,
   ServiceKey,
-} from '../../forwarding/entry.ts'
-import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+} from '../forwarding/entry.ts'
+import { type Cidr, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import type { NetfilterSettings } from './netfilter/settings.ts'
 
-/** Entries and settings for the tests of this mode: each has a default, a test names what matters. */
+/** Entries and settings for the tests of the modes: each has a default, a test names what matters. */
 
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)
