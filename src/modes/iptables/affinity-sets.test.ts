@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
 import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
+import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { AffinitySets } from './affinity-sets.ts'
-import { ip } from './fixtures.ts'
 import { SET_DIGEST } from './set-key.ts'
 
 const keys = ['set/NPROXY-A4-a', 'set/NPROXY-A4-b', 'set/NPROXY-A4-c'] as ObjectKey[]
