@@ -11,6 +11,8 @@ export interface Traffic {
   readonly port?: number
   /** Long-lived connections; 20 unless given. */
   readonly held?: number
+  /** Milliseconds between two words of a long-lived one; 200 unless given. */
+  readonly everyMs?: number
   /** Milliseconds between two short connections; 10 unless given. */
   readonly intervalMs?: number
 }
@@ -34,7 +36,8 @@ export async function undisturbed(
   const client = { protocol: 'TCP', source, destination, port } as const
   const patient = { ...client, timeoutMs: 5000 }
   const count = traffic.held ?? 20
-  const { id, refused } = await agent.call('holdOpen', { ...patient, count, everyMs: 200 })
+  const everyMs = traffic.everyMs ?? 200
+  const { id, refused } = await agent.call('holdOpen', { ...patient, count, everyMs })
   expect(refused).toEqual([])
   const intervalMs = traffic.intervalMs ?? 10
   const running = await agent.call('loadStart', { ...client, timeoutMs: 900, intervalMs })
