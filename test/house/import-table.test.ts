@@ -11,7 +11,7 @@ test('every import of src is allowed by the table of docs/design/rooms.md', asyn
 const faulty: readonly (readonly [path: string, text: string])[] = [
   ['src/lib/a.ts', "import { parse } from '../resources/service.ts'"],
   ['src/cluster/a.ts', "import type { Entry } from '../forwarding/entry.ts'"],
-  ['src/forwarding/a.ts', "export * from '../kernel/ipset/ipset.ts'"],
+  ['src/forwarding/a.ts', "export * from '../kernel/ipset/sets.ts'"],
   ['src/forwarding/a.ts', "export { type A } from '../modes/mode.ts'"],
   ['src/modes/iptables/a.ts', "import type { Service } from '../../resources/types.ts'"],
   ['src/modes/iptables/a.ts', "import { virtualServer } from '../ipvs/render.ts'"],

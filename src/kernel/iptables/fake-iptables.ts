@@ -20,7 +20,7 @@ export interface InjectedFailure {
 
 export interface FakeIptablesOptions {
   readonly backend?: Backend
-  /** Which ipsets exist; a FakeIpset fits. Without it there is none. */
+  /** Which IP sets exist; a FakeSets fits. Without it there is none. */
   readonly sets?: { has(name: string): boolean }
 }
 

@@ -1,10 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { CommandIpset } from '../../kernel/ipset/command-ipset.ts'
+import { NetlinkSets } from '../../kernel/ipset/netlink-sets.ts'
+import type { Sets } from '../../kernel/ipset/sets.ts'
 import { openIptables } from '../../kernel/iptables/command-iptables.ts'
 import type { Backend, Iptables } from '../../kernel/iptables/iptables.ts'
+import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
@@ -21,9 +25,10 @@ const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
  */
 export async function cleanUpKernel(log: Logger): Promise<ExitCode> {
   const runner = new Spawner()
+  const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)
   try {
     const modes: IptablesMode[] = []
-    for (const backend of BACKENDS) modes.push(...(await modeOf(backend, { runner, log })))
+    for (const backend of BACKENDS) modes.push(...(await modeOf(backend, { runner, sets, log })))
     let isClean = true
     for (const step of ['removeRules', 'cleanup'] as const) {
       for (const mode of modes) isClean = (await attempt(mode, step, log)) && isClean
@@ -32,20 +37,27 @@ export async function cleanUpKernel(log: Logger): Promise<ExitCode> {
     log.info('nothing of ours is left')
     return 0
   } finally {
+    sets.close()
     await runner.close()
   }
+}
+
+interface Means {
+  readonly runner: ProgramRunner
+  readonly sets: Sets
+  readonly log: Logger
 }
 
 /** The mode over one back end; none where the machine has no such back end, or never used it. */
 async function modeOf(
   backend: Backend | undefined,
-  { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
+  { runner, sets, log }: Means,
 ): Promise<readonly IptablesMode[]> {
   try {
     const iptables = await openIptables({ runner, ...(backend && { backend }) })
     const families = familiesInUse(iptables)
     if (families.length === 0) return []
-    const kernel = { iptables, ipset: new CommandIpset(runner), monitor: deafMonitor }
+    const kernel = { iptables, sets, monitor: deafMonitor }
     return [new IptablesMode({ ...CLEANUP_SETTINGS, families }, kernel)]
   } catch (error) {
     log.debug({ backend, err: error }, 'this machine has no such back end')

@@ -1,6 +1,6 @@
 import { NetlinkAddresses } from '../../kernel/addresses/netlink-addresses.ts'
 import { NetlinkConntrack } from '../../kernel/conntrack/netlink-conntrack.ts'
-import { CommandIpset } from '../../kernel/ipset/command-ipset.ts'
+import { NetlinkSets } from '../../kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../kernel/iptables/command-iptables.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { ProcListeners } from '../../kernel/listener/proc-listeners.ts'
@@ -30,11 +30,12 @@ export async function openKernel(clock: Clock, backend: IptablesBackend) {
     const iptables = await openIptables({ runner, backend: backend === '' ? undefined : backend })
     const netfilter = rawTransport(NETLINK_NETFILTER)
     const conntrack = new NetlinkConntrack(netfilter, clock)
+    const sets = new NetlinkSets(netfilter, clock)
     const families = await workingFamilies(iptables)
     return {
       iptables,
       families,
-      ipset: new CommandIpset(runner),
+      sets,
       conntrack,
       monitor: await openMonitor(iptables, { clock, families }),
       sysctl: new ProcSysctl(),
@@ -42,6 +43,7 @@ export async function openKernel(clock: Clock, backend: IptablesBackend) {
       listeners: new ProcListeners(),
       async close() {
         conntrack.close()
+        sets.close()
         await runner.close()
       },
     }
