@@ -65,20 +65,25 @@ interface Wanting {
   readonly servers: Map<ObjectKey, ServerSpec>
 }
 
+/** Frontends are sorted, node ports last: a named address of this node comes before them. */
 function wantServer(key: ObjectKey, spec: ServerSpec, { objects, servers }: Wanting): void {
   objects.set(key, digestText(specText(spec)))
-  servers.set(key, spec)
+  if (!servers.has(key)) servers.set(key, spec)
 }
 
 function pointsOf(
   { family, protocol }: ForwardingEntry,
   { ip, port }: Frontend,
-  { nodeAddresses, excludeCIDRs }: IpvsSettings,
+  settings: IpvsSettings,
 ): readonly Point[] {
-  const addresses = ip === 'node' ? ofFamily(nodeAddresses, family) : [ip]
+  const addresses = ip === 'node' ? ofFamily(settings.nodeAddresses, family) : [ip]
   return addresses
-    .filter((address) => !excludeCIDRs.some((cidr) => holds(cidr, address)))
+    .filter((address) => !isExcluded(address, settings))
     .map((address) => ({ family, protocol, ip: address, port }))
+}
+
+function isExcluded(address: IpAddress, { excludeCIDRs }: IpvsSettings): boolean {
+  return excludeCIDRs.some((cidr) => holds(cidr, address))
 }
 
 function ofFamily(addresses: readonly IpAddress[], family: number): readonly IpAddress[] {
@@ -89,29 +94,32 @@ function holds(cidr: Cidr, ip: IpAddress): boolean {
   return familyOf(cidr) === familyOf(ip) && cidrContains(cidr, ip)
 }
 
-/** What the rules have to know about a point, as membership in sets. */
+/**
+ * What the rules have to know about a point, as membership in sets. Where pods take the
+ * cluster pool nothing is refused: INPUT, where that happens, would refuse pods as well.
+ */
 function memberships(
   entry: ForwardingEntry,
   frontend: Frontend,
   { point, mark }: { readonly point: Point; readonly mark: number | undefined },
 ): readonly (readonly [ObjectKey, Digest])[] {
   const isEmpty = usable(entry, frontend.pool).length === 0
+  const isShortcut = frontend.shortCircuit && mark !== undefined
+  const answer = isShortcut ? 'drop' : entry.whenEmpty[frontend.pool]
   const roles: readonly (readonly [SetRole, boolean])[] = [
     ['SERVICES', true],
     ['MASQUERADE', frontend.masquerade === 'always'],
     ['ONNODE', frontend.masquerade === 'onNode'],
     ['RANGED', frontend.sourceRanges !== undefined],
-    ['REJECT', isEmpty && entry.whenEmpty[frontend.pool] === 'reject'],
-    ['DROP', isEmpty && entry.whenEmpty[frontend.pool] === 'drop'],
+    ['REJECT', isEmpty && answer === 'reject'],
+    ['DROP', isEmpty && answer === 'drop'],
   ]
   const text = pointText(point)
   const inSet = (role: SetRole) => memberKey(setName(entry.family, role), text)
   return [
     ...roles.filter(([, isIn]) => isIn).map(([role]) => [inSet(role), PRESENT] as const),
     ...allowed(entry, frontend, point).map((key) => [key, PRESENT] as const),
-    ...(frontend.shortCircuit && mark !== undefined
-      ? [[inSet('SHORTCUT'), mark as Digest] as const]
-      : []),
+    ...(isShortcut ? [[inSet('SHORTCUT'), mark as Digest] as const] : []),
   ]
 }
 
@@ -190,7 +198,7 @@ function isServed(entry: ForwardingEntry, { pool, shortCircuit }: Frontend): boo
 }
 
 /** Where relays connect to; undefined: there are none. */
-export function relayTarget({ netfilter, nodeAddresses }: IpvsSettings): IpAddress | undefined {
-  if (!netfilter.localhostNodePorts) return undefined
-  return nodeAddresses.find((address) => familyOf(address) === 4)
+export function relayTarget(settings: IpvsSettings): IpAddress | undefined {
+  if (!settings.netfilter.localhostNodePorts) return undefined
+  return ofFamily(settings.nodeAddresses, 4).find((address) => !isExcluded(address, settings))
 }

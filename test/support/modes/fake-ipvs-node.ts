@@ -1,0 +1,122 @@
+import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
+import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
+import { memberText } from '../../../src/kernel/ipset/member-text.ts'
+import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
+import { FakeIpvs } from '../../../src/kernel/ipvs/fake-ipvs.ts'
+import { type RealServer, virtualServerKey } from '../../../src/kernel/ipvs/ipvs.ts'
+import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
+import { FakeRelays } from '../../../src/kernel/relay/fake-relays.ts'
+import { FakeRoutes } from '../../../src/kernel/route/fake-routes.ts'
+import { ip, settings } from '../../../src/modes/fixtures.ts'
+import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts'
+import { specText } from '../../../src/modes/ipvs/server-spec.ts'
+import type { IpvsSettings } from '../../../src/modes/ipvs/settings.ts'
+import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
+import { FakeClock } from '../../../src/sync/fake-clock.ts'
+
+export function ipvsSettings(overrides: Partial<IpvsSettings> = {}): IpvsSettings {
+  return {
+    netfilter: settings(),
+    scheduler: 'rr',
+    nodeAddresses: [ip('192.0.2.10'), ip('fd00:2::10')],
+    excludeCIDRs: [],
+    timeouts: { tcp: 0, tcpFin: 0, udp: 0 },
+    drain: { tcp: 900, udp: 0, sctp: 900 },
+    ...overrides,
+  }
+}
+
+export interface FakeKernel extends IpvsDependencies {
+  readonly ipvs: FakeIpvs
+  readonly sets: FakeSets
+  readonly routes: FakeRoutes
+  readonly relays: FakeRelays
+  readonly iptables: FakeIptables
+  readonly monitor: FakeMonitor
+  readonly clock: FakeClock
+}
+
+/** A Linux of which a test sees and says everything. */
+export function fakeKernel({
+  schedulers,
+}: {
+  readonly schedulers?: readonly string[]
+} = {}): FakeKernel {
+  const sets = new FakeSets()
+  const iptables = new FakeIptables({ sets, backend: 'legacy' })
+  sets.isUsed = (name) => iptables.refersTo(name)
+  return {
+    ...{ sets, iptables, ipvs: new FakeIpvs(schedulers) },
+    ...{ routes: new FakeRoutes(), relays: new FakeRelays() },
+    ...{ monitor: new FakeMonitor(), clock: new FakeClock() },
+  }
+}
+
+/** A mode over a fake kernel, and all that stands between an entry and that kernel. */
+export function fakeIpvsNode(
+  kernel: FakeKernel = fakeKernel(),
+  overrides: Partial<IpvsSettings> = {},
+) {
+  const mode = new IpvsMode(ipvsSettings(overrides), kernel)
+  const tracker = new DeltaTracker()
+  const write = async (now = 0) => {
+    tracker.want(mode.program.takeChanges())
+    const change = tracker.pending(now)
+    const result = await mode.apply(change)
+    tracker.confirm(change, result, now)
+    return result
+  }
+  return {
+    ...{ kernel, mode, tracker, write },
+    /** Reads the kernel; returns what is otherwise than known. */
+    look: async () => tracker.saw(await mode.observe()),
+    /** Wants these entries as well, and writes what is due. */
+    sync: (...entries: readonly ForwardingEntry[]) => {
+      for (const one of entries) mode.program.replace(one.id, one)
+      return write()
+    },
+    remove: (...names: readonly string[]) => {
+      for (const name of names) mode.program.replace(name as EntryId, undefined)
+      return write()
+    },
+    /** Writes what was refused last. */
+    retry: () => write(tracker.nextRetry()),
+  }
+}
+
+/** Every virtual server of a kernel: `4/tcp/10.96.0.1:80` → `rr|10.0.0.1:80*1`. */
+export async function serversOf({
+  ipvs,
+}: Pick<FakeKernel, 'ipvs'>): Promise<Record<string, string>> {
+  const texts: [string, string][] = []
+  for (const { id, settings: given } of await ipvs.services()) {
+    const servers: readonly RealServer[] = (await ipvs.servers(id)) ?? []
+    texts.push([virtualServerKey(id), specText({ settings: given, servers })])
+  }
+  return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The members of a set in ipset's words, a mark behind them; undefined: there is no such set. */
+export async function membersOf(
+  { sets }: Pick<FakeKernel, 'sets'>,
+  name: string,
+): Promise<readonly string[] | undefined> {
+  const members = await sets.members(name)
+  return members
+    ?.map((one) => memberText(one) + (one.mark ? ` ${one.mark.value.toString(16)}` : ''))
+    .toSorted()
+}
+
+/** Everything that is there, for comparison. */
+export async function stateOf(kernel: FakeKernel): Promise<unknown> {
+  const names = (await kernel.sets.names('')).toSorted()
+  const sets: Record<string, readonly string[] | undefined> = {}
+  for (const name of names) sets[name] = await membersOf(kernel, name)
+  return {
+    sets,
+    servers: await serversOf(kernel),
+    rules: kernel.iptables.dump(),
+    routes: await kernel.routes.list(),
+    relays: kernel.relays.list().toSorted((a, b) => a.listen.port - b.listen.port),
+  }
+}
