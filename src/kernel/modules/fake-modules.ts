@@ -28,6 +28,7 @@ export class FakeModules implements KernelModules {
       if (this.known.get(name) === 'loadable') this.known.set(name, 'loaded')
     }
     const states = await this.states(names)
-    return { states, said: [...states.values()].every(isPresent) ? '' : this.complaint }
+    const loaded = wanted.filter((name) => isPresent(states.get(name)))
+    return { states, loaded, said: [...states.values()].every(isPresent) ? '' : this.complaint }
   }
 }

@@ -7,6 +7,8 @@ export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknow
 
 export interface LoadReport {
   readonly states: ReadonlyMap<string, ModuleState>
+  /** Those that were missing and are there now. */
+  readonly loaded: readonly string[]
   /** What modprobe said where it could not load something; one line, empty when nothing. */
   readonly said: string
 }

@@ -67,6 +67,7 @@ test('only what is missing is loaded, in one go, and then looked at again', asyn
     xt_set: 'loaded',
     xt_nope: 'absent',
   })
+  expect(report.loaded).toEqual(['ip_vs_rr'])
   expect(report.said).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
 })
 
@@ -87,6 +88,7 @@ test.each([
   const { modules } = rig(() => result)
   expect(await modules.load(['xt_nope'])).toEqual({
     states: new Map([['xt_nope', 'absent']]),
+    loaded: [],
     said,
   })
 })
@@ -95,5 +97,6 @@ test('the fake knows what it was told, and loads what is loadable', async () => 
   const modules = new FakeModules({ xt_set: 'loaded', ip_vs: 'loadable' })
   const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
   expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])
+  expect(report.loaded).toEqual(['ip_vs'])
   expect([modules.asked, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
 })

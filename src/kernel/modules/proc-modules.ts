@@ -40,9 +40,11 @@ export class ProcModules implements KernelModules {
   async load(names: readonly string[]): Promise<LoadReport> {
     const seen = this.#look(names)
     const missing = names.filter((name) => !isPresent(seen.get(name)))
-    if (missing.length === 0) return { states: await this.states(names), said: '' }
+    if (missing.length === 0) return { states: await this.states(names), loaded: [], said: '' }
     const result = await this.#modprobe(['-a', ...missing], TIMEOUT_MS.load)
-    return { states: await this.states(names), said: wordsOf(result) }
+    const states = await this.states(names)
+    const loaded = missing.filter((name) => isPresent(states.get(name)))
+    return { states, loaded, said: wordsOf(result) }
   }
 
   /** What files tell; names that they do not tell of are left out. */

@@ -243,8 +243,7 @@ export class NodeProxy {
   /** Other modes may have left something in an earlier run. */
   #createRetirements(): Retirements {
     const { clock, log, modes } = this.#parts
-    const onRetired = (mode: string) => void modes.named(mode)?.close()
-    const retirements = new Retirements({ clock, log, onRetired })
+    const retirements = new Retirements({ clock, log })
     for (const kind of modes.others) {
       const leftovers = kind.leftovers(() => this.#situation())
       if (leftovers) retirements.owe(kind.name, leftovers)

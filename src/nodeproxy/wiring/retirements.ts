@@ -11,8 +11,6 @@ export interface Retiree {
 export interface RetirementsParts {
   readonly clock: Clock
   readonly log: Logger
-  /** Nothing of the mode is left. */
-  readonly onRetired?: (mode: string) => void
 }
 
 interface Leaving {
@@ -77,14 +75,13 @@ export class Retirements {
   }
 
   async #retire(mode: string, retiree: Retiree, signal: AbortSignal): Promise<void> {
-    const { clock, log, onRetired } = this.#parts
+    const { clock, log } = this.#parts
     while (!signal.aborted) {
       try {
         await retiree.retire(signal)
         if (signal.aborted) return
         this.#owed.delete(mode)
         log.info({ mode }, 'nothing of this mode is left')
-        onRetired?.(mode)
         return
       } catch (error) {
         log.error({ err: error, mode }, 'a mode that is not at work could not be removed yet')

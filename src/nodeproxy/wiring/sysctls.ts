@@ -22,7 +22,7 @@ export function applySysctls(
   )) {
     const path = name.replaceAll('.', '/')
     const isEnough = rule === 'atLeast' && Number(readSetting(sysctl, path)) >= value
-    if (!isEnough) ensure(path, String(value), { sysctl, log })
+    if (!isEnough) ensureSetting(path, String(value), { sysctl, log })
   }
   warnAbout(sysctl, log)
 }
@@ -32,7 +32,7 @@ export function applySysctls(
  * Only when the rules that keep neighbours from it stand (CVE-2020-8558).
  */
 export function routeLocalnet(sysctl: Sysctl, log: Logger): void {
-  ensure(ROUTE_LOCALNET, '1', { sysctl, log })
+  ensureSetting(ROUTE_LOCALNET, '1', { sysctl, log })
 }
 
 /** Whoever set it, it stays when node ports on loopback are switched off again. */
@@ -40,15 +40,24 @@ export function routesLocalnet(sysctl: Sysctl): boolean {
   return readSetting(sysctl, ROUTE_LOCALNET) === '1'
 }
 
-function ensure(
+export interface EnsureParts {
+  readonly sysctl: Sysctl
+  readonly log: Logger
+  /** For the log. */
+  readonly why?: string
+}
+
+/** Makes a setting so; one that cannot be written is a warning. */
+export function ensureSetting(
   path: string,
   value: string,
-  { sysctl, log }: { readonly sysctl: Sysctl; readonly log: Logger },
+  { sysctl, log, why }: EnsureParts,
 ): void {
+  const facts = { sysctl: path, value, ...(why !== undefined && { why }) }
   try {
-    if (sysctl.ensure(path, value)) log.info({ sysctl: path, value }, 'set a kernel setting')
+    if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
   } catch (error) {
-    log.warn({ err: error, sysctl: path, value }, 'a kernel setting stays as it is')
+    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
   }
 }
 

@@ -7,6 +7,7 @@ export interface FakeKind extends ModeKind {
   /** What `prepare` finds. */
   lacks: readonly Lack[]
   serving: boolean
+  loopbackGuards: ModeKind['loopbackGuards']
   readonly prepared: Situation[]
   readonly tuned: NodeProxyConfiguration[]
   /** How often `recover` and `close` were called. */

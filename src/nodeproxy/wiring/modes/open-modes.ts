@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
+import { release } from 'node:os'
+import { systemClock as clock } from '../../../lib/clock.ts'
 import { detectExtensions } from '../../../modes/iptables/probe.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Kernel } from '../kernel.ts'
 import type { KernelFacts } from '../netfilter-settings.ts'
 import { iptablesKind } from './iptables.ts'
+import { IpvsKind } from './ipvs.ts'
 import { Modes, type Trial } from './modes.ts'
 
 export interface OpenModes {
@@ -25,6 +29,19 @@ export async function openModes(
     facts: { ...facts, routesLocalnet: false },
     localAddresses: [],
   })
-  const kinds = [iptablesKind(kernel)]
+  const kinds = [ipvsKind(kernel, log), iptablesKind(kernel)]
   return { modes: await Modes.choose({ kinds, trial, log }, config), facts }
+}
+
+/** Its code is loaded with the first question to it. */
+function ipvsKind(kernel: Kernel, log: Logger): IpvsKind {
+  const { iptables, sets, modules, sysctl, families } = kernel
+  const code = () => import('./open-ipvs.ts')
+  return new IpvsKind({
+    ...{ iptables, modules, sysctl, clock, log },
+    release: release(),
+    hasIpvs: () => existsSync('/proc/net/ip_vs'),
+    open: async () => (await code()).openIpvs({ iptables, sets, clock, families }),
+    openDeaf: async () => (await code()).openIpvsDeaf({ iptables, sets, clock }),
+  })
 }

@@ -1,0 +1,51 @@
+import { cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
+import { isSpecialAddress } from '../../../lib/special-address.ts'
+import type { IpvsSettings } from '../../../modes/ipvs/settings.ts'
+import { netfilterSettings } from '../netfilter-settings.ts'
+import type { Situation } from './mode-kind.ts'
+
+const DEFAULT_SCHEDULER = 'rr'
+
+/** What configuration, Node object, kernel and interfaces ask of the ipvs mode together. */
+export function ipvsSettings(situation: Situation): IpvsSettings {
+  const { config, node, facts } = situation
+  const { ipvs } = config
+  const { tcp, udp, sctp } = ipvs.gracefulTermination
+  return {
+    // Node ports on loopback are relayed by this process, so nothing has to be routed there.
+    netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
+    scheduler: schedulerOf(ipvs.scheduler),
+    nodeAddresses: nodeAddresses(situation),
+    excludeCIDRs: ipvs.excludeCIDRs,
+    timeouts: {
+      tcp: seconds(ipvs.tcpTimeout),
+      tcpFin: seconds(ipvs.tcpFinTimeout),
+      udp: seconds(ipvs.udpTimeout),
+    },
+    drain: { tcp: seconds(tcp), udp: seconds(udp), sctp: seconds(sctp) },
+  }
+}
+
+/** The scheduler of Services that name none. */
+export function schedulerOf(configured: string): string {
+  return configured === '' ? DEFAULT_SCHEDULER : configured
+}
+
+/** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
+function nodeAddresses({ config, node, facts, localAddresses }: Situation): readonly IpAddress[] {
+  const { nodePortAddresses } = config
+  const serves = (ip: IpAddress) => {
+    if (nodePortAddresses === 'primary') return node?.addresses.includes(ip) ?? false
+    if (nodePortAddresses.length === 0) return true
+    return nodePortAddresses.some(
+      (cidr) => familyOf(cidr) === familyOf(ip) && cidrContains(cidr, ip),
+    )
+  }
+  const candidates = localAddresses.filter((ip) => facts.families.includes(familyOf(ip)))
+  return candidates.filter((ip) => !isSpecialAddress(ip) && serves(ip))
+}
+
+/** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000)
+}

@@ -1,0 +1,52 @@
+import type { Sets } from '../../../kernel/ipset/sets.ts'
+import type { Iptables } from '../../../kernel/iptables/iptables.ts'
+import { NetlinkIpvs } from '../../../kernel/ipvs/netlink-ipvs.ts'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_GENERIC, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
+import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import { SocketRelays } from '../../../kernel/relay/socket-relays.ts'
+import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { IpvsMode } from '../../../modes/ipvs/mode.ts'
+import { TERRITORY } from '../../../modes/ipvs/territory.ts'
+import { openMonitor } from '../kernel.ts'
+import type { Ground } from './ground.ts'
+
+export interface IpvsGroundOptions {
+  readonly iptables: Iptables
+  readonly sets: Sets
+  readonly clock: Clock
+  readonly families: readonly Family[]
+}
+
+/** Opens it to work; sockets open with the first question to each. */
+export async function openIpvs({ families, ...base }: IpvsGroundOptions): Promise<Ground> {
+  const { iptables, clock } = base
+  const monitor = await openMonitor(iptables, { clock, families, territory: TERRITORY })
+  return ground(base, monitor)
+}
+
+/** Opens it to be removed: nobody listens for changes. */
+export function openIpvsDeaf(base: Omit<IpvsGroundOptions, 'families'>): Ground {
+  return ground(base, deafMonitor)
+}
+
+function ground(
+  { iptables, sets, clock }: Omit<IpvsGroundOptions, 'families'>,
+  monitor: RuleMonitor,
+): Ground {
+  const ipvs = new NetlinkIpvs(rawTransport(NETLINK_GENERIC), clock)
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  const relays = new SocketRelays(clock)
+  const kernel = { iptables, monitor, ipvs, sets, routes, relays, clock }
+  return {
+    hears: monitor !== deafMonitor,
+    build: (settings) => new IpvsMode(settings, kernel),
+    async close() {
+      await relays.closeAll()
+      for (const part of [ipvs, routes]) part.close()
+    },
+  }
+}
