@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { STEPS, WALKED, walk } from '../../../test/kernel/room/ipset-steps.ts'
+import { STEPS } from '../../../test/kernel/room/ipset-steps.ts'
+import { WALKED, walk } from '../../../test/kernel/room/ipset-walk.ts'
 import { FakeIptables } from '../iptables/fake-iptables.ts'
 import { FakeSets } from './fake-sets.ts'
 import type { SetCommand } from './sets.ts'

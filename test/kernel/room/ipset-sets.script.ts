@@ -5,12 +5,14 @@ import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
-import { STEPS, walk } from './ipset-steps.ts'
+import { STEPS } from './ipset-steps.ts'
+import { walk } from './ipset-walk.ts'
 
 const MANY = 20_000
 const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)
-const ipset = (...args: readonly string[]) =>
-  execFileSync('ipset', args, { timeout: 10_000 }).toString().trim().split('\n')
+const run = (program: string, args: readonly string[]) =>
+  execFileSync(program, args, { timeout: 10_000 }).toString().trim().split('\n')
+const ipset = (...args: readonly string[]) => run('ipset', args)
 
 /** Commands of the steps with their members as `ipset` lists them. */
 async function listed() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WALKED } from './ipset-steps.ts'
+import { WALKED } from './ipset-walk.ts'
 import { runInside } from './run-inside.ts'
 
 /** What `ipset save` says of the sets of all steps. */
