@@ -1,0 +1,65 @@
+import { backendProgram } from './daemon-config.ts'
+import type { Namespace } from './namespace.ts'
+import type { Site } from './site.ts'
+
+/**
+ * Whatever a mode may put into a namespace, one line each, sorted: chains and rules,
+ * sets and members, virtual and real servers with their weights, policy rules and
+ * the routes of tables that they lead to. Counters and the kernel's own are left out.
+ */
+export async function netState({ namespace }: Site): Promise<readonly string[]> {
+  const parts = await Promise.all([
+    rules(namespace, 'iptables-save'),
+    rules(namespace, 'ip6tables-save'),
+    sets(namespace),
+    servers(namespace),
+    routing(namespace, '-4'),
+    routing(namespace, '-6'),
+  ])
+  return parts.flat().toSorted()
+}
+
+/** Those that begin with a prefix of our chains and sets, or belong to our table of routes. */
+export function oursIn(state: readonly string[], prefix: 'NPROXY-' | 'NPVS-'): readonly string[] {
+  return state.filter((line) => line.includes(prefix))
+}
+
+async function rules(namespace: Namespace, program: string): Promise<string[]> {
+  let table = ''
+  const saved = await namespace.exec([backendProgram(program)])
+  return saved.split('\n').flatMap((line) => {
+    if (line.startsWith('*')) table = `${program} ${line.slice(1)}`
+    const isOurs = /^(-A|:.* - )/.test(line)
+    return isOurs ? [`${table} ${line.replace(/ \[\d+:\d+\]$/, '')}`] : []
+  })
+}
+
+async function sets(namespace: Namespace): Promise<string[]> {
+  const saved = await namespace.exec(['ipset', 'save'])
+  return saved.split('\n').flatMap((line) => {
+    const [action, name, type] = line.split(' ')
+    if (action === 'create') return [`set ${name} ${type}`]
+    return action === 'add' ? [`member ${line.slice(4)}`] : []
+  })
+}
+
+/** A kernel without ip_vs has none. */
+async function servers(namespace: Namespace): Promise<string[]> {
+  const saved = await namespace.exec(['ipvsadm', '-Sn']).catch(() => '')
+  return linesOf(saved)
+}
+
+async function routing(namespace: Namespace, family: '-4' | '-6'): Promise<string[]> {
+  const rules = await namespace.exec(['ip', family, 'rule'])
+  const routes = await namespace.exec(['ip', family, 'route', 'show', 'table', 'all'])
+  return [
+    ...linesOf(rules).map((line) => `rule ${family} ${line}`),
+    ...linesOf(routes)
+      .filter((line) => /\btable (?!local|main|default)/.test(line))
+      .map((line) => `route ${family} ${line.trim()}`),
+  ]
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
