@@ -22,6 +22,7 @@ export class IpvsMode implements Mode {
   readonly #estate: Estate
   /** Housekeeping and what `sync` asks for never overlap. */
   readonly #mutex = new Mutex()
+  #hasTimeouts = false
 
   constructor(settings: IpvsSettings, kernel: IpvsDependencies) {
     this.#kernel = kernel
@@ -39,7 +40,10 @@ export class IpvsMode implements Mode {
   }
 
   apply(change: Change): Promise<ApplyResult> {
-    return this.#mutex.run(() => applyChange(change, this.#estate))
+    return this.#mutex.run(async () => {
+      await this.#setTimeouts()
+      return applyChange(change, this.#estate)
+    })
   }
 
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
@@ -66,6 +70,14 @@ export class IpvsMode implements Mode {
 
   retire(signal: AbortSignal): Promise<void> {
     return this.#mutex.run(() => retire(this.#estate, { signal, clock: this.#kernel.clock }))
+  }
+
+  /** They are the kernel's for all virtual servers, so once is enough. */
+  async #setTimeouts(): Promise<void> {
+    if (this.#hasTimeouts) return
+    const asked = Object.entries(this.#estate.settings.timeouts).filter(([, value]) => value > 0)
+    if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(Object.fromEntries(asked))
+    this.#hasTimeouts = true
   }
 }
 

@@ -35,8 +35,8 @@ export class IpvsProgram implements Program {
   readonly #placed = new Map<EntryId, Placed>()
   readonly #points = new Map<string, readonly Contender[]>()
   readonly #owners = new Map<ObjectKey, EntryId>()
-  /** How many entries want an object that may be shared. */
-  readonly #holders = new Map<ObjectKey, number>()
+  /** All that want an object that may be shared. */
+  readonly #holders = new Map<ObjectKey, ReadonlySet<EntryId>>()
   readonly #rules = new Map<ObjectKey, readonly string[]>()
   #changes = new Map<ObjectKey, Digest | undefined>()
 
@@ -62,7 +62,8 @@ export class IpvsProgram implements Program {
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
-    return owner === undefined ? [] : [owner]
+    const owners = this.#holders.get(key) ?? (owner === undefined ? [] : [owner])
+    return [...owners].toSorted()
   }
 
   describe(key: ObjectKey): ObjectDescription {
@@ -139,16 +140,18 @@ export class IpvsProgram implements Program {
     before: readonly ObjectKey[],
   ): void {
     for (const [key, digest] of after) {
-      if (!before.includes(key)) this.#holders.set(key, (this.#holders.get(key) ?? 0) + 1)
+      this.#holders.set(key, new Set([...(this.#holders.get(key) ?? []), owner]))
       this.#want(key, digest, owner)
     }
     for (const key of before) {
       if (after.has(key)) continue
-      const holders = (this.#holders.get(key) ?? 1) - 1
-      this.#holders.set(key, holders)
-      if (holders > 0) continue
-      this.#holders.delete(key)
-      this.#want(key, undefined)
+      const others = new Set(this.#holders.get(key))
+      others.delete(owner)
+      const [other] = others
+      if (other === undefined) this.#holders.delete(key)
+      else this.#holders.set(key, others)
+      if (other === undefined) this.#want(key, undefined)
+      else if (this.#owners.get(key) === owner) this.#owners.set(key, other)
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Relay, Relays } from '../../kernel/relay/relays.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, ObjectKey, Refusal } from '../mode.ts'
 import { nameOf, relayKey, routeKey } from './object.ts'
@@ -29,11 +30,9 @@ export class Transit {
   async set(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     const failed = new Map<ObjectKey, Refusal>()
     for (const key of keys) {
-      if (key.startsWith('route/')) await this.#routes.ensure(this.#route(key))
-      else {
-        const refusal = await this.#relays.open(this.#relay(key))
-        if (refusal) failed.set(key, refusal)
-      }
+      const isRoute = key.startsWith('route/')
+      const refusal = await (isRoute ? this.#ensure(key) : this.#relays.open(this.#relay(key)))
+      if (refusal) failed.set(key, refusal)
     }
     return failed
   }
@@ -76,6 +75,16 @@ export class Transit {
   async closeRelays(): Promise<void> {
     for (const { protocol, listen } of this.#relays.list()) {
       await this.#relays.close(protocol, listen)
+    }
+  }
+
+  async #ensure(key: ObjectKey): Promise<Refusal | undefined> {
+    try {
+      await this.#routes.ensure(this.#route(key))
+      return undefined
+    } catch (error) {
+      if (!(error instanceof NodeProxyError)) throw error
+      return { code: error.code, message: error.message }
     }
   }
 
