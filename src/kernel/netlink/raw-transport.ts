@@ -2,17 +2,22 @@ import { constants } from 'node:os'
 import type { ErrnoException, RawNetlinkSocket } from 'netlink/dist/raw.js'
 import raw from 'netlink/dist/raw.js'
 import { NodeProxyError } from '../../lib/error.ts'
+import { openSocketTuner, type TunedSocket, type TuneSocket } from './socket-options.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
 
-/** Asked for; the kernel gives up to net.core.rmem_max and wmem_max. */
+/** The kernel gives less, up to net.core.rmem_max and wmem_max, when it cannot be forced. */
 const BUFFER_BYTES = 4 * 1024 * 1024
 
-/** Opens sockets of one netlink family. */
-export function rawTransport(protocol: number): OpenTransport {
+/** Opens sockets of one netlink family, on which `receiveBytes` can wait to be read. */
+export function rawTransport(protocol: number, receiveBytes = BUFFER_BYTES): OpenTransport {
+  let tune: TuneSocket | undefined
   return (handlers) => {
     try {
-      const options = { recvBufferSize: BUFFER_BYTES, sendBufferSize: BUFFER_BYTES }
-      return connect(new raw.RawNetlinkSocket(protocol, options), handlers)
+      tune ??= openSocketTuner()
+      const buffers = { receive: receiveBytes, send: BUFFER_BYTES }
+      const options = { recvBufferSize: receiveBytes, sendBufferSize: BUFFER_BYTES }
+      const socket = new raw.RawNetlinkSocket(protocol, options)
+      return connect(socket, handlers, tune?.({ protocol, port: socket.address().port }, buffers))
     } catch (error) {
       throw new NodeProxyError('NP_KERNEL_NETLINK', `netlink family ${protocol} cannot be opened`, {
         cause: error,
@@ -21,11 +26,18 @@ export function rawTransport(protocol: number): OpenTransport {
   }
 }
 
-function connect(socket: RawNetlinkSocket, handlers: TransportHandlers): Transport {
+function connect(
+  socket: RawNetlinkSocket,
+  handlers: TransportHandlers,
+  tuned: TunedSocket | undefined,
+): Transport {
   let open = true
   socket.on('message', (bytes, from) => {
     // Only port 0 is the kernel; any process may write to our port.
-    if (from.port === 0) guard(() => handlers.onDatagram(bytes))
+    if (from.port !== 0) return
+    // Messages are lost when many are waiting, so there is one more to notice it by.
+    if (tuned?.hasLost() === true) guard(() => handlers.onOverrun())
+    guard(() => handlers.onDatagram(bytes))
   })
   socket.on('error', (error: ErrnoException) => {
     const overrun = error.errno === constants.errno.ENOBUFS
