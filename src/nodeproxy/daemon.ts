@@ -79,6 +79,6 @@ function nodeName(config: Launch['config']): string {
 }
 
 /** Removes every trace of every mode, and nothing else. */
-export async function cleanUp(_config: Launch['config'], { log }: Launch): Promise<ExitCode> {
-  return cleanUpKernel(log)
+export async function cleanUp(config: Launch['config'], { log }: Launch): Promise<ExitCode> {
+  return cleanUpKernel(config, log)
 }

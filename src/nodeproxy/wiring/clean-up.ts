@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { NetlinkSets } from '../../kernel/ipset/netlink-sets.ts'
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import { openIptables } from '../../kernel/iptables/command-iptables.ts'
@@ -8,32 +8,41 @@ import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { ExitCode } from '../program.ts'
-import { CLEANUP_SETTINGS } from './cleanup-settings.ts'
+import { cleanupSettings, ipvsCleanupSettings } from './cleanup-settings.ts'
+import { loadedTables } from './loaded-tables.ts'
+import { type Removal, removeAll } from './removals.ts'
 
 /** What `iptables` is here, and both back ends by name where this machine has them. */
 const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
 
-/**
- * Removes our objects, whichever back end they were made with: first all rules,
- * then the sets, which rules of another back end may still name.
- */
-export async function cleanUpKernel(log: Logger): Promise<ExitCode> {
+/** Removes our objects, whichever mode and back end they were made with. */
+export async function cleanUpKernel(
+  config: NodeProxyConfiguration,
+  log: Logger,
+): Promise<ExitCode> {
   const runner = new Spawner()
-  const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)
+  const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
   try {
-    const modes: IptablesMode[] = []
-    for (const backend of BACKENDS) modes.push(...(await modeOf(backend, { runner, sets, log })))
-    let isClean = true
-    for (const step of ['removeRules', 'cleanup'] as const) {
-      for (const mode of modes) isClean = (await attempt(mode, step, log)) && isClean
+    const backends: Iptables[] = []
+    for (const backend of BACKENDS) backends.push(...(await open(backend, { runner, log })))
+    const means = { sets, config }
+    const removals = [
+      ...backends.map((iptables) => iptablesRules(iptables, means)),
+      ...backends.map((iptables) => ipvs(iptables, means)),
+      ...backends.map((iptables) => iptablesSets(iptables, means)),
+    ]
+    const failures = await removeAll(removals.map(unlessAbsent))
+    for (const error of failures) {
+      log.error({ err: error }, 'something of ours could not be removed')
     }
-    if (!isClean) return 1
+    if (failures.length > 0) return 1
     log.info('nothing of ours is left')
     return 0
   } finally {
@@ -43,53 +52,60 @@ export async function cleanUpKernel(log: Logger): Promise<ExitCode> {
 }
 
 interface Means {
-  readonly runner: ProgramRunner
   readonly sets: Sets
-  readonly log: Logger
+  readonly config: NodeProxyConfiguration
 }
 
-/** The mode over one back end; none where the machine has no such back end, or never used it. */
-async function modeOf(
+/** None where the machine has no such back end. */
+async function open(
   backend: Backend | undefined,
-  { runner, sets, log }: Means,
-): Promise<readonly IptablesMode[]> {
+  { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
+): Promise<readonly Iptables[]> {
   try {
-    const iptables = await openIptables({ runner, ...(backend && { backend }) })
-    const families = familiesInUse(iptables)
-    if (families.length === 0) return []
-    const kernel = { iptables, sets, monitor: deafMonitor }
-    return [new IptablesMode({ ...CLEANUP_SETTINGS, families }, kernel)]
+    return [loadedTables(await openIptables({ runner, ...(backend && { backend }) }))]
   } catch (error) {
     log.debug({ backend, err: error }, 'this machine has no such back end')
     return []
   }
 }
 
-/**
- * Families in which the back end may hold something. Asking the legacy one loads
- * its tables into the kernel, so it is only asked for those that are there.
- */
-function familiesInUse({ backend }: Iptables): readonly Family[] {
-  const families: readonly Family[] = existsSync('/proc/net/if_inet6') ? [4, 6] : [4]
-  if (backend === 'nft') return families
-  return families.filter((family) => {
-    const file = `/proc/net/ip${family === 4 ? '' : '6'}_tables_names`
-    return existsSync(file) && /^(nat|filter)$/m.test(readFileSync(file, 'utf8'))
-  })
+function families(): readonly Family[] {
+  return existsSync('/proc/net/if_inet6') ? [4, 6] : [4]
 }
 
-async function attempt(
-  mode: IptablesMode,
-  step: 'removeRules' | 'cleanup',
-  log: Logger,
-): Promise<boolean> {
-  try {
-    await mode[step]()
-    return true
-  } catch (error) {
-    if (error instanceof NodeProxyError && NO_NF_TABLES.test(error.message)) return true
-    log.error({ err: error }, 'some of our rules could not be removed')
-    return false
+function iptablesMode(iptables: Iptables, { sets, config }: Means): IptablesMode {
+  const settings = { ...cleanupSettings(config), families: families() }
+  return new IptablesMode(settings, { iptables, sets, monitor: deafMonitor })
+}
+
+/** Rules first: those of another back end may still name a set. */
+function iptablesRules(iptables: Iptables, means: Means): Removal {
+  return () => iptablesMode(iptables, means).removeRules()
+}
+
+function iptablesSets(iptables: Iptables, means: Means): Removal {
+  return () => iptablesMode(iptables, means).cleanup()
+}
+
+function ipvs(iptables: Iptables, { sets, config }: Means): Removal {
+  return async () => {
+    const { openIpvsDeaf } = await import('./modes/open-ipvs.ts')
+    const ground = openIpvsDeaf({ iptables, sets, clock })
+    try {
+      await ground.build(ipvsCleanupSettings(config, families())).cleanup()
+    } finally {
+      await ground.close()
+    }
+  }
+}
+
+function unlessAbsent(removal: Removal): Removal {
+  return async () => {
+    try {
+      await removal()
+    } catch (error) {
+      if (!(error instanceof NodeProxyError && NO_NF_TABLES.test(error.message))) throw error
+    }
   }
 }
 

@@ -1,14 +1,35 @@
+import type { Family } from '../../lib/ip.ts'
+import type { IpvsSettings } from '../../modes/ipvs/settings.ts'
 import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
 
-/** Cleaning up renders nothing, so these only have to be complete. */
-export const CLEANUP_SETTINGS: Omit<NetfilterSettings, 'families'> = {
-  masqueradeBit: 14,
-  masqueradeAll: false,
-  localTraffic: { by: 'none' },
-  nodePortAddresses: [],
-  localhostNodePorts: false,
-  dropMartians: false,
-  dropInvalid: true,
-  hairpin: 'rules',
-  randomFully: false,
+/** Cleaning up renders nothing, so all but the mark only have to be complete. */
+export function cleanupSettings({
+  iptables,
+}: Pick<NodeProxyConfiguration, 'iptables'>): Omit<NetfilterSettings, 'families'> {
+  return {
+    masqueradeBit: iptables.masqueradeBit,
+    masqueradeAll: false,
+    localTraffic: { by: 'none' },
+    nodePortAddresses: [],
+    localhostNodePorts: false,
+    dropMartians: false,
+    dropInvalid: true,
+    hairpin: 'rules',
+    randomFully: false,
+  }
+}
+
+export function ipvsCleanupSettings(
+  config: Pick<NodeProxyConfiguration, 'iptables'>,
+  families: readonly Family[],
+): IpvsSettings {
+  return {
+    netfilter: { ...cleanupSettings(config), families },
+    scheduler: 'rr',
+    nodeAddresses: [],
+    excludeCIDRs: [],
+    timeouts: { tcp: 0, tcpFin: 0, udp: 0 },
+    drain: { tcp: 0, udp: 0, sctp: 0 },
+  }
 }

@@ -14,7 +14,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { entry, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
-import { recordingLog } from '../../../src/nodeproxy/wiring/wiring.fixture.ts'
+import { configuration, recordingLog } from '../../../src/nodeproxy/wiring/wiring.fixture.ts'
 
 /** Rules of earlier runs, made with whichever back end, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv
@@ -64,7 +64,7 @@ run('ipset', 'create', 'foreign', 'hash:ip')
 const legacyBefore = loaded()
 if (absent !== '') hide(absent)
 const { log, lines } = recordingLog()
-const status = await cleanUpKernel(log)
+const status = await cleanUpKernel(configuration(), log)
 const legacyAfter = loaded()
 await runner.close()
 const report = {
