@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { CommandShell } from './command-shell.ts'
 
 export interface CommandOptions {
   /** Text for the command's standard input. */
@@ -7,28 +7,18 @@ export interface CommandOptions {
   readonly timeoutMs?: number
 }
 
+const shell = new CommandShell()
+
 /**
  * Runs one command to its end and returns its standard output.
  * Throws with the command line and the end of what it said when it does not exit 0.
  */
-export function run(command: readonly string[], options: CommandOptions = {}): Promise<string> {
-  const [program = '', ...args] = command
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: 'pipe', timeout: options.timeoutMs ?? 20_000 })
-    const out: Buffer[] = []
-    const err: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
-    child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
-    child.stdin.on('error', () => {})
-    child.on('error', reject)
-    child.on('close', (status, signal) => {
-      if (status === 0) return resolve(Buffer.concat(out).toString())
-      const said = Buffer.concat([...out, ...err])
-        .toString()
-        .trim()
-        .slice(-4000)
-      reject(new Error(`${command.join(' ')}: ${signal ?? `exit ${status}`}: ${said}`))
-    })
-    child.stdin.end(options.input ?? '')
-  })
+export async function run(
+  command: readonly string[],
+  { input = '', timeoutMs = 20_000 }: CommandOptions = {},
+): Promise<string> {
+  const { status, stdout, stderr, timedOut } = await shell.run(command, input, timeoutMs)
+  if (status === 0) return stdout
+  const how = timedOut ? `killed after ${timeoutMs} ms` : `exit ${status}`
+  throw new Error(`${command.join(' ')}: ${how}: ${`${stdout}${stderr}`.trim().slice(-4000)}`)
 }

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
 
 const PREFIX = 'nplab'
 const NAME = /^nplab-(\d+)-/
+const FOLDER = '/run/netns'
 
 /** A prefix for the namespaces of one lab: carries the process id of its owner. */
 export function labPrefix(): string {
@@ -27,18 +29,32 @@ function removeNow(name: string): void {
   spawnSync('ip', ['netns', 'del', name])
 }
 
-/** Processes whose network namespace this is. */
+/** Processes whose network namespace this is: what `ip netns pids` says, without starting it. */
 export function pidsIn(name: string): number[] {
-  const said = spawnSync('ip', ['netns', 'pids', name], { encoding: 'utf8' })
-  return said.stdout
-    .split('\n')
-    .filter((line) => line !== '')
+  const namespace = `net:[${inodeOf(`${FOLDER}/${name}`)}]`
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && namespaceOf(pid) === namespace)
     .map(Number)
 }
 
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0
+}
+
+function namespaceOf(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`)
+  } catch {
+    return ''
+  }
+}
+
 function listNamespaces(): string[] {
-  const said = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
-  return said.stdout.split('\n').flatMap((line) => line.split(' ')[0] || [])
+  try {
+    return readdirSync(FOLDER)
+  } catch {
+    return []
+  }
 }
 
 function isAlive(pid: number): boolean {
