@@ -41,12 +41,14 @@ export async function undisturbed(
   expect(refused).toEqual([])
   const intervalMs = traffic.intervalMs ?? 10
   const running = await agent.call('loadStart', { ...client, timeoutMs: 900, intervalMs })
+  const stopped = Promise.withResolvers<LoadReport>()
   try {
     await change()
   } finally {
     await agent.call('connect', { ...client, attempts: 30, parallel: 2 })
+    stopped.resolve(agent.call('loadStop', running))
   }
-  const load = await agent.call('loadStop', running)
+  const load = await stopped.promise
   const talking = await agent.call('holdCheck', { id })
   expect([load.failed, load.failures]).toEqual([0, []])
   expect(load.attempts).toBeGreaterThan(10)

@@ -42,6 +42,7 @@ export interface Daemon {
   stop(): Promise<number | NodeJS.Signals | undefined>
   /** SIGKILL to it and its children, and waits for the end. */
   kill(): Promise<void>
+  /** To the daemon alone, as an operator would. */
   signal(name: NodeJS.Signals): void
   logs(): string
   readonly configFile: string
@@ -113,7 +114,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     async kill() {
       await end('SIGKILL')
     },
-    signal: (name) => running?.signal(name),
+    signal: (name) => running?.tell(name),
     once: (flags) => node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags]),
   }
 }

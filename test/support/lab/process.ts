@@ -12,6 +12,8 @@ export interface LabProcess {
   said(text: string, options?: { readonly times?: number }): Promise<void>
   /** Sends a signal to it and to every process that it started. */
   signal(name: NodeJS.Signals): void
+  /** Sends a signal to it alone. */
+  tell(name: NodeJS.Signals): void
   /** Exit status or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
@@ -57,6 +59,9 @@ export function startProcess(
         ended,
         options,
       }),
+    tell(name) {
+      if (child.pid !== undefined) send(child.pid, name)
+    },
     signal(name) {
       for (const pid of pidsIn(namespace.name)) if (!before.has(pid)) send(pid, name)
     },

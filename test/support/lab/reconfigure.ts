@@ -10,5 +10,5 @@ export async function reconfigure({ daemon }: Lab, config: ProxyConfig): Promise
   const before = await reloads()
   daemon.writeConfig(config)
   daemon.signal('SIGHUP')
-  await expect.poll(reloads, { timeout: 10_000 }).toBeGreaterThan(before)
+  await expect.poll(reloads, { timeout: 20_000 }).toBeGreaterThan(before)
 }
