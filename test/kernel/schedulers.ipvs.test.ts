@@ -17,6 +17,9 @@ beforeEach(() => lab().reset())
 const VIP = '172.30.40.1'
 const EVEN = Object.fromEntries(BACKENDS.map((name) => [name, 1]))
 
+/** ovf takes a weight for the number of connections that a backend may have. */
+const ROOMY = Object.fromEntries(BACKENDS.map((name) => [name, 100]))
+
 const schedulerNow = async () => (await virtualServer(lab().node, `TCP ${VIP}:80`))?.scheduler
 
 test.each(SCHEDULERS)('%s, by annotation', async (scheduler) => {
@@ -77,7 +80,7 @@ test('another configured scheduler takes effect while connections are made and k
 test.each(['sed', 'nq', 'lblc', 'lblcr', 'mh', 'ovf', 'fo'])(
   '%s, which the kernel has too, is accepted and serves',
   async (scheduler) => {
-    await deploy(lab(), weightedService(VIP, EVEN, scheduledBy(scheduler)))
+    await deploy(lab(), weightedService(VIP, ROOMY, scheduledBy(scheduler)))
     expect(await schedulerNow()).toBe(scheduler)
     const outcomes = await lab().connect('pod', {
       ...{ source: '10.0.0.2', destination: VIP, port: 80, attempts: 10 },
