@@ -54,13 +54,16 @@ export class Drainer {
     this.#held.delete(key)
   }
 
-  /** Learns from what is known of these virtual servers who is draining. */
+  /**
+   * Learns from what is known of these virtual servers who is draining. One that is held
+   * and has nobody left waits for the next step, which ends it.
+   */
   review(keys: Iterable<ObjectKey>): void {
     for (const key of keys) {
       const text = this.#servers.known.get(key)
       const names = text === undefined ? [] : quiescentIn(text)
       if (text === undefined) this.#held.delete(key)
-      if (names.length === 0) {
+      if (names.length === 0 && !this.#held.has(key)) {
         this.#deadlines.delete(key)
         continue
       }

@@ -4,13 +4,13 @@ import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
 import { createEstate, type Estate, type IpvsDependencies } from './estate.ts'
 import { GAPS } from './gaps.ts'
-import { leavingKey } from './member.ts'
 import { observe } from './observe.ts'
 import { Patrol } from './patrol.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
 import { retire } from './retire.ts'
 import type { IpvsSettings } from './settings.ts'
+import { endDrained } from './ways.ts'
 
 export type { IpvsDependencies } from './estate.ts'
 
@@ -55,7 +55,7 @@ export class IpvsMode implements Mode {
     const patrol = new Patrol({
       ...{ clock: this.#kernel.clock, servers, sets, onForeignChange },
       exclusively: (work) => this.#mutex.run(work),
-      housekeeping: () => drain(this.#estate),
+      housekeeping: () => endDrained(this.#estate),
     })
     const stops = [chains.watch(onForeignChange), transit.watch(onForeignChange)]
     return () => {
@@ -79,10 +79,4 @@ export class IpvsMode implements Mode {
     if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(Object.fromEntries(asked))
     this.#hasTimeouts = true
   }
-}
-
-/** Ends what has drained; established connections to it need their way no longer. */
-async function drain({ drainer, sets }: Estate): Promise<void> {
-  const gone = await drainer.step()
-  await sets.delete(gone.flatMap(leavingKey))
 }

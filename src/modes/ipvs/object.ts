@@ -18,6 +18,14 @@ export function kindOf(key: ObjectKey): Kind {
   return kind === '4' || kind === '6' ? 'rule' : (kind as Kind)
 }
 
+/** Those of one kind or several, in their order. */
+export function ofKind(
+  keys: readonly ObjectKey[],
+  ...kinds: readonly Kind[]
+): readonly ObjectKey[] {
+  return keys.filter((key) => kinds.includes(kindOf(key)))
+}
+
 export function serverKey(id: VirtualServerId): ObjectKey {
   return `vs/${virtualServerKey(id)}` as ObjectKey
 }

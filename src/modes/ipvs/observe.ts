@@ -4,8 +4,10 @@ import type { Estate } from './estate.ts'
 import { pointText } from './member.ts'
 import { setName } from './names.ts'
 import { kindOf, memberOf, serverIdOf } from './object.ts'
+import { isQuiescent } from './server-commands.ts'
 import { digestText } from './server-spec.ts'
 import { isShortcutMark, markPattern } from './shortcut-mark.ts'
+import { forgetWays } from './ways.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(
@@ -34,7 +36,10 @@ export async function observeAll(estate: Estate): Promise<ReadonlyMap<ObjectKey,
   const rules = await chains.observe()
   const members = await sets.observe()
   await servers.observe((server) => isOurs(server, estate))
-  for (const key of servers.known.keys()) if (isLeaving(key, estate)) drainer.hold(key)
+  await forgetWays(estate)
+  for (const [key, text] of servers.known) {
+    if (isLeaving(key, estate) && isQuiescent(text)) drainer.hold(key)
+  }
   drainer.review(servers.known.keys())
   const digests = serverDigests(estate, servers.known.keys())
   return new Map([...rules, ...members, ...digests, ...(await transit.observe())])

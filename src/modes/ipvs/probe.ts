@@ -35,7 +35,7 @@ async function tryIpvs(
     const id = { family: 4, mark: markPattern(netfilter).value } as const
     const settings = { scheduler, flags: [], persistence: undefined }
     const [refusal] = await ipvs.run([{ do: 'addService', id, settings }])
-    await ipvs.run([{ do: 'deleteService', id }])
+    if (refusal === undefined) await ipvs.run([{ do: 'deleteService', id }])
     const facts = { ipvs: info.version, connectionTableSize: String(info.connectionTableSize) }
     if (refusal === undefined || refusal.errno === 'EEXIST') return { missing: [], facts }
     const remedy = `load the kernel module: modprobe ip_vs_${scheduler}; or set ipvs.scheduler to another one`

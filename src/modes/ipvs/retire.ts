@@ -1,10 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, ifPresent } from './clean-up.ts'
 import type { Estate } from './estate.ts'
-import { leavingKey } from './member.ts'
 import { kindOf, memberOf } from './object.ts'
 import { observeAll } from './observe.ts'
+import { endDrained, forgetWays, waysTo } from './ways.ts'
 
 const LOOK_EVERY_MS = 1_000
 
@@ -23,30 +23,25 @@ export async function retire(estate: Estate, { signal, clock }: Retirement): Pro
   if (await isServing(estate)) await leave(estate)
   while (!estate.drainer.isEmpty) {
     if (await isAbortedAfter(LOOK_EVERY_MS, { signal, clock })) return
-    const gone = await estate.drainer.step()
-    await estate.sets.delete(gone.flatMap(leavingKey))
+    await endDrained(estate)
   }
   if (!signal.aborted) await cleanUp(estate)
 }
 
-/** Whether there is anything to leave; a kernel that cannot say has nothing. */
+/** Whether there is anything to leave; a kernel without IPVS or sets has nothing. */
 async function isServing(estate: Estate): Promise<boolean> {
-  try {
-    await observeAll(estate)
-    return estate.servers.known.size > 0
-  } catch {
-    return false
-  }
+  await ifPresent(() => observeAll(estate))
+  return estate.servers.known.size > 0
 }
 
-async function leave({ servers, sets, drainer }: Estate): Promise<void> {
+async function leave(estate: Estate): Promise<void> {
+  const { servers, sets, drainer } = estate
   const keys = [...servers.known.keys()]
-  await sets.add(keys.flatMap(leavingKey))
+  await sets.add(keys.flatMap((key) => waysTo(key, estate)))
   await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
   const { held } = await servers.apply([], keys)
   for (const key of held) drainer.hold(key)
-  const ended = keys.filter((key) => !held.includes(key))
-  await sets.delete(ended.flatMap(leavingKey))
+  await forgetWays(estate)
   drainer.review(keys)
 }
 

@@ -62,6 +62,11 @@ export function quiescentIn(text: string): readonly string[] {
   return [...serversIn(text)].flatMap(([name, server]) => (/\*0(\/|$)/.test(server) ? [name] : []))
 }
 
+/** Whether a virtual server takes no new connections at all. */
+export function isQuiescent(text: string): boolean {
+  return quiescentIn(text).length === serversIn(text).size
+}
+
 /** A text without some of its backends. */
 export function withoutServers(text: string, names: ReadonlySet<string>): string {
   const [settings] = splitText(text)

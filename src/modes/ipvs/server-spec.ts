@@ -64,6 +64,10 @@ export function flagsOf(scheduler: string): readonly SchedulerFlag[] {
   return scheduler === 'mh' ? ['fallback', 'sourcePort'] : []
 }
 
+export function scheduledBy({ settings, servers }: ServerSpec, scheduler: string): ServerSpec {
+  return { settings: { ...settings, scheduler, flags: flagsOf(scheduler) }, servers }
+}
+
 /** dh has no such option: a backend of weight 0 would refuse all that hash to it. */
 export function canDrain(scheduler: string): boolean {
   return scheduler !== 'dh'

@@ -40,9 +40,14 @@ export class SetMembers {
 
   /** Every member of every set. */
   keys(): readonly ObjectKey[] {
-    return [...this.#known].flatMap(([set, members]) =>
-      [...members.keys()].map((member) => memberKey(set, member)),
-    )
+    return [...this.#known.keys()].flatMap((set) => this.keysIn(set))
+  }
+
+  /** Members of one set; of those with marks only the ones with this mark, if one is given. */
+  keysIn(set: string, mark?: number): readonly ObjectKey[] {
+    return [...(this.#known.get(set) ?? [])]
+      .filter(([, digest]) => mark === undefined || digest === mark)
+      .map(([member]) => memberKey(set, member))
   }
 
   has(set: string, member: string): boolean {

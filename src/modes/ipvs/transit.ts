@@ -1,7 +1,8 @@
 import type { Relay, Relays } from '../../kernel/relay/relays.ts'
-import type { Routes } from '../../kernel/route/routes.ts'
+import type { PolicyRoute, Routes } from '../../kernel/route/routes.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import type { Family, IpAddress } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, ObjectKey, Refusal } from '../mode.ts'
 import { nameOf, relayKey, routeKey } from './object.ts'
 import { policyRoute } from './policy-route.ts'
@@ -28,28 +29,32 @@ export class Transit {
   }
 
   async set(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const failed = new Map<ObjectKey, Refusal>()
-    for (const key of keys) {
-      const isRoute = key.startsWith('route/')
-      const refusal = await (isRoute ? this.#ensure(key) : this.#relays.open(this.#relay(key)))
-      if (refusal) failed.set(key, refusal)
-    }
-    return failed
+    return each(keys, (key) =>
+      isRoute(key)
+        ? refusalOf(() => this.#routes.ensure(this.#route(key)))
+        : this.#relays.open(this.#relay(key)),
+    )
   }
 
-  async unset(keys: readonly ObjectKey[]): Promise<void> {
-    for (const key of keys) {
-      if (key.startsWith('route/')) await this.#routes.remove(this.#route(key))
-      else await this.#relays.close(protocolOf(key), { ip: LOOPBACK, port: portOf(key) })
-    }
+  /** Of the families of these routes, removes those that an earlier start made for another mark. */
+  async tidy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    return each(keys.filter(isRoute), (key) => refusalOf(() => this.#removeStrays(familyOf(key))))
+  }
+
+  async unset(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+    return each(keys, (key) =>
+      isRoute(key)
+        ? refusalOf(() => this.#remove(familyOf(key)))
+        : this.#relays.close(protocolOf(key), { ip: LOOPBACK, port: portOf(key) }),
+    )
   }
 
   async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
-    for (const family of this.#settings.netfilter.families) {
-      if (await this.#routes.holds(policyRoute(this.#settings.netfilter, family))) {
-        seen.set(routeKey(family), PRESENT)
-      }
+    for (const family of [4, 6] as const) {
+      const wanted = this.#wanted(family)
+      if ((await this.#strays(family)).length > 0) seen.set(routeKey(family), ALTERED)
+      else if (wanted && (await this.#routes.holds(wanted))) seen.set(routeKey(family), PRESENT)
     }
     for (const { protocol, listen, target } of this.#relays.list()) {
       const isRight = target.ip === relayTarget(this.#settings)
@@ -63,33 +68,37 @@ export class Transit {
     return this.#routes.watch(() => onForeignChange({ keys, by: 'another program' }))
   }
 
-  /** Removes the routes of both families, and stops listening. */
+  /** Removes the routes of both families, of earlier starts too, and stops listening. */
   async removeAll(): Promise<void> {
-    for (const family of [4, 6] as const) {
-      await this.#routes.remove(policyRoute(this.#settings.netfilter, family))
-    }
-    await this.closeRelays()
-  }
-
-  /** Connections that exist go on. */
-  async closeRelays(): Promise<void> {
+    for (const family of [4, 6] as const) await this.#remove(family)
     for (const { protocol, listen } of this.#relays.list()) {
       await this.#relays.close(protocol, listen)
     }
   }
 
-  async #ensure(key: ObjectKey): Promise<Refusal | undefined> {
-    try {
-      await this.#routes.ensure(this.#route(key))
-      return undefined
-    } catch (error) {
-      if (!(error instanceof NodeProxyError)) throw error
-      return { code: error.code, message: error.message }
-    }
+  async #remove(family: Family): Promise<void> {
+    await this.#removeStrays(family)
+    await this.#routes.remove(policyRoute(this.#settings.netfilter, family))
   }
 
-  #route(key: ObjectKey) {
-    return policyRoute(this.#settings.netfilter, nameOf(key) === '6' ? 6 : 4)
+  async #removeStrays(family: Family): Promise<void> {
+    for (const stray of await this.#strays(family)) await this.#routes.remove(stray)
+  }
+
+  /** Ours, but for a mark that nothing sets any more. */
+  async #strays(family: Family): Promise<readonly PolicyRoute[]> {
+    const wanted = this.#wanted(family)
+    const ours = await this.#routes.list()
+    return ours.filter((route) => route.family === family && !isDeepEqual(route, wanted))
+  }
+
+  #wanted(family: Family): PolicyRoute | undefined {
+    const { netfilter } = this.#settings
+    return netfilter.families.includes(family) ? policyRoute(netfilter, family) : undefined
+  }
+
+  #route(key: ObjectKey): PolicyRoute {
+    return policyRoute(this.#settings.netfilter, familyOf(key))
   }
 
   #relay(key: ObjectKey): Relay {
@@ -97,6 +106,36 @@ export class Transit {
     const ip = relayTarget(this.#settings) ?? LOOPBACK
     return { protocol: protocolOf(key), listen: { ip: LOOPBACK, port }, target: { ip, port } }
   }
+}
+
+async function each(
+  keys: readonly ObjectKey[],
+  work: (key: ObjectKey) => Promise<Refusal | void>,
+): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  const failed = new Map<ObjectKey, Refusal>()
+  for (const key of keys) {
+    const refusal = await work(key)
+    if (refusal) failed.set(key, refusal)
+  }
+  return failed
+}
+
+async function refusalOf(work: () => Promise<unknown>): Promise<Refusal | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return { code: error.code, message: error.message }
+  }
+}
+
+function isRoute(key: ObjectKey): boolean {
+  return key.startsWith('route/')
+}
+
+function familyOf(key: ObjectKey): Family {
+  return nameOf(key) === '6' ? 6 : 4
 }
 
 function protocolOf(key: ObjectKey): 'TCP' | 'UDP' {

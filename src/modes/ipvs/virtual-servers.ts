@@ -7,8 +7,9 @@ import {
 } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'
 import { serverIdOf, serverKey } from './object.ts'
-import { planHold, planServer, type ServerPlan } from './server-commands.ts'
-import { digestText, type ServerSpec, specText } from './server-spec.ts'
+import { FOREIGN, runPlans, type Step } from './run-plans.ts'
+import { planHold, planServer } from './server-commands.ts'
+import { digestText, type ServerSpec, scheduledBy, specText } from './server-spec.ts'
 
 export interface VirtualServersParts {
   readonly ipvs: Ipvs
@@ -26,11 +27,6 @@ export interface ServersResult {
   readonly left: ReadonlyMap<ObjectKey, Digest>
   /** Unwanted ones that stay until their connections have ended. */
   readonly held: readonly ObjectKey[]
-}
-
-interface Step {
-  readonly key: ObjectKey
-  readonly plan: ServerPlan
 }
 
 interface Outcome {
@@ -91,14 +87,7 @@ export class VirtualServers {
 
   /** Reads some of ours again. */
   async observeSome(keys: readonly ObjectKey[]): Promise<void> {
-    const ours = keys.filter((key) => this.#known.has(key))
-    const servers = await this.#parts.ipvs.serversOf(ours.map(serverIdOf))
-    for (const key of ours) {
-      const found = servers.get(virtualServerKey(serverIdOf(key)))
-      const server = found && (await this.#parts.ipvs.service(serverIdOf(key)))
-      if (server === undefined || found === undefined) this.#known.delete(key)
-      else this.#known.set(key, specText({ settings: server.settings, servers: found }))
-    }
+    await this.#read(keys.filter((key) => this.#known.has(key)))
   }
 
   /** Real servers with their connections, by key. */
@@ -119,7 +108,7 @@ export class VirtualServers {
       if (text === undefined) this.#known.delete(key)
       else this.#known.set(key, text)
     }
-    if (refusals.length > 0) await this.observeSome([...texts.keys()])
+    if (refusals.length > 0) await this.#read([...texts.keys()])
   }
 
   /** Removes these at once, with the connections that they have. */
@@ -128,11 +117,22 @@ export class VirtualServers {
     await this.send(commands, new Map(keys.map((key) => [key, undefined])))
   }
 
+  /** These are ours, if they are there. */
+  async #read(keys: readonly ObjectKey[]): Promise<void> {
+    const servers = await this.#parts.ipvs.serversOf(keys.map(serverIdOf))
+    for (const key of keys) {
+      const found = servers.get(virtualServerKey(serverIdOf(key)))
+      const server = found && (await this.#parts.ipvs.service(serverIdOf(key)))
+      if (server === undefined || found === undefined) this.#known.delete(key)
+      else this.#known.set(key, specText({ settings: server.settings, servers: found }))
+    }
+  }
+
   #plans(keys: readonly ObjectKey[], scheduler?: string): readonly Step[] {
     return keys.flatMap((key) => {
       const wanted = this.#parts.specOf(key)
       if (wanted === undefined) return []
-      const spec = scheduler === undefined ? wanted : withScheduler(wanted, scheduler)
+      const spec = scheduler === undefined ? wanted : scheduledBy(wanted, scheduler)
       const held = this.#known.get(key)
       const drains = this.#parts.drains(key)
       return [{ key, plan: planServer(serverIdOf(key), spec, { held, drains }) }]
@@ -146,39 +146,31 @@ export class VirtualServers {
     const served: Outcome = { failed: new Map(), left: new Map() }
     await this.#write(this.#plans(lacking, this.#parts.scheduler), served)
     for (const key of lacking) {
+      const why = served.failed.get(key)
+      if (why?.code === FOREIGN) outcome.failed.set(key, why)
       const text = this.#known.get(key)
       if (text !== undefined) outcome.left.set(key, digestText(text))
     }
   }
 
   async #write(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
-    const commands = steps.flatMap(({ plan }) => plan.commands)
-    const owners = steps.flatMap(({ key, plan }) => plan.commands.map(() => key))
-    const refusals = await this.#parts.ipvs.run(commands)
     for (const { key, plan } of steps) this.#known.set(key, plan.text)
-    for (const { index, errno, message } of refusals) {
-      const key = owners[index]
-      const command = commands[index]
-      if (key && command && !failed.has(key)) {
-        failed.set(key, { code: codeOf(command, errno), message })
-      }
-    }
-    await this.#reread([...failed.keys()], failed)
-    for (const key of failed.keys()) {
+    const refused = await runPlans(this.#parts.ipvs, steps)
+    await this.#reread(refused)
+    for (const [key, why] of refused) {
+      failed.set(key, why)
       const text = this.#known.get(key)
       if (text !== undefined) left.set(key, digestText(text))
     }
   }
 
   /** After a refusal only the kernel knows; one that was there before us is not ours. */
-  async #reread(
-    keys: readonly ObjectKey[],
-    failed: ReadonlyMap<ObjectKey, Refusal>,
-  ): Promise<void> {
-    const foreign = keys.filter((key) => failed.get(key)?.code === 'NP_IPVS_FOREIGN')
+  async #reread(refused: ReadonlyMap<ObjectKey, Refusal>): Promise<void> {
+    const keys = [...refused.keys()]
+    const foreign = keys.filter((key) => refused.get(key)?.code === FOREIGN)
     this.#foreign = new Set([...this.#foreign, ...foreign])
     for (const key of foreign) this.#known.delete(key)
-    await this.observeSome(keys)
+    await this.#read(keys.filter((key) => !foreign.includes(key)))
   }
 
   async #remove(unset: readonly ObjectKey[], { failed }: Outcome): Promise<readonly ObjectKey[]> {
@@ -188,7 +180,8 @@ export class VirtualServers {
     const isBusy = (key: ObjectKey) =>
       states.get(key)?.some(({ activeConnections }) => activeConnections > 0) ?? false
     const held = draining.filter(isBusy)
-    const idle = present.filter((key) => !held.includes(key))
+    const busy = new Set(held)
+    const idle = present.filter((key) => !busy.has(key))
     const commands = idle.map((key): IpvsCommand => ({ do: 'deleteService', id: serverIdOf(key) }))
     const refusals = await this.#parts.ipvs.run(commands)
     for (const key of idle) this.#known.delete(key)
@@ -196,21 +189,11 @@ export class VirtualServers {
       const key = idle[index]
       if (key && errno !== 'ESRCH') failed.set(key, { code: 'NP_IPVS_REFUSED', message })
     }
+    await this.#read(idle.filter((key) => failed.has(key)))
     await this.#write(
       held.map((key) => ({ key, plan: planHold(serverIdOf(key), this.#known.get(key) ?? '|') })),
       { failed: new Map(), left: new Map() },
     )
     return held
   }
-}
-
-function withScheduler(spec: ServerSpec, scheduler: string): ServerSpec {
-  return { ...spec, settings: { ...spec.settings, scheduler, flags: [] } }
-}
-
-function codeOf(command: IpvsCommand, errno: string): string {
-  const isService = command.do === 'addService' || command.do === 'setService'
-  if (isService && errno === 'ENOENT') return 'NP_IPVS_SCHEDULER'
-  if (command.do === 'addService' && errno === 'EEXIST') return 'NP_IPVS_FOREIGN'
-  return 'NP_IPVS_REFUSED'
 }

@@ -3,14 +3,20 @@ import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { memberText } from '../../../src/kernel/ipset/member-text.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
 import { FakeIpvs } from '../../../src/kernel/ipvs/fake-ipvs.ts'
-import { type RealServer, virtualServerKey } from '../../../src/kernel/ipvs/ipvs.ts'
+import {
+  type IpvsCommand,
+  type RealServer,
+  type VirtualServerId,
+  virtualServerKey,
+} from '../../../src/kernel/ipvs/ipvs.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
 import { FakeRelays } from '../../../src/kernel/relay/fake-relays.ts'
 import { FakeRoutes } from '../../../src/kernel/route/fake-routes.ts'
-import { ip, settings } from '../../../src/modes/fixtures.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts'
 import { specText } from '../../../src/modes/ipvs/server-spec.ts'
 import type { IpvsSettings } from '../../../src/modes/ipvs/settings.ts'
+import type { ObjectKey } from '../../../src/modes/mode.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { FakeClock } from '../../../src/sync/fake-clock.ts'
 
@@ -119,4 +125,49 @@ export async function stateOf(kernel: FakeKernel): Promise<unknown> {
     routes: await kernel.routes.list(),
     relays: kernel.relays.list().toSorted((a, b) => a.listen.port - b.listen.port),
   }
+}
+
+export const VIP = { family: 4, protocol: 'TCP', ip: ip('172.30.0.1'), port: 80 } as const
+export const SERVER = virtualServerKey(VIP)
+export const SERVER_KEY = `vs/${SERVER}` as ObjectKey
+/** One of the backends of `service`. */
+export const POD = { ip: ip('10.180.0.1'), port: 8080 }
+
+/** A ClusterIP Service with these pods. */
+export function service(
+  name: string,
+  address: string,
+  pods: readonly string[] = ['10.180.0.1', '10.180.0.2'],
+  overrides: Partial<ForwardingEntry> = {},
+): ForwardingEntry {
+  return entry({
+    id: name as EntryId,
+    frontends: [frontend({ ip: ip(address) })],
+    pools: { cluster: pods.map((pod) => backend(pod)), local: [] },
+    ...overrides,
+  })
+}
+
+/** A real server of somebody else. */
+export const FOREIGN_SERVER: RealServer = {
+  ...{ ip: ip('10.7.7.7'), port: 80, weight: 1, forwarding: 'route' },
+  ...{ upperThreshold: 0, lowerThreshold: 0 },
+}
+
+/** What somebody else makes at an address or mark. */
+export function foreignAt(id: VirtualServerId): readonly IpvsCommand[] {
+  const server = { ...FOREIGN_SERVER, ip: id.family === 6 ? ip('fd00:7::7') : FOREIGN_SERVER.ip }
+  return [
+    { do: 'addService', id, settings: { scheduler: 'wlc', flags: [], persistence: undefined } },
+    { do: 'addServer', id, server },
+  ]
+}
+
+export const FOREIGN_TEXT = 'wlc|10.7.7.7:80*1/route'
+
+/** What was refused, and why. */
+export function codesOf(
+  failed: ReadonlyMap<ObjectKey, { readonly code: string }>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries([...failed].map(([key, { code }]) => [key, code]))
 }

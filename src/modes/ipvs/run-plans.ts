@@ -1,0 +1,52 @@
+import type { Ipvs, IpvsCommand } from '../../kernel/ipvs/ipvs.ts'
+import type { ObjectKey, Refusal } from '../mode.ts'
+import type { ServerPlan } from './server-commands.ts'
+
+/** Somebody else has a virtual server there. */
+export const FOREIGN = 'NP_IPVS_FOREIGN'
+
+/** The way of one virtual server. */
+export interface Step {
+  readonly key: ObjectKey
+  readonly plan: ServerPlan
+}
+
+/**
+ * Sends the commands of all steps; returns the first refusal of each. A virtual server
+ * that could not be made gets no real servers: it may be somebody else's.
+ */
+export async function runPlans(
+  ipvs: Pick<Ipvs, 'run'>,
+  steps: readonly Step[],
+): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  const makes = (command: IpvsCommand) => command.do === 'addService'
+  const unmade = await run(ipvs, steps, makes)
+  const made = steps.filter(({ key }) => !unmade.has(key))
+  const incomplete = await run(ipvs, made, (command) => !makes(command))
+  return new Map([...unmade, ...incomplete])
+}
+
+async function run(
+  ipvs: Pick<Ipvs, 'run'>,
+  steps: readonly Step[],
+  isMeant: (command: IpvsCommand) => boolean,
+): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  const orders = steps.flatMap(({ key, plan }) =>
+    plan.commands.filter(isMeant).map((command) => ({ key, command })),
+  )
+  const refused = new Map<ObjectKey, Refusal>()
+  if (orders.length === 0) return refused
+  for (const { index, errno, message } of await ipvs.run(orders.map(({ command }) => command))) {
+    const order = orders[index]
+    if (order === undefined || refused.has(order.key)) continue
+    refused.set(order.key, { code: codeOf(order.command, errno), message })
+  }
+  return refused
+}
+
+function codeOf(command: IpvsCommand, errno: string): string {
+  const isService = command.do === 'addService' || command.do === 'setService'
+  if (isService && errno === 'ENOENT') return 'NP_IPVS_SCHEDULER'
+  if (command.do === 'addService' && errno === 'EEXIST') return FOREIGN
+  return 'NP_IPVS_REFUSED'
+}
