@@ -22,6 +22,8 @@ const { ENOENT, ESRCH, EPERM } = constants.errno
 export class StubKernel {
   readonly table = new FakeTable(new Set(['rr', 'wrr']))
   readonly sockets: FakeTransport[] = []
+  /** What was added, changed and deleted, or refused, in order. */
+  readonly executed: IpvsCommand[] = []
   hasModule = true
   permitted = true
   /** How many more requests are done while their answers are lost. */
@@ -88,7 +90,9 @@ export class StubKernel {
       return id && !this.table.services.has(virtualServerKey(id)) ? ESRCH : 0
     if (command === COMMAND.flush) this.table.services.clear()
     const order = id && orderOf(message, id)
-    return order === undefined ? 0 : this.table.execute(order)
+    if (order === undefined) return 0
+    this.executed.push(order)
+    return this.table.execute(order)
   }
 
   #say(seq: number, body: string | GenericRequest, type = FAMILY): Buffer {

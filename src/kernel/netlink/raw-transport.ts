@@ -2,7 +2,9 @@ import { constants } from 'node:os'
 import type { ErrnoException, RawNetlinkSocket } from 'netlink/dist/raw.js'
 import raw from 'netlink/dist/raw.js'
 import { NodeProxyError } from '../../lib/error.ts'
-import { openSocketTuner, type TunedSocket, type TuneSocket } from './socket-options.ts'
+import { type LibC, openLibc } from './libc.ts'
+import { findSocket } from './socket-name.ts'
+import { type TunedSocket, tuneSocket } from './socket-options.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
 
 /** The kernel gives less, up to net.core.rmem_max and wmem_max, when it cannot be forced. */
@@ -10,14 +12,16 @@ const BUFFER_BYTES = 4 * 1024 * 1024
 
 /** Opens sockets of one netlink family, on which `receiveBytes` can wait to be read. */
 export function rawTransport(protocol: number, receiveBytes = BUFFER_BYTES): OpenTransport {
-  let tune: TuneSocket | undefined
+  let libc: LibC | undefined
   return (handlers) => {
     try {
-      tune ??= openSocketTuner()
+      libc ??= openLibc()
       const buffers = { receive: receiveBytes, send: BUFFER_BYTES }
       const options = { recvBufferSize: receiveBytes, sendBufferSize: BUFFER_BYTES }
       const socket = new raw.RawNetlinkSocket(protocol, options)
-      return connect(socket, handlers, tune?.({ protocol, port: socket.address().port }, buffers))
+      const fd = libc && findSocket(libc, { protocol, port: socket.address().port })
+      const tuned = libc && fd !== undefined ? tuneSocket(libc, fd, buffers) : undefined
+      return connect(socket, handlers, tuned)
     } catch (error) {
       throw new NodeProxyError('NP_KERNEL_NETLINK', `netlink family ${protocol} cannot be opened`, {
         cause: error,
@@ -48,15 +52,19 @@ function connect(
     port: socket.address().port,
     send: (bytes) =>
       new Promise((resolve, reject) => {
+        if (!open) throw new NodeProxyError('NP_KERNEL_NETLINK', 'netlink: the socket was closed')
         socket.send(bytes, {}, (error) => {
           if (error === undefined) return resolve()
-          const message = `netlink message of ${bytes.length} bytes not sent: ${error.code}`
+          const message = `netlink: message of ${bytes.length} bytes not sent: ${error.code}`
           reject(new NodeProxyError('NP_KERNEL_NETLINK', message, { cause: error }))
         })
       }),
     join: (group) => socket.addMembership(group),
     leave: (group) => socket.dropMembership(group),
-    hold: (busy) => (busy ? socket.ref() : socket.unref()),
+    hold(busy) {
+      if (open && busy) socket.ref()
+      if (open && !busy) socket.unref()
+    },
     close() {
       if (open) socket.close()
       open = false

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { decodeLink, LINK_DUMP } from '../../../src/kernel/addresses/address-message.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../../src/kernel/netlink/session.ts'
-import { NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
+import { NETLINK_ROUTE, type OpenTransport } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 const RTM_NEWLINK = 16
@@ -17,10 +19,40 @@ const deletion = { type: RTM_DELLINK, flags: 0, payload: wrong }
 /** An interface without a kind: refused in words. */
 const nameless = { type: RTM_NEWLINK, flags: 0x600, payload: Buffer.alloc(16) }
 
-const session = new NetlinkSession(rawTransport(NETLINK_ROUTE, SMALL), systemClock)
-const many = await session.transact(Array.from({ length: 700 }, () => deletion))
-const few = await session.transact([deletion, nameless])
-session.close()
+async function refusals(open: OpenTransport) {
+  const session = new NetlinkSession(open, systemClock)
+  const many = await session.transact(Array.from({ length: 700 }, () => deletion))
+  const few = await session.transact([deletion, nameless])
+  const names: string[] = []
+  await session.dump(LINK_DUMP, (message) => names.push(decodeLink(message)?.[1] ?? ''))
+  const long = { type: RTM_DELLINK, flags: 0, payload: Buffer.alloc(16 * 1024 * 1024) }
+  const tooLong = await session.transact([long]).catch((error: unknown) => String(error))
+  session.close()
+  const afterwards = await session.transact([deletion]).catch((error: unknown) => String(error))
+  return {
+    refused: many.refusals.size,
+    repeated: many.repeated,
+    errnos: [...new Set([...many.refusals.values()].map(({ errno }) => errno))],
+    few: { refusals: [...few.refusals], repeated: few.repeated },
+    names,
+    tooLong,
+    afterwards,
+  }
+}
+
+const raw = await refusals(rawTransport(NETLINK_ROUTE, SMALL))
+const request = await refusals(requestTransport(NETLINK_ROUTE, SMALL))
+const absent = await Promise.resolve()
+  .then(() => requestTransport(99)({ onDatagram: () => undefined, onOverrun: () => undefined }))
+  .catch((error: unknown) => String(error))
+
+/** A socket that reads for long leaves turns to others. */
+let turns = 0
+const counting = setInterval(() => turns++, 0)
+const busy = new NetlinkSession(requestTransport(NETLINK_ROUTE), systemClock)
+for (let i = 0; i < 1500; i++) await busy.dump(LINK_DUMP, () => undefined)
+clearInterval(counting)
+busy.close()
 
 /** Far more changes than fit, while nobody reads. */
 const signals = new EventTarget()
@@ -34,16 +66,9 @@ const transport = rawTransport(
 })
 transport.join(RTNLGRP_LINK)
 transport.hold(true)
-const flips = Array.from({ length: 400 }, (_, i) => `link set lo ${i % 2 === 0 ? 'up' : 'down'}`)
+const flips = Array.from({ length: 100 }, (_, i) => `link set lo ${i % 2 === 0 ? 'up' : 'down'}`)
 execFileSync('ip', ['-batch', '-'], { input: `${flips.join('\n')}\n` })
 await overrun
 transport.close()
 
-process.stdout.write(
-  JSON.stringify({
-    refused: many.refusals.size,
-    repeated: many.repeated,
-    errnos: [...new Set([...many.refusals.values()].map(({ errno }) => errno))],
-    few: { refusals: [...few.refusals], repeated: few.repeated },
-  }),
-)
+process.stdout.write(JSON.stringify({ raw, request, absent, turns }))

@@ -4,17 +4,30 @@ import { runInside } from './run-inside.ts'
 
 const { ENODEV } = constants.errno
 
-test('messages that overrun a socket are noticed and asked for again; refusals have words', async () => {
-  expect(await runInside('netlink.script.ts')).toEqual({
+test('requests and what is lost, over both kinds of socket', async () => {
+  const answers = {
     refused: 700,
     repeated: true,
     errnos: [ENODEV],
     few: {
       refusals: [
         [0, { errno: ENODEV }],
-        [1, { errno: expect.any(Number), text: expect.any(String) }],
+        [1, { errno: expect.any(Number), text: 'Unknown device type' }],
       ],
       repeated: false,
     },
-  })
+    names: ['lo'],
+    tooLong: expect.stringContaining('not sent: EMSGSIZE'),
+    afterwards: expect.stringContaining('closed'),
+  }
+  const { raw, request, absent, turns } = (await runInside('netlink.script.ts')) as {
+    readonly raw: unknown
+    readonly request: unknown
+    readonly absent: string
+    readonly turns: number
+  }
+  expect(raw).toEqual(answers)
+  expect(request).toEqual(answers)
+  expect(absent).toContain('netlink: family 99 cannot be opened: EPROTONOSUPPORT')
+  expect(turns).toBeGreaterThan(10)
 })

@@ -1,0 +1,140 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { int, type LibC, openLibc } from './libc.ts'
+import { rawTransport } from './raw-transport.ts'
+import { ADDRESS_BYTES, ADDRESS_PORT, AF_NETLINK, portOf } from './socket-name.ts'
+import { type TunedSocket, tuneSocket } from './socket-options.ts'
+import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
+
+/** asm-generic: SOCK_RAW, SOCK_CLOEXEC, SOCK_NONBLOCK; MSG_TRUNC. */
+const SOCKET_TYPE = 3 | 0x8_0000 | 0x800
+const MSG_TRUNC = 0x20
+const BUFFER_BYTES = 4 * 1024 * 1024
+/** Longer than any datagram of the kernel, which lists in pieces of 32 KiB. */
+const LONGEST_DATAGRAM = 64 * 1024
+/** Sent and read in one turn of the event loop, so that others have theirs. */
+const TURN_BYTES = 64 * 1024
+/** So many answers fit any buffer. */
+const CERTAIN_ANSWERS = 8
+
+/**
+ * Opens sockets of one netlink family for requests only, by system calls of our
+ * own: the kernel answers while it takes a request, so there is nothing to wait
+ * for, and a round trip costs a fraction of one through the event loop. Where
+ * Node has no foreign function interface it is `rawTransport`.
+ */
+export function requestTransport(protocol: number, receiveBytes = BUFFER_BYTES): OpenTransport {
+  let libc: LibC | undefined
+  return (handlers) => {
+    libc ??= openLibc()
+    if (libc === undefined) return rawTransport(protocol, receiveBytes)(handlers)
+    const fd = openSocket(libc, protocol)
+    const tuned = tuneSocket(libc, fd, { receive: receiveBytes, send: BUFFER_BYTES })
+    return new RequestSocket({ libc, fd, tuned }, handlers)
+  }
+}
+
+interface Opened {
+  readonly libc: LibC
+  readonly fd: number
+  readonly tuned: TunedSocket | undefined
+}
+
+class RequestSocket implements Transport {
+  readonly port: number
+  readonly #socket: Opened
+  readonly #handlers: TransportHandlers
+  readonly #datagram = Buffer.allocUnsafeSlow(LONGEST_DATAGRAM)
+  readonly #sender = Buffer.alloc(ADDRESS_BYTES)
+  #spent = 0
+  #turn: NodeJS.Immediate | undefined
+  #alive: NodeJS.Timeout | undefined
+  #open = true
+
+  constructor(socket: Opened, handlers: TransportHandlers) {
+    this.#socket = socket
+    this.#handlers = handlers
+    this.port = portOf(socket.libc, socket.fd) ?? 0
+  }
+
+  async send(bytes: Buffer): Promise<void> {
+    const { libc, fd } = this.#socket
+    if (!this.#open) throw failure('the socket was closed')
+    if (libc.send(fd, bytes, BigInt(bytes.length), 0) < 0n) {
+      throw failure(`message of ${bytes.length} bytes not sent: ${libc.errnoName()}`)
+    }
+    this.#spent += bytes.length
+    this.#read()
+  }
+
+  join(): never {
+    throw new TypeError('a socket for requests hears no groups')
+  }
+
+  leave(): never {
+    throw new TypeError('a socket for requests hears no groups')
+  }
+
+  hold(busy: boolean): void {
+    clearInterval(this.#alive)
+    this.#alive = busy ? setInterval(() => undefined, 0x7fff_ffff) : undefined
+  }
+
+  close(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.hold(false)
+    clearImmediate(this.#turn)
+    this.#socket.libc.close(this.#socket.fd)
+  }
+
+  /** Hands over what the kernel has said, until there is no more or the turn is over. */
+  #read(): void {
+    for (let answers = 0; this.#open; answers++) {
+      if (this.#spent >= TURN_BYTES) return this.#continueLater()
+      const length = this.#receive()
+      if (length < 0) {
+        if (answers > CERTAIN_ANSWERS && this.#socket.tuned?.hasLost()) this.#handlers.onOverrun()
+        return
+      }
+      this.#spent += length
+      if (length > LONGEST_DATAGRAM) this.#handlers.onOverrun()
+      else this.#handOver(length)
+    }
+  }
+
+  #receive(): number {
+    const { libc, fd } = this.#socket
+    const size = BigInt(LONGEST_DATAGRAM)
+    const addressLength = int(ADDRESS_BYTES)
+    return Number(libc.recvfrom(fd, this.#datagram, size, MSG_TRUNC, this.#sender, addressLength))
+  }
+
+  /** Only port 0 is the kernel; any process may write to our port. */
+  #handOver(length: number): void {
+    if (this.#sender.readUInt32LE(ADDRESS_PORT) !== 0) return
+    this.#handlers.onDatagram(Buffer.from(this.#datagram.subarray(0, length)))
+  }
+
+  #continueLater(): void {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined
+      this.#spent = 0
+      this.#read()
+    })
+  }
+}
+
+function openSocket(libc: LibC, protocol: number): number {
+  const fd = libc.socket(AF_NETLINK, SOCKET_TYPE, protocol)
+  if (fd < 0) throw failure(`family ${protocol} cannot be opened: ${libc.errnoName()}`)
+  const address = Buffer.alloc(ADDRESS_BYTES)
+  address.writeUInt16LE(AF_NETLINK)
+  if (libc.bind(fd, address, ADDRESS_BYTES) === 0) return fd
+  const reason = libc.errnoName()
+  libc.close(fd)
+  throw failure(`family ${protocol} has no port: ${reason}`)
+}
+
+function failure(message: string): NodeProxyError {
+  return new NodeProxyError('NP_KERNEL_NETLINK', `netlink: ${message}`)
+}
