@@ -16,7 +16,13 @@ import { useLab } from '../support/lab/use-lab.ts'
  */
 const VIP = '172.30.42.1'
 const SERVER = `TCP ${VIP}:80`
-const CLIENT = { protocol: 'TCP', source: '10.0.0.2', destination: VIP, port: 80 } as const
+const CLIENT = {
+  protocol: 'TCP',
+  source: '10.0.0.2',
+  destination: VIP,
+  port: 80,
+  timeoutMs: 10_000,
+} as const
 /** Beyond the 10 s for which the kernel remembers a connection that was reset. */
 const FORGOTTEN_MS = 30_000
 
@@ -37,7 +43,7 @@ function service(...serials: readonly number[]): Deployment {
 /** Who answers new connections now; `refused`, `timeout`, … when nobody does. */
 async function answerers(lab: Lab, attempts = 24): Promise<ReadonlySet<string>> {
   const { agent } = await lab.site('pod', CLIENT.source)
-  const outcomes = await agent.call('connect', { ...CLIENT, attempts, timeoutMs: 3000 })
+  const outcomes = await agent.call('connect', { ...CLIENT, attempts })
   return new Set(outcomes.map((each) => (each.kind === 'answered' ? each.name : each.kind)))
 }
 
@@ -120,7 +126,7 @@ describe('with the usual time', () => {
       await deploy(lab(), { ...service(2, 4, 6), annotations })
       const sources = await lab().crowd(25)
       const { agent } = lab().outside
-      const request = { ...CLIENT, sources, timeoutMs: 3000 }
+      const request = { ...CLIENT, sources }
       const first = await agent.call('connectEach', request)
       expect(new Set(first.map(({ kind }) => kind))).toEqual(new Set(['answered']))
       const kept = sources.map((source) => agent.call('open', { ...CLIENT, source }))
@@ -130,7 +136,9 @@ describe('with the usual time', () => {
       const after = await agent.call('connectEach', request)
       const names = after.map((each) => (each.kind === 'answered' ? each.name : each.kind))
       expect(new Set(names)).toEqual(new Set([nameOf(4), nameOf(6)]))
-      const alive = await Promise.all(ids.map((id) => agent.call('ping', { id, timeoutMs: 3000 })))
+      const alive = await Promise.all(
+        ids.map((id) => agent.call('ping', { id, timeoutMs: 10_000 })),
+      )
       expect(alive).not.toContain(false)
     },
   )
@@ -141,7 +149,7 @@ describe('with the usual time', () => {
       await redeploy(lab(), service(2, 3))
       await undisturbed(lab(), { destination: VIP, held: 40 }, async () => {
         await lab().daemon.kill()
-        await lab().serve({ ip: endpointAt(4).ip, local: false, ports: [{ ...CLIENT }] })
+        await lab().serve({ ip: endpointAt(4).ip, local: false, ports: [CLIENT] })
         await lab().api.apply(...objectsOf(service(3, 4)))
         expect(await answerers(lab())).toEqual(new Set([nameOf(2), nameOf(3)]))
         await lab().daemon.start()
@@ -198,7 +206,7 @@ describe('with the usual time', () => {
     await deploy(lab(), dns(1))
     const { agent } = await lab().site('pod', CLIENT.source)
     const ask = async (sourcePort: number) => {
-      const request = { ...CLIENT, protocol: 'UDP', port: 53, sourcePort, timeoutMs: 2000 } as const
+      const request = { ...CLIENT, protocol: 'UDP', port: 53, sourcePort } as const
       const [outcome] = await agent.call('connect', request)
       return outcome?.kind === 'answered' ? outcome.name : outcome?.kind
     }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { HeldReport, LoadReport } from '../agent/protocol.ts'
 import type { Lab, Place } from '../lab/lab.ts'
+import { repeatedSyns } from '../lab/tcp-counters.ts'
 
 export interface Traffic {
   /** Where the clients are; a pod unless given. */
@@ -20,9 +21,11 @@ export interface Traffic {
 export interface TrafficReport {
   readonly load: LoadReport
   readonly held: HeldReport
+  /** First packets that nobody answered within a second. */
+  readonly repeated: number
 }
 
-/** A slow machine is late; a packet that was dropped or refused is told apart all the same. */
+/** A busy machine is late; that no packet was dropped is told by `repeated`. */
 const PATIENCE_MS = 10_000
 
 /**
@@ -35,10 +38,11 @@ export async function undisturbed(
   change: () => Promise<void>,
 ): Promise<TrafficReport> {
   const report = await underTraffic(lab, traffic, change)
-  const { load, held } = report
+  const { load, held, repeated } = report
   expect([load.failed, load.failures]).toEqual([0, []])
   expect(load.attempts).toBeGreaterThan(10)
   expect([held.refused, held.lost]).toEqual([[], []])
+  expect(repeated).toBe(0)
   return report
 }
 
@@ -52,6 +56,7 @@ async function underTraffic(
   const { held: count = 20, everyMs = 200, intervalMs = 10 } = traffic
   const { agent } = await lab.site(place, source)
   const client = { protocol: 'TCP', source, destination, port, timeoutMs: PATIENCE_MS } as const
+  const repeatedBefore = await repeatedSyns(agent)
   const { id } = await agent.call('holdOpen', { ...client, count, everyMs })
   const running = await agent.call('loadStart', { ...client, intervalMs })
   const ended = Promise.withResolvers<readonly [LoadReport, HeldReport]>()
@@ -64,5 +69,5 @@ async function underTraffic(
     await agent.call('holdEnd', { id, how: 'reset' })
   }
   const [load, held] = await ended.promise
-  return { load, held }
+  return { load, held, repeated: (await repeatedSyns(agent)) - repeatedBefore }
 }
