@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 
 /** Agents and daemons start in half the time with what earlier ones compiled. */
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
@@ -56,15 +57,14 @@ export default defineConfig({
       {
         test: {
           name: 'ipvs',
-          include: hasIpvs() ? ['test/kernel/**/*.test.ts'] : [],
-          exclude: ['test/kernel/uml/**'],
+          include: ['test/kernel/*.test.ts', 'test/kernel/**/*.ipvs.test.ts'],
           env: {
             NODE_COMPILE_CACHE: compileCache,
-            NP_PROXY_MODE: 'ipvs',
+            NP_PROXY_MODE: process.env['NP_PROXY_MODE'] ?? 'ipvs',
             NP_IPTABLES_BACKEND: 'legacy',
           },
           globalSetup: ['test/support/require-root.ts'],
-          fileParallelism: false,
+          ...(hasIpvs() ? { fileParallelism: false } : { pool: umlPool(), maxWorkers: 2 }),
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },

@@ -53,6 +53,7 @@ ln -s ${parts.modules} /lib/modules/${parts.release}
 ${withoutModules(parts)}for name in iptables ip6tables; do
   update-alternatives --set $name /usr/sbin/$name-legacy >/dev/null 2>&1
 done
+modprobe ipv6
 ip link set lo up
 exec </dev/null >${CONSOLE} 2>&1
 stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-opost -echo'}
