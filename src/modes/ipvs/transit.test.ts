@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
+import { FakeRelays } from '../../kernel/relay/fake-relays.ts'
+import { FakeRoutes } from '../../kernel/route/fake-routes.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { ip, settings } from '../fixtures.ts'
+import type { ObjectKey } from '../mode.ts'
+import { policyRoute } from './policy-route.ts'
+import type { IpvsSettings } from './settings.ts'
+import { Transit } from './transit.ts'
+
+const key = (text: string) => text as ObjectKey
+const FOUR = key('route/4')
+const SIX = key('route/6')
+const TCP = key('relay/tcp/30080')
+const UDP = key('relay/udp/30053')
+const relaying = { netfilter: settings({ localhostNodePorts: true }) }
+
+function transit(
+  overrides: Partial<IpvsSettings> = relaying,
+  kernel = { routes: new FakeRoutes(), relays: new FakeRelays() },
+) {
+  return { ...kernel, kernel, transit: new Transit(ipvsSettings(overrides), kernel) }
+}
+
+test('a route for each family, known by the routing bit', async () => {
+  const { routes, transit: ways } = transit()
+  expect(await ways.set([FOUR, SIX])).toEqual(new Map())
+  expect(await routes.list()).toEqual(
+    [4, 6].map((family) => ({
+      ...{ family, mark: 0x2000, mask: 0x2000, table: 28_272, priority: 7 },
+    })),
+  )
+  expect(await ways.observe()).toEqual(
+    new Map([
+      [FOUR, 1],
+      [SIX, 1],
+    ]),
+  )
+  await ways.unset([FOUR])
+  expect([...(await ways.observe()).keys()]).toEqual([SIX])
+})
+
+test('relays listen on loopback and lead to this node’s own address', async () => {
+  const { relays, transit: ways } = transit()
+  await ways.set([TCP, UDP])
+  expect(relays.list()).toEqual([
+    {
+      protocol: 'TCP',
+      listen: { ip: '127.0.0.1', port: 30_080 },
+      target: { ip: '192.0.2.10', port: 30_080 },
+    },
+    {
+      protocol: 'UDP',
+      listen: { ip: '127.0.0.1', port: 30_053 },
+      target: { ip: '192.0.2.10', port: 30_053 },
+    },
+  ])
+  expect([...(await ways.observe()).keys()]).toEqual([TCP, UDP])
+  await ways.unset([TCP])
+  expect([...(await ways.observe()).keys()]).toEqual([UDP])
+})
+
+test('when the address of the node changes, its relays are seen to be wrong and follow', async () => {
+  const { kernel, transit: before } = transit()
+  await before.set([TCP])
+  const { transit: after, relays } = transit(
+    { ...relaying, nodeAddresses: [ip('198.51.100.1')] },
+    kernel,
+  )
+  expect((await after.observe()).get(TCP)).not.toBe(1)
+  await after.set([TCP])
+  expect(relays.list()).toMatchObject([{ target: { ip: '198.51.100.1' } }])
+  expect((await after.observe()).get(TCP)).toBe(1)
+})
+
+test('a route for another mark, of an earlier start, is replaced once the new one stands', async () => {
+  const { kernel, routes, transit: before } = transit()
+  await before.set([FOUR, SIX])
+  const netfilter = settings({ masqueradeBit: 13 })
+  const { transit: after } = transit({ netfilter }, kernel)
+  expect([...(await after.observe()).values()]).not.toContain(1)
+  await after.set([FOUR, SIX])
+  expect(await routes.list()).toHaveLength(4)
+  await after.tidy([FOUR, SIX])
+  expect(await routes.list()).toEqual([policyRoute(netfilter, 4), policyRoute(netfilter, 6)])
+  expect([...(await after.observe()).values()]).toEqual([1, 1])
+})
+
+test('a family that is not served any more keeps no route', async () => {
+  const { kernel, routes, transit: before } = transit()
+  await before.set([FOUR, SIX])
+  const { transit: after } = transit({ netfilter: settings({ families: [4] }) }, kernel)
+  expect([...(await after.observe())]).toEqual([
+    [FOUR, 1],
+    [SIX, 2],
+  ])
+  await after.unset([SIX])
+  expect((await routes.list()).map(({ family }) => family)).toEqual([4])
+})
+
+test('refusals are values', async () => {
+  const { routes, relays, transit: ways } = transit()
+  routes.refusal = new NodeProxyError('NP_KERNEL_ROUTE', 'ip rule: EPERM')
+  relays.taken.add('tcp/127.0.0.1:30080')
+  const refused = { code: 'NP_KERNEL_ROUTE', message: 'ip rule: EPERM' }
+  const failed = await ways.set([FOUR, TCP, UDP])
+  expect(failed.get(FOUR)).toEqual(refused)
+  expect(failed.get(TCP)?.code).toBe('NP_KERNEL_RELAY')
+  expect(failed.has(UDP)).toBe(false)
+  expect(await ways.unset([SIX])).toEqual(new Map([[SIX, refused]]))
+})
+
+test('whoever removes our routes is told of', async () => {
+  const { routes, transit: ways } = transit()
+  await ways.set([FOUR, SIX])
+  const told: unknown[] = []
+  const stop = ways.watch((change) => told.push(change))
+  routes.foreignRuleFlush(4)
+  expect(told).toEqual([{ keys: [FOUR, SIX], by: 'another program' }])
+  expect([...(await ways.observe()).keys()]).toEqual([SIX])
+  stop()
+  routes.foreignRuleFlush(6)
+  expect(told).toHaveLength(1)
+})
+
+test('everything goes, of earlier starts too', async () => {
+  const { kernel, routes, relays, transit: before } = transit()
+  await before.set([FOUR, SIX, TCP, UDP])
+  const { transit: after } = transit({ netfilter: settings({ masqueradeBit: 20 }) }, kernel)
+  await after.removeAll()
+  expect(await routes.list()).toEqual([])
+  expect(relays.list()).toEqual([])
+  expect(await after.observe()).toEqual(new Map())
+})
