@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest'
+import {
+  FOREIGN_TEXT,
+  foreignAt,
+  POD,
+  SERVER,
+  SERVER_KEY,
+  serversOf,
+  VIP,
+} from '../../../test/support/modes/fake-ipvs-node.ts'
+import { FakeIpvs } from '../../kernel/ipvs/fake-ipvs.ts'
+import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
+import { ip } from '../fixtures.ts'
+import type { ObjectKey } from '../mode.ts'
+import { serverKey } from './object.ts'
+import { digestText, flagsOf, type ServerSpec } from './server-spec.ts'
+import { VirtualServers } from './virtual-servers.ts'
+
+const OTHER = { ...VIP, port: 81 } as const
+const UDP = { ...VIP, protocol: 'UDP' } as const
+
+function spec(scheduler: string, ...pods: readonly string[]): ServerSpec {
+  const servers = pods.map(
+    (pod): RealServer => ({
+      ...{ ip: ip(pod), port: 8080, weight: 1, forwarding: 'masquerade' },
+      ...{ upperThreshold: 0, lowerThreshold: 0 },
+    }),
+  )
+  return { settings: { scheduler, flags: flagsOf(scheduler), persistence: undefined }, servers }
+}
+
+function servers(ipvs = new FakeIpvs(['rr', 'sh', 'wlc']), scheduler = 'rr') {
+  const wanted = new Map<ObjectKey, ServerSpec>()
+  const all = new VirtualServers({
+    ipvs,
+    specOf: (key) => wanted.get(key),
+    drains: (key) => !key.includes('/udp/'),
+    scheduler,
+  })
+  const want = (id: typeof VIP | typeof OTHER | typeof UDP, one: ServerSpec) => {
+    wanted.set(serverKey(id), one)
+    return all.apply([serverKey(id)], [])
+  }
+  return { ipvs, all, want }
+}
+
+test('what is written is known, and read by somebody else the same', async () => {
+  const { ipvs, all, want } = servers()
+  const result = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
+  expect(result).toEqual({ failed: new Map(), left: new Map(), held: [] })
+  expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*1 10.180.0.2:8080*1']]))
+  const fresh = servers(ipvs).all
+  await fresh.observe(() => true)
+  expect(fresh.known).toEqual(all.known)
+})
+
+test('what is not ours is not read, and said to be taken as long as it is there', async () => {
+  const { ipvs, all, want } = servers()
+  await ipvs.run(foreignAt(VIP))
+  await want(OTHER, spec('rr', '10.180.0.1'))
+  await all.observe(() => false)
+  expect([...all.known.keys()]).toEqual([serverKey(OTHER)])
+  expect(await all.foreignAmong([SERVER_KEY, serverKey(OTHER), serverKey(UDP)])).toEqual(
+    new Set([SERVER_KEY]),
+  )
+  await all.observeSome([SERVER_KEY])
+  expect([...all.known.keys()]).toEqual([serverKey(OTHER)])
+  await ipvs.run([{ do: 'deleteService', id: VIP }])
+  expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set())
+})
+
+test('one that exists already gets nothing of ours', async () => {
+  const { ipvs, all, want } = servers()
+  await ipvs.run(foreignAt(VIP))
+  const { failed, left } = await want(VIP, spec('rr', '10.180.0.1'))
+  expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_FOREIGN')
+  expect(left.size).toBe(0)
+  expect(all.known.size).toBe(0)
+  expect(await serversOf({ ipvs })).toEqual({ [SERVER]: FOREIGN_TEXT })
+  expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set([SERVER_KEY]))
+})
+
+test('the default scheduler stands in with its own flags; what stands is told', async () => {
+  const { ipvs, want } = servers(undefined, 'sh')
+  const { failed, left } = await want(VIP, spec('lblc', '10.180.0.1'))
+  expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
+  expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'sh fallback|10.180.0.1:8080*1' })
+  expect(left.get(SERVER_KEY)).toBe(digestText('sh fallback|10.180.0.1:8080*1'))
+})
+
+test('where the default scheduler is missing too there is nothing, and nothing is known', async () => {
+  const { ipvs, all, want } = servers(undefined, 'nq')
+  const { failed, left } = await want(VIP, spec('nq', '10.180.0.1'))
+  expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
+  expect([await serversOf({ ipvs }), left.size, all.known.size]).toEqual([{}, 0, 0])
+})
+
+test('what was refused in part is told as it stands', async () => {
+  const { ipvs, all, want } = servers()
+  ipvs.refuse(
+    'ENOMEM',
+    (command) => command.do === 'addServer' && command.server.ip === '10.180.0.2',
+  )
+  const { failed, left } = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
+  expect(failed.get(SERVER_KEY)).toMatchObject({ code: 'NP_IPVS_REFUSED' })
+  expect(failed.get(SERVER_KEY)?.message).toContain('10.180.0.2:8080')
+  expect(left.get(SERVER_KEY)).toBe(digestText('rr|10.180.0.1:8080*1'))
+  expect(all.known.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
+})
+
+test('an idle one goes at once, a busy one is held, and one that drains nobody goes busy or not', async () => {
+  const { ipvs, all, want } = servers()
+  for (const id of [VIP, OTHER, UDP]) await want(id, spec('rr', '10.180.0.1'))
+  ipvs.setConnections(VIP, POD, { activeConnections: 1 })
+  ipvs.setConnections(OTHER, POD, { inactiveConnections: 5 })
+  ipvs.setConnections(UDP, POD, { activeConnections: 1 })
+  const { held, failed } = await all.apply([], [VIP, OTHER, UDP].map(serverKey))
+  expect([held, failed.size]).toEqual([[SERVER_KEY], 0])
+  expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'rr|10.180.0.1:8080*0' })
+  expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*0']]))
+})
+
+test('one that is gone already is no failure, one that cannot go stays known', async () => {
+  const { ipvs, all, want } = servers()
+  for (const id of [VIP, OTHER]) await want(id, spec('rr', '10.180.0.1'))
+  await ipvs.run([{ do: 'deleteService', id: OTHER }])
+  ipvs.refuse('EPERM', (command) => {
+    return command.do === 'deleteService' && 'port' in command.id && command.id.port === 80
+  })
+  const { failed } = await all.apply([], [VIP, OTHER].map(serverKey))
+  expect([...failed.keys()]).toEqual([SERVER_KEY])
+  expect([...all.known.keys()]).toEqual([SERVER_KEY])
+})
+
+test('whoever sends commands is believed, until the kernel refuses one', async () => {
+  const { ipvs, all, want } = servers()
+  await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
+  const text = 'rr|10.180.0.1:8080*1'
+  const command = {
+    do: 'deleteServer',
+    id: VIP,
+    server: { ip: ip('10.180.0.2'), port: 8080 },
+  } as const
+  const allow = ipvs.refuse('EPERM', ({ do: what }) => what.startsWith('delete'))
+  await all.send([command], new Map([[SERVER_KEY, text]]))
+  expect(all.known.get(SERVER_KEY)).toContain('10.180.0.2')
+  await all.deleteAll([SERVER_KEY])
+  expect(all.known.has(SERVER_KEY)).toBe(true)
+  allow()
+  await all.send([command], new Map([[SERVER_KEY, text]]))
+  expect(all.known.get(SERVER_KEY)).toBe(text)
+  await all.deleteAll([SERVER_KEY])
+  expect([all.known.size, await serversOf({ ipvs })]).toEqual([0, {}])
+})
+
+test('real servers with their connections', async () => {
+  const { ipvs, all, want } = servers()
+  await want(VIP, spec('rr', '10.180.0.1'))
+  ipvs.setConnections(VIP, POD, { activeConnections: 2 })
+  const states = await all.states([SERVER_KEY, serverKey(OTHER)])
+  expect([...states.keys()]).toEqual([SERVER_KEY])
+  expect(states.get(SERVER_KEY)).toMatchObject([{ ip: '10.180.0.1', activeConnections: 2 }])
+})
