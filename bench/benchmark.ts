@@ -1,21 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, release } from 'node:os'
-import { join } from 'node:path'
 import { measureCell } from './cell.ts'
-import { type Cluster, growTo, startCluster } from './cluster/cluster.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { replacementAddress } from './lab/plan.ts'
-import { buildTopology, enterControl } from './lab/topology.ts'
+import { buildTopology } from './lab/topology.ts'
 import type { Options } from './options.ts'
-import { resultsPage } from './report/page.ts'
-import type { Cell, Machine, Results } from './report/results.ts'
-import { resultsText } from './report/results-text.ts'
+import { readResults, saveResults } from './report/files.ts'
+import type { Cell, Machine } from './report/results.ts'
+import { seededCluster } from './seeded-cluster.ts'
 
 /** Runs everything, from small to large, and saves the results after every cell. */
 export async function runBenchmark(options: Options, folder: string): Promise<void> {
   const machine = describeMachine()
-  enterControl()
   const startedAt = new Date().toISOString().slice(0, 10)
   const earlier = options.keep ? earlierCells(options.into) : []
   const measured: Cell[] = []
@@ -33,7 +29,7 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
       })
       measured.push(cell)
       const cells = merge(earlier, measured)
-      save(options.into, { startedAt, machine, quick: options.quick, cells })
+      saveResults(options.into, { startedAt, machine, quick: options.quick, cells })
     }
     await cluster.stop()
   }
@@ -43,25 +39,16 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
 async function warmUp(folder: string, serial: number): Promise<void> {
   const cluster = await seededCluster(1)
   const topology = buildTopology(serial)
-  const daemon = startDaemon({ namespace: topology.node, url: cluster.url, backend: 'nft', folder })
+  const daemon = startDaemon({ namespace: topology.node, url: cluster.url, proxy: 'nft', folder })
   await daemon.until((samples) => samples.size > 0, 20_000)
   await daemon.stop()
   topology.remove()
   await cluster.stop()
 }
 
-async function seededCluster(size: number): Promise<Cluster> {
-  const startedAt = performance.now()
-  const cluster = await startCluster()
-  await growTo(cluster, size)
-  say(`${size} Services written in ${Math.round(performance.now() - startedAt)} ms`)
-  return cluster
-}
-
 /** Cells of the results that are there; each was measured in one run with its raw figures. */
 function earlierCells(into: string): readonly Cell[] {
-  const text = readFileSync(join(into, 'results', 'latest.json'), 'utf8')
-  return (JSON.parse(text) as Results).cells
+  return readResults(into)?.cells ?? []
 }
 
 function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Cell[] {
@@ -70,14 +57,6 @@ function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Ce
   const all = [...earlier.filter((cell) => !again.has(nameOf(cell))), ...measured]
   const order = (a: Cell, b: Cell) => a.services - b.services || (a.backend === 'nft' ? -1 : 1)
   return all.toSorted(order)
-}
-
-/** The page is made from the file, so that anybody can make it again. */
-function save(into: string, results: Results): void {
-  const text = resultsText(results)
-  mkdirSync(join(into, 'results'), { recursive: true })
-  writeFileSync(join(into, 'results', 'latest.json'), text)
-  writeFileSync(join(into, 'RESULTS.md'), resultsPage(JSON.parse(text) as Results))
 }
 
 function describeMachine(): Machine {

@@ -2,16 +2,32 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runBenchmark } from './benchmark.ts'
+import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
-import { parseOptions, USAGE } from './options.ts'
+import { enterControl } from './lab/topology.ts'
+import { type Options, parseOptions, USAGE } from './options.ts'
 
 try {
   const options = parseOptions(process.argv.slice(2))
   if (options === 'help') process.stdout.write(USAGE)
-  else await guarded((folder) => runBenchmark(options, folder))
+  else await guarded((folder) => run(options, folder))
 } catch (error) {
   process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
+}
+
+/** The modes that were asked for; unless any were, those that this machine can do. */
+async function run(options: Options, folder: string): Promise<void> {
+  const { modes } = options
+  const place = modes?.includes('ipvs') === false ? undefined : await findIpvsPlace()
+  if (place === undefined && modes?.includes('ipvs') !== false) {
+    const lack = 'the ipvs mode needs ip_vs: apt-get install user-mode-linux ipvsadm'
+    if (modes !== undefined) throw new Error(lack)
+    process.stderr.write(`bench: left out: ${lack}\n`)
+  }
+  enterControl()
+  if (modes?.includes('iptables') !== false) await runBenchmark(options, folder)
+  if (place !== undefined) await runIpvs(place, options, folder)
 }
 
 /** Whatever happens, no namespace and no file of this run stays behind. */

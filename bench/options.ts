@@ -2,24 +2,30 @@ import { parseArgs } from 'node:util'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
+export type ModeName = 'iptables' | 'ipvs'
+
 export interface Options {
+  /** Undefined: all that this machine can do. */
+  readonly modes: readonly ModeName[] | undefined
   readonly sizes: readonly number[]
   readonly backends: readonly Backend[]
   readonly quick: boolean
   readonly repeats: Repeats
   /** Keep the cells of earlier runs that this one does not measure. */
   readonly keep: boolean
-  /** Folder that gets RESULTS.md and results/latest.json. */
+  /** Folder that gets RESULTS.md and results/. */
   readonly into: string
 }
 
 export const USAGE = `Usage: npm run bench -- [options]
 
+  --modes=iptables,ipvs         default: all that this machine can do; ipvs in User-mode Linux
+                                where the kernel has no ip_vs
   --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each
   --backends=nft,legacy         iptables back ends
   --quick                       few repetitions: for trying out, not for quoting
   --keep                        replace only what this run measures
-  --into=FOLDER                 where RESULTS.md and results/latest.json go; default bench
+  --into=FOLDER                 where RESULTS.md and results/ go; default bench
 
 Needs root. Everything happens in network namespaces of its own.
 `
@@ -29,6 +35,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      modes: { type: 'string' },
       sizes: { type: 'string', default: '100,1000,5000,10000' },
       backends: { type: 'string', default: 'nft,legacy' },
       quick: { type: 'boolean', default: false },
@@ -39,6 +46,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   })
   if (values.help) return 'help'
   return {
+    modes: values.modes?.split(',').map(parseMode),
     sizes: values.sizes.split(',').map(parseSize),
     backends: values.backends.split(',').map(parseBackend),
     quick: values.quick,
@@ -52,6 +60,11 @@ function parseSize(text: string): number {
   const size = Number(text)
   if (Number.isInteger(size) && size >= 1 && size <= 50_000) return size
   throw new Error(`--sizes: ${JSON.stringify(text)} is not a number from 1 to 50000`)
+}
+
+function parseMode(text: string): ModeName {
+  if (text === 'iptables' || text === 'ipvs') return text
+  throw new Error(`--modes: ${JSON.stringify(text)} is neither iptables nor ipvs`)
 }
 
 function parseBackend(text: string): Backend {

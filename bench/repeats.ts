@@ -10,6 +10,9 @@ export interface Repeats {
   /** Changes in one burst, and how many bursts. */
   readonly burst: number
   readonly bursts: number
+  /** In ipvs mode: foreign clears, and events of a watch without a daemon. */
+  readonly clears: number
+  readonly events: number
 }
 
 export const FULL: Repeats = {
@@ -22,6 +25,8 @@ export const FULL: Repeats = {
   add: 20,
   burst: 100,
   bursts: 5,
+  clears: 5,
+  events: 100,
 }
 
 /** For development: the same steps, too few of each to be worth quoting. */
@@ -35,4 +40,6 @@ export const QUICK: Repeats = {
   add: 5,
   burst: 100,
   bursts: 2,
+  clears: 2,
+  events: 20,
 }

@@ -14,10 +14,13 @@ const LISTED = 'the cluster is listed'
 const POLL_MS = 20
 const STOP_MS = 10_000
 
+/** The ipvs mode, or the iptables mode on a back end. */
+export type Proxy = 'ipvs' | Backend
+
 export interface DaemonOptions {
   readonly namespace: string
   readonly url: string
-  readonly backend: Backend
+  readonly proxy: Proxy
   /** For the configuration file. */
   readonly folder: string
 }
@@ -29,6 +32,8 @@ export interface Daemon {
   readonly startedAt: number
   /** `performance.now()` of the log record that says that the cluster is listed. */
   listedAt(): number | undefined
+  /** The same of the first record with these words that is not older than `since`. */
+  saidAt(words: string, since: number): number | undefined
   /** Messages of its warnings and errors, each once. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
@@ -39,7 +44,7 @@ export interface Daemon {
 
 export function startDaemon(options: DaemonOptions): Daemon {
   const configFile = join(options.folder, 'config.yaml')
-  writeFileSync(configFile, configText(options.backend))
+  writeFileSync(configFile, configText(options.proxy))
   const flags = [`--config=${configFile}`, `--master=${options.url}`]
   const command = ['netns', 'exec', options.namespace, LAUNCHER, ...flags]
   const startedAt = performance.now()
@@ -59,7 +64,8 @@ export function startDaemon(options: DaemonOptions): Daemon {
   return {
     pid: child.pid ?? 0,
     startedAt,
-    listedAt: () => timeOf(log(), LISTED),
+    listedAt: () => timeOf(log(), LISTED, 0),
+    saidAt: (words, since) => timeOf(log(), words, since),
     complaints: () => complaintsIn(log()),
     metrics,
     until,
@@ -73,7 +79,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
 }
 
 /** Defaults but for what the lab needs. */
-function configText(backend: Backend): string {
+function configText(proxy: Proxy): string {
   return stringify({
     apiVersion: 'proxy.config.orch.io/v1alpha1',
     kind: 'NodeProxyConfiguration',
@@ -81,8 +87,7 @@ function configText(backend: Backend): string {
     clusterCIDR: CLUSTER_CIDR,
     detectLocalMode: 'ClusterCIDR',
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
-    mode: 'iptables',
-    iptables: { backend },
+    ...(proxy === 'ipvs' ? { mode: 'ipvs' } : { mode: 'iptables', iptables: { backend: proxy } }),
   })
 }
 
@@ -112,9 +117,14 @@ function complaintsIn(log: string): readonly string[] {
 }
 
 /** `performance.now()` of a log record; its `time` is ISO 8601 or milliseconds since 1970. */
-function timeOf(log: string, words: string): number | undefined {
-  const line = log.split('\n').find((each) => each.includes(words))
-  const time = /"time":(?:"([^"]+)"|(\d+))/.exec(line ?? '')
-  if (time === null) return undefined
-  return (time[1] ? Date.parse(time[1]) : Number(time[2])) - performance.timeOrigin
+function timeOf(log: string, words: string, since: number): number | undefined {
+  return log
+    .split('\n')
+    .filter((line) => line.includes(words))
+    .flatMap((line) => {
+      const time = /"time":(?:"([^"]+)"|(\d+))/.exec(line)
+      if (time === null) return []
+      return [(time[1] ? Date.parse(time[1]) : Number(time[2])) - performance.timeOrigin]
+    })
+    .find((at) => at >= Math.floor(since))
 }

@@ -25,7 +25,11 @@ export async function addServices(context: Context, count: number): Promise<Chan
   return { ms, writeMs, cpuSecondsEach }
 }
 
-async function shrinkTo({ cluster, daemon }: Context, size: number): Promise<void> {
+/** Removes Services again, until the daemon knows. */
+export async function shrinkTo(
+  { cluster, daemon }: Pick<Context, 'cluster' | 'daemon'>,
+  size: number,
+): Promise<void> {
   while (cluster.size > size) await cluster.removeService()
   const services = 'resource="services"'
   await daemon.until(

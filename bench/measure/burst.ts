@@ -25,7 +25,10 @@ export async function bursts(context: Context, changes: number, count: number): 
   return { changes, ms, writeMs }
 }
 
-export function movedServices({ cluster, freshAddress }: Context, changes: number) {
+export function movedServices(
+  { cluster, freshAddress }: Pick<Context, 'cluster' | 'freshAddress'>,
+  changes: number,
+) {
   return Array.from({ length: Math.min(changes, cluster.size) }, (_, n) => {
     const service = pick(cluster, n)
     const addresses = cluster.endpointsOf(service).map(() => freshAddress())

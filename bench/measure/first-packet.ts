@@ -7,7 +7,10 @@ import type { Context } from './context.ts'
 const WARM_UP = 50
 
 /** connect(2) straight to an endpoint, and through the first and the last Service. */
-export function firstPacket({ topology, cluster }: Context, count: number): FirstPacket {
+export function firstPacket(
+  { topology, cluster }: Pick<Context, 'topology' | 'cluster'>,
+  count: number,
+): FirstPacket {
   const [endpoint = 0] = cluster.endpointsOf(0)
   const direct = { ip: endpoint, port: TARGET_PORT }
   const first = { ip: serviceAddress(0), port: SERVICE_PORT }

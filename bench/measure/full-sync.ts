@@ -31,7 +31,12 @@ export interface FullSyncSample {
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, prober, boundMs } = parts
   const { url } = cluster
-  const daemon = startDaemon({ ...parts, namespace: topology.node, url })
+  const daemon = startDaemon({
+    namespace: topology.node,
+    url,
+    proxy: parts.backend,
+    folder: parts.folder,
+  })
   const last = cluster.size - 1
   const metAt = await prober.met([target(last, ...cluster.endpointsOf(last))], {
     timeoutMs: boundMs,

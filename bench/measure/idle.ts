@@ -12,7 +12,7 @@ const BUSIEST = 5
  * of one core. What else the machine does meanwhile is not ours: it is told beside
  * the figures of this cell, because it spoils them.
  */
-export async function idle({ daemon }: Context, seconds: number): Promise<Idle> {
+export async function idle({ daemon }: Pick<Context, 'daemon'>, seconds: number): Promise<Idle> {
   await delay(3_000)
   const before = cpuSeconds(daemon.pid)
   const machineBefore = machineTicks()
@@ -32,7 +32,7 @@ export async function idle({ daemon }: Context, seconds: number): Promise<Idle> 
 }
 
 /** Ticks of all cores since the start of the machine: user nice system idle iowait … (proc(5)). */
-function machineTicks(): { readonly busy: number; readonly all: number } {
+export function machineTicks(): { readonly busy: number; readonly all: number } {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
   const ticks = line.split(/ +/).slice(1).map(Number)
   const all = ticks.reduce((sum, each) => sum + each, 0)

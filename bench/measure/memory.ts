@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 
 /** KiB of the daemon and of the largest program that it started. */
 export async function memoryUse(
-  { daemon }: Context,
+  { daemon }: Pick<Context, 'daemon'>,
   children: ChildPeak,
   afterSync: number,
 ): Promise<MemoryUse> {

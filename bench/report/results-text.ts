@@ -1,9 +1,7 @@
-import type { Results } from './results.ts'
-
 const COLUMNS = 100
 
 /** The results as JSON, formatted as Biome does: lists of samples fill their lines. */
-export function resultsText(results: Results): string {
+export function resultsText(results: object): string {
   const text = JSON.stringify(results, rounded, 2)
   const list = /^( *)("\w+": )\[\s*([\d.,\s]+?)\s*\](,?)$/gm
   const shorter = text.replace(

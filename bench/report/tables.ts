@@ -1,4 +1,5 @@
 import type { Cell, Changes, ConnectTime, RawChanges } from './results.ts'
+import { count, fixed, map, mib, milliseconds, ratio, seconds } from './show.ts'
 import { median, quantile, spread } from './statistics.ts'
 import { type Column, table } from './table.ts'
 
@@ -133,36 +134,4 @@ export function objectsTable(cells: readonly Cell[]): string {
       ({ measured }) => map(measured.rawFullSync, (each) => (each.bytes / 1_048_576).toFixed(2)),
     ],
   ])
-}
-
-export function count(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-function map<T>(value: T | undefined, show: (value: T) => string): string | undefined {
-  return value === undefined ? undefined : show(value)
-}
-
-function seconds(samples: readonly number[]): string {
-  return spread(
-    samples.map((each) => each / 1_000),
-    2,
-  )
-}
-
-function fixed(samples: readonly number[]): string {
-  return median(samples).toFixed(2)
-}
-
-function milliseconds(cpuSeconds: number): string {
-  return (cpuSeconds * 1_000).toFixed(1)
-}
-
-function ratio(ours: number, theirs: number): string {
-  return Number.isFinite(ours / theirs) ? (ours / theirs).toFixed(2) : '–'
-}
-
-/** A program that ended between two samples was never seen. */
-function mib(kib: number): string {
-  return kib === 0 ? '–' : (kib / 1_024).toFixed(0)
 }

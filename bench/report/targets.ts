@@ -1,29 +1,13 @@
 import type { Cell } from './results.ts'
 import { median } from './statistics.ts'
-
-/** One target on one cell. `measured` and `limit` are in `unit`. */
-export interface Verdict {
-  readonly target: string
-  readonly cell: Cell
-  readonly measured: number
-  readonly limit: number
-  readonly unit: 'ms' | 'µs' | 'MiB' | '%'
-  readonly met: boolean
-}
-
-type Judged = Omit<Verdict, 'target' | 'cell' | 'met'> | undefined
-
-interface Target {
-  readonly name: string
-  readonly judge: (cell: Cell, all: readonly Cell[]) => Judged
-}
+import type { Judged, Target } from './verdict.ts'
 
 const MEMORY_LIMITS_MIB: ReadonlyMap<number, number> = new Map([
   [1_000, 110],
   [10_000, 200],
 ])
 
-const TARGETS: readonly Target[] = [
+export const TARGETS: readonly Target<Cell>[] = [
   {
     name: 'full sync ≤ 1.3 × raw + 0.5 s',
     judge: ({ measured: { fullSync, rawFullSync } }) =>
@@ -69,18 +53,11 @@ const TARGETS: readonly Target[] = [
   },
 ]
 
-export function verdicts(cells: readonly Cell[]): readonly Verdict[] {
-  return TARGETS.flatMap(({ name, judge }) =>
-    cells.flatMap((cell) => {
-      const judged = judge(cell, cells)
-      if (judged === undefined) return []
-      return [{ target: name, cell, ...judged, met: judged.measured <= judged.limit }]
-    }),
-  )
-}
-
 /** Through the last Service, against the same figure of the smallest cluster of this back end. */
-function judgeConnect({ services, backend, measured }: Cell, all: readonly Cell[]): Judged {
+function judgeConnect(
+  { services, backend, measured }: Cell,
+  all: readonly Cell[],
+): Judged | undefined {
   const small = all.find((cell) => cell.services === 100 && cell.backend === backend)
   const reference = small?.measured.firstPacket?.last.p50
   if (services === 100 || reference === undefined || !measured.firstPacket) return undefined

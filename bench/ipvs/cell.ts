@@ -1,0 +1,116 @@
+import type { Cluster } from '../cluster/cluster.ts'
+import { ChildPeak } from '../daemon/child-peak.ts'
+import { memoryOf } from '../daemon/process-tree.ts'
+import { firstPacket } from '../measure/first-packet.ts'
+import { idle } from '../measure/idle.ts'
+import { memoryUse } from '../measure/memory.ts'
+import type { Repeats } from '../repeats.ts'
+import type { IpvsCell, IpvsMeasured } from '../report/ipvs/results.ts'
+import { measureChanges } from './changes-beside-raw.ts'
+import { coldStarts } from './cold-starts.ts'
+import type { IpvsContext } from './context.ts'
+import { clears } from './measure/clear.ts'
+import { iptablesBeside } from './measure/iptables-beside.ts'
+import { restores } from './measure/raw-fill.ts'
+import { viewPrice } from './measure/view-price.ts'
+import { watchLatency } from './measure/watch-latency.ts'
+
+export interface IpvsCellParts {
+  readonly cluster: Cluster
+  readonly folder: string
+  readonly repeats: Repeats
+  readonly say: (what: string) => void
+  readonly freshSerial: () => number
+  readonly freshAddress: () => number
+  /** Called whenever there is more; what is interrupted leaves what was there. */
+  readonly save: (cell: IpvsCell) => void
+}
+
+export type Draft = { -readonly [Key in keyof IpvsMeasured]?: IpvsMeasured[Key] }
+
+/** Restores of a large file take long, and always as long. */
+const MANY = 1_000
+
+/** All figures of one size. What fails leaves what was measured before. */
+export async function measureIpvsCell(parts: IpvsCellParts): Promise<void> {
+  const measured: Draft = {}
+  const cell = { services: parts.cluster.size, measured }
+  try {
+    for (const [what, step] of steps(parts, measured)) {
+      parts.say(what)
+      await step()
+      parts.save(cell)
+    }
+  } catch (error) {
+    const unfinished = error instanceof Error ? error.message : String(error)
+    parts.say(`stopped: ${unfinished}`)
+    parts.save({ ...cell, unfinished: unfinished.slice(0, 300) })
+  }
+}
+
+type Step = readonly [what: string, step: () => Promise<void>]
+
+function steps(parts: IpvsCellParts, measured: Draft): readonly Step[] {
+  const { cluster, folder, repeats } = parts
+  const { boundMs, connections, events, fullSync } = repeats
+  return [
+    [
+      'a watch without a daemon',
+      async () => addWatch(measured, await watchLatency(parts, events / 2)),
+    ],
+    ['the daemon', () => withDaemon(parts, measured)],
+    ['a watch again', async () => addWatch(measured, await watchLatency(parts, events / 2))],
+    [
+      'ipvsadm --restore',
+      async () => {
+        const count = cluster.size > MANY ? 1 : fullSync
+        const { fresh, again } = await restores(cluster.size, folder, count)
+        if (measured.rawFullSync) measured.rawFullSync = { ...measured.rawFullSync, ipvsadm: fresh }
+        measured.rawClear = again
+      },
+    ],
+    [
+      'the iptables mode beside',
+      async () => {
+        const beside = { cluster, folder, serial: parts.freshSerial(), connections, boundMs }
+        measured.iptables = await iptablesBeside(beside)
+      },
+    ],
+  ]
+}
+
+async function withDaemon(parts: IpvsCellParts, measured: Draft): Promise<void> {
+  const { repeats, say } = parts
+  const context = await coldStarts(parts, measured)
+  const children = new ChildPeak(context.daemon.pid)
+  try {
+    const afterSync = memoryOf(context.daemon.pid)?.peak ?? 0
+    say('idle')
+    measured.idle = await idle(context, repeats.idleSeconds)
+    measured.view = await viewPrice(context)
+    say('connections')
+    measured.firstPacket = firstPacket(context, repeats.connections)
+    await measureChanges(context, { measured, repeats, say })
+    say('ipvsadm -C')
+    measured.clear = await clears(context, repeats.clears)
+    measured.memory = await memoryUse(context, children, afterSync)
+    for (const complaint of context.daemon.complaints()) say(`the daemon said: ${complaint}`)
+  } finally {
+    children.stop()
+    await leave(context)
+  }
+}
+
+async function leave({ daemon, view, topology }: IpvsContext): Promise<void> {
+  await daemon.stop()
+  view.close()
+  topology.remove()
+}
+
+function addWatch(measured: Draft, more: IpvsMeasured['watch']): void {
+  const before = measured.watch ?? { fromSent: [], fromAnswered: [] }
+  measured.watch = {
+    fromSent: [...before.fromSent, ...more.fromSent],
+    fromAnswered: [...before.fromAnswered, ...more.fromAnswered],
+  }
+}

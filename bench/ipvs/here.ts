@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { availableParallelism, release } from 'node:os'
+import { startDaemon } from '../daemon/daemon.ts'
+import { replacementAddress } from '../lab/plan.ts'
+import { buildTopology } from '../lab/topology.ts'
+import type { Options } from '../options.ts'
+import type { IpvsCell, IpvsMachine } from '../report/ipvs/results.ts'
+import { seededCluster } from '../seeded-cluster.ts'
+import { measureIpvsCell } from './cell.ts'
+import type { IpvsStore } from './store.ts'
+
+/** Whether this kernel has IP virtual servers, be it after loading them. */
+export function hasIpvs(): boolean {
+  return spawnSync('modprobe', ['-q', 'ip_vs']).status === 0
+}
+
+/** Measures all sizes on this kernel, which has ip_vs. */
+export async function measureHere(
+  { sizes, repeats }: Options,
+  folder: string,
+  store: IpvsStore,
+): Promise<void> {
+  const machine = describeMachine()
+  const freshSerial = counter()
+  const address = counter()
+  await warmUp(folder, freshSerial())
+  for (const size of sizes) {
+    const cluster = await seededCluster(size)
+    await measureIpvsCell({
+      ...{ cluster, folder, repeats, freshSerial },
+      say: (what) => process.stderr.write(`bench: ${size} Services, ipvs: ${what}\n`),
+      freshAddress: () => replacementAddress(address()),
+      save: (cell: IpvsCell) => store.put(machine, cell),
+    })
+    await cluster.stop()
+  }
+}
+
+/** The first start compiles; every later one reads what it kept. */
+async function warmUp(folder: string, serial: number): Promise<void> {
+  const cluster = await seededCluster(1)
+  const topology = buildTopology(serial)
+  const place = { namespace: topology.node, url: cluster.url, folder }
+  for (const proxy of ['ipvs', 'legacy'] as const) {
+    const daemon = startDaemon({ ...place, proxy })
+    await daemon.until((samples) => samples.size > 0, 30_000)
+    await daemon.stop()
+  }
+  topology.remove()
+  await cluster.stop()
+}
+
+function describeMachine(): IpvsMachine {
+  const said = spawnSync('ipvsadm', ['--version'], { encoding: 'utf8' }).stdout
+  return {
+    cores: availableParallelism(),
+    kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
+    isUserMode: readFileSync('/proc/cpuinfo', 'utf8').includes('User Mode Linux'),
+    ipvsadm: /v[\d.]+/.exec(said)?.[0] ?? 'unknown',
+    node: process.version,
+  }
+}
+
+function counter(): () => number {
+  let count = 0
+  return () => count++
+}

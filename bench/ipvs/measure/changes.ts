@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { firstEndpoints } from '../../cluster/objects.ts'
+import { cpuSeconds } from '../../daemon/process-tree.ts'
+import { shrinkTo } from '../../measure/add-service.ts'
+import { movedServices } from '../../measure/burst.ts'
+import { CHANGE_TIMEOUT_MS, pick } from '../../measure/context.ts'
+import type { Timed, TimedBurst } from '../../report/ipvs/results.ts'
+import type { IpvsContext } from '../context.ts'
+import type { Expected } from '../kernel-view.ts'
+
+interface Change {
+  readonly expected: readonly Expected[]
+  readonly write: () => Promise<unknown>
+}
+
+/** One of ten endpoints of one Service is replaced by a new one; `first` counts on. */
+export function replaceEndpoints(
+  context: IpvsContext,
+  { first, count }: { readonly first: number; readonly count: number },
+): Promise<Timed> {
+  const { cluster, freshAddress } = context
+  return series(context, count, (n) => {
+    const service = pick(cluster, first + n)
+    const fresh = freshAddress()
+    const [, ...rest] = cluster.endpointsOf(service)
+    return {
+      expected: [{ service, endpoints: [fresh] }],
+      write: () => cluster.setEndpoints(service, [...rest, fresh]),
+    }
+  })
+}
+
+/** A Service with ten endpoints comes in addition, again and again; in the end they go. */
+export async function addServices(context: IpvsContext, count: number): Promise<Timed> {
+  const { cluster } = context
+  const before = cluster.size
+  const added = await series(context, count, () => {
+    const service = cluster.size
+    const expected = [{ service, endpoints: firstEndpoints(service) }]
+    return { expected, write: () => cluster.addService() }
+  })
+  await shrinkTo(context, before)
+  return added
+}
+
+/** All endpoints of many Services change at once: all writes are sent together. */
+export async function bursts(
+  context: IpvsContext,
+  changes: number,
+  count: number,
+): Promise<TimedBurst> {
+  const timed = await series(context, count, () => {
+    const moved = movedServices(context, changes)
+    return {
+      expected: moved.map(({ service, addresses }) => ({ service, endpoints: addresses })),
+      write: () =>
+        Promise.all(
+          moved.map(({ service, addresses }) => context.cluster.setEndpoints(service, addresses)),
+        ),
+    }
+  })
+  return { changes, ...timed }
+}
+
+async function series(
+  context: IpvsContext,
+  count: number,
+  changeOf: (n: number) => Change,
+): Promise<Timed> {
+  const fromSent: number[] = []
+  const fromAnswered: number[] = []
+  const cpuBefore = cpuSeconds(context.daemon.pid)
+  for (let n = 0; n < count; n++) {
+    const took = await timeChange(context, changeOf(n))
+    fromSent.push(took.fromSent)
+    fromAnswered.push(took.fromAnswered)
+  }
+  const cpuSecondsEach = (cpuSeconds(context.daemon.pid) - cpuBefore) / count
+  return { fromSent, fromAnswered, cpuSecondsEach }
+}
+
+/** Looking begins when the server has answered: no daemon is faster by more than a look. */
+async function timeChange({ view }: IpvsContext, { expected, write }: Change) {
+  const sentAt = performance.now()
+  await write()
+  const answeredAt = performance.now()
+  const seenAt = await view.seen(expected, CHANGE_TIMEOUT_MS)
+  if (seenAt === undefined) throw new Error(`a change is not there after ${CHANGE_TIMEOUT_MS} ms`)
+  const fromSent = seenAt - sentAt
+  await delay(fromSent * 1.5 + REST_MS)
+  return { fromSent, fromAnswered: seenAt - answeredAt }
+}
+
+/** The daemon rests as long as its last run took; the next change shall not wait for that. */
+const REST_MS = 40

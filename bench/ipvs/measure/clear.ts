@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clear } from '../../report/ipvs/results.ts'
+import type { IpvsContext } from '../context.ts'
+import { spread } from '../kernel-view.ts'
+import { clearAll } from '../raw/ipvsadm.ts'
+import { demandAll } from './full-sync.ts'
+
+const NOTICED = 'somebody else changed our rules'
+const POLL_MS = 10
+const BOUND_MS = 60_000
+
+/** Somebody runs `ipvsadm -C`, again and again; every time everything comes back. */
+export async function clears(context: IpvsContext, count: number): Promise<Clear> {
+  const toNotice: number[] = []
+  const toRepair: number[] = []
+  for (let n = 0; n < count; n++) {
+    const { notice, repair } = await clearOnce(context)
+    toNotice.push(notice)
+    toRepair.push(repair)
+  }
+  return { toNotice, toRepair }
+}
+
+async function clearOnce({ cluster, topology, view, daemon }: IpvsContext) {
+  const clearedAt = clearAll(topology.node)
+  if (view.exists(0)) throw new Error('ipvsadm -C left a virtual server')
+  const noticedAt = await heard(() => daemon.saidAt(NOTICED, clearedAt))
+  const repairedAt = await view.seenInPassing(spread(cluster.size), {
+    timeoutMs: BOUND_MS,
+    pauseMs: POLL_MS,
+  })
+  if (repairedAt === undefined) throw new Error(`not repaired within ${BOUND_MS / 1_000} s`)
+  demandAll(view, cluster.size)
+  const repair = repairedAt - noticedAt
+  await delay(repair * 1.5 + 1_500)
+  return { notice: noticedAt - clearedAt, repair }
+}
+
+async function heard(said: () => number | undefined): Promise<number> {
+  const deadline = performance.now() + BOUND_MS
+  while (performance.now() < deadline) {
+    const at = said()
+    if (at !== undefined) return at
+    await delay(POLL_MS)
+  }
+  throw new Error(`the daemon did not notice within ${BOUND_MS / 1_000} s`)
+}

@@ -1,0 +1,84 @@
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { IpvsCommand } from '../../../src/kernel/ipvs/ipvs.ts'
+import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
+import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { ENDPOINTS_PER_SERVICE, firstEndpoints } from '../../cluster/objects.ts'
+import { replacementAddress } from '../../lab/plan.ts'
+import { addCommands, replaceCommands } from '../objects.ts'
+import type { SenderOrder, SenderReport } from './order.ts'
+
+/**
+ * The minimal sender: a program of its own that knows netlink and the messages of ip_vs,
+ * and nothing of Services, watches or modes. What it takes is what nobody can undercut
+ * who speaks through the same package.
+ */
+const ipvs = new NetlinkIpvs(rawTransport(NETLINK_GENERIC), systemClock)
+/** Its virtual servers are numbered from here: in a kernel that others use as well. */
+const first = Number(process.argv[2])
+/** Real servers by virtual server. */
+const held: (readonly number[])[] = []
+const serial = counter()
+const turn = counter()
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const report = await follow(JSON.parse(line) as SenderOrder)
+  process.stdout.write(`${JSON.stringify(report)}\n`)
+}
+ipvs.close()
+
+async function follow({ what, count, size, restMs }: SenderOrder): Promise<SenderReport> {
+  const ms: number[] = []
+  let messages = 0
+  for (let n = 0; n < count; n++) {
+    const commands = commandsFor(what, size)
+    await delay(restMs)
+    ms.push(await timed(commands))
+    messages = commands.length
+  }
+  const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage()
+  return { ms, messages, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakKib: maxRSS }
+}
+
+function commandsFor(what: SenderOrder['what'], size: number): readonly IpvsCommand[] {
+  switch (what) {
+    case 'fill':
+      return Array.from({ length: size }, addOne).flat()
+    case 'add':
+      return addOne()
+    case 'replace':
+      return replaceSome((turn() * 7_919) % held.length, 1)
+    case 'burst':
+      return Array.from({ length: size }, (_, n) => replaceSome(n, ENDPOINTS_PER_SERVICE)).flat()
+  }
+}
+
+async function timed(commands: readonly IpvsCommand[]): Promise<number> {
+  const startedAt = performance.now()
+  const [refusal] = await ipvs.run(commands)
+  const ms = performance.now() - startedAt
+  if (refusal !== undefined) throw new Error(`refused: ${refusal.message}`)
+  return ms
+}
+
+function addOne(): readonly IpvsCommand[] {
+  const service = held.length
+  const endpoints = firstEndpoints(first + service)
+  held.push(endpoints)
+  return addCommands(first + service, endpoints)
+}
+
+/** Gives a virtual server other real servers in the place of its first ones. */
+function replaceSome(service: number, count: number): readonly IpvsCommand[] {
+  const endpoints = held[service] ?? []
+  const fresh = Array.from({ length: count }, () => replacementAddress(serial()))
+  held[service] = [...endpoints.slice(count), ...fresh]
+  return replaceCommands(first + service, { fresh, gone: endpoints.slice(0, count) })
+}
+
+function counter(): () => number {
+  let count = 0
+  return () => count++
+}

@@ -1,0 +1,36 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { IpvsResults } from './ipvs/results.ts'
+import { resultsPage } from './page.ts'
+import type { Results } from './results.ts'
+import { resultsText } from './results-text.ts'
+
+const IPTABLES = 'results/latest.json'
+const IPVS = 'results/ipvs.json'
+
+export function readResults(into: string): Results | undefined {
+  return read(join(into, IPTABLES)) as Results | undefined
+}
+
+export function readIpvsResults(into: string): IpvsResults | undefined {
+  return read(join(into, IPVS)) as IpvsResults | undefined
+}
+
+export function saveResults(into: string, results: Results): void {
+  save(into, IPTABLES, resultsText(results))
+}
+
+export function saveIpvsResults(into: string, results: IpvsResults): void {
+  save(into, IPVS, resultsText(results))
+}
+
+/** The page is made from the files, so that anybody can make it again. */
+function save(into: string, name: string, text: string): void {
+  mkdirSync(dirname(join(into, name)), { recursive: true })
+  writeFileSync(join(into, name), text)
+  writeFileSync(join(into, 'RESULTS.md'), resultsPage(readResults(into), readIpvsResults(into)))
+}
+
+function read(file: string): unknown {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
