@@ -5,6 +5,7 @@ import {
   fakeKernel,
   foreignAt,
   POD,
+  pass,
   SERVER_KEY,
   service,
   VIP,
@@ -24,79 +25,79 @@ async function watched(services = 1) {
   )
   await node.sync(...all)
   const stop = node.mode.watch((change) => told.push(change))
-  const pass = (seconds: number) => node.kernel.clock.advance(seconds * 1_000)
-  return { ...node, told, stop, pass, rounds: () => told.splice(0) }
+  const wait = (seconds: number) => pass(node.kernel, seconds)
+  return { ...node, told, stop, wait, rounds: () => told.splice(0) }
 }
 
 test('where nobody does anything nothing is told, whatever we do ourselves', async () => {
-  const { sync, remove, kernel, pass, told } = await watched(3)
-  await pass(3)
+  const { sync, remove, kernel, wait, told } = await watched(3)
+  await wait(3)
   await sync(service('s0', '172.30.0.1', ['10.180.0.9']), service('x', '172.30.9.9', []))
-  await pass(2)
+  await wait(2)
   kernel.ipvs.setConnections(VIP, { ip: ip('10.180.0.9'), port: 8080 }, { activeConnections: 1 })
   await remove('s0', 's1')
-  await pass(5)
+  await wait(5)
   await kernel.ipvs.run(foreignAt({ ...VIP, ip: ip('172.30.77.77') }))
-  await pass(2)
+  await wait(2)
   expect(told).toEqual([])
 })
 
 test('a flush is noticed within a second, at any number of Services', async () => {
-  const { kernel, pass, rounds } = await watched(200)
-  await pass(3)
+  const { kernel, wait, rounds } = await watched(200)
+  await wait(3)
   await kernel.ipvs.flush()
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([EVERYTHING])
 })
 
 test('one that is gone or altered is told by name', async () => {
-  const { kernel, pass, rounds } = await watched(2)
+  const { kernel, wait, rounds } = await watched(2)
   await kernel.ipvs.run([{ do: 'deleteService', id: VIP }])
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([{ keys: [SERVER_KEY], by: 'another program' }])
   const id = { ...VIP, ip: ip('172.30.0.2') }
   await kernel.ipvs.run([{ do: 'addServer', id, server: FOREIGN_SERVER }])
-  await pass(1)
+  await wait(1)
   expect(rounds()[0]?.keys).toContain('vs/4/tcp/172.30.0.2:80')
 })
 
 test('every virtual server is looked at in its turn', async () => {
-  const { kernel, pass, rounds } = await watched(100)
+  const { kernel, wait, rounds } = await watched(100)
   const id = { ...VIP, ip: ip('172.30.0.90') }
   await kernel.ipvs.run([{ do: 'deleteServer', id, server: POD }])
-  await pass(2)
+  await wait(2)
   expect(rounds()).toEqual([])
-  await pass(2)
+  await wait(2)
   expect(rounds()).toEqual([{ keys: ['vs/4/tcp/172.30.0.90:80'], by: 'another program' }])
 })
 
 test('backends that drain and end are no change by others', async () => {
-  const { kernel, sync, pass, told } = await watched()
+  const { kernel, sync, wait, told } = await watched()
   kernel.ipvs.setConnections(VIP, POD, { activeConnections: 1 })
   await sync(service('s0', '172.30.0.1', ['10.180.0.2']))
-  await pass(3)
+  await wait(3)
   kernel.ipvs.setConnections(VIP, POD, {})
-  await pass(3)
+  await wait(3)
   expect(told).toEqual([])
 })
 
 test('sets that somebody changed', async () => {
-  const { kernel, pass, rounds } = await watched()
+  const { kernel, wait, rounds } = await watched()
   await kernel.sets.run([{ do: 'flush', name: 'NPVS-4-SERVICES' }])
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([EVERYTHING])
 })
 
 test('a kernel that does not answer is looked at again, and the patrol goes on', async () => {
-  const { kernel, pass, rounds } = await watched()
+  const { kernel, wait, rounds } = await watched()
   kernel.ipvs.failure = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([{ keys: 'all', by: 'an unanswered question' }])
   kernel.ipvs.failure = undefined
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([])
   await kernel.ipvs.flush()
-  await pass(1)
+  await wait(1)
   expect(rounds()).toEqual([EVERYTHING])
 })
 
@@ -112,13 +113,13 @@ test('what the rules and routes tell comes through as well', async () => {
 })
 
 test('one that is stopped looks no more, not even when it waited for its turn', async () => {
-  const { kernel, mode, stop, pass, told } = await watched()
+  const { kernel, mode, stop, wait, told } = await watched()
   await kernel.ipvs.flush()
   const reading = mode.observe()
-  const round = pass(1)
+  const round = wait(1)
   stop()
   await Promise.all([reading, round])
-  await pass(5)
+  await wait(5)
   expect(told).toEqual([])
   expect(kernel.clock.hasTimers).toBe(false)
   expect(kernel.monitor.started).toBe(false)

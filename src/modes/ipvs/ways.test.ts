@@ -5,6 +5,7 @@ import {
   foreignAt,
   membersOf,
   POD,
+  pass,
   SERVER,
   serversOf,
   service,
@@ -24,10 +25,10 @@ test('a Service that goes while it has connections waits for their end', async (
   expect(await membersOf(kernel, 'NPVS-4-SERVICES')).toEqual([])
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual(['172.30.0.1,tcp:80'])
   expect(await look()).toEqual([])
-  await kernel.clock.advance(5_000)
+  await pass(kernel, 5)
   expect(Object.keys(await serversOf(kernel))).toEqual([SERVER])
   kernel.ipvs.setConnections(VIP, POD, {})
-  await kernel.clock.advance(2_000)
+  await pass(kernel, 2)
   expect(await serversOf(kernel)).toEqual({})
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual([])
   stop()
@@ -57,7 +58,7 @@ test('what a former run left draining is drained on, and its way goes with it', 
   expect((await serversOf(kernel))[SERVER]).toBe('rr|10.180.0.1:8080*0 10.180.0.2:8080*0')
   expect(fresh.mode.draining).toBe(2)
   const stop = fresh.mode.watch(() => {})
-  await kernel.clock.advance(900_000)
+  await pass(kernel, 900)
   expect(await serversOf(kernel)).toEqual({})
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual([])
   stop()
@@ -110,7 +111,7 @@ test('connections that took the shortcut keep their way when their Service goes'
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual(['5.6.7.8,tcp:80'])
   kernel.ipvs.setConnections(mark, POD, {})
   const stop = fresh.mode.watch(() => {})
-  await kernel.clock.advance(2_000)
+  await pass(kernel, 2)
   expect(await serversOf(kernel)).toEqual({})
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual([])
   expect(mode.name).toBe('ipvs')

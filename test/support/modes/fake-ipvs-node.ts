@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { memberText } from '../../../src/kernel/ipset/member-text.ts'
@@ -87,6 +88,15 @@ export function fakeIpvsNode(
     },
     /** Writes what was refused last. */
     retry: () => write(tracker.nextRetry()),
+  }
+}
+
+/** Passes time second by second; whatever comes of one is done before the next. */
+export async function pass({ clock }: Pick<FakeKernel, 'clock'>, seconds: number): Promise<void> {
+  await setImmediate()
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1_000)
+    await setImmediate()
   }
 }
 
