@@ -11,7 +11,7 @@ const everyCommand = [
   'ip',
   'sysctl',
   'modprobe',
-].concat(['nsenter', 'curl', 'openssl'])
+].concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived'])
 
 /** An npm that records its call and installs what the lock file would. */
 const npm = `
@@ -102,6 +102,28 @@ test('installs libatomic1 when the project’s Node does not start without it', 
   const { stderr } = await checkout.run('scripts/setup')
   expect(stderr).toContain('installed the npm packages')
   expect((await calls(checkout)).at(-1)).toMatch(/install .* libatomic1$/)
+})
+
+test('a kernel without ip_vs gets another one, where there is one for the processor', async () => {
+  await using checkout = await scratchCheckout()
+  await checkout.install()
+  await withCommands(checkout)
+  await checkout.fake('modprobe', 'echo "modprobe $*" >> "$CHECKOUT/calls"; exit 1')
+  await checkout.fake(
+    'apt-get',
+    `echo "apt-get $*" >> "$CHECKOUT/calls"; ln -s /bin/true "$CHECKOUT/path/linux.uml"`,
+  )
+  await checkout.fake('uname', 'echo aarch64')
+  expect((await checkout.run('scripts/setup')).exitCode).toBe(0)
+  expect(await calls(checkout)).toEqual([])
+  await checkout.fake('uname', 'echo x86_64')
+  const { stderr } = await checkout.run('scripts/setup')
+  expect(stderr).toContain('installed the Debian packages user-mode-linux')
+  expect(await calls(checkout)).toEqual([
+    'modprobe -qn ip_vs',
+    expect.stringMatching(/^apt-get install .* user-mode-linux$/),
+  ])
+  expect(await checkout.run('scripts/setup')).toMatchObject({ exitCode: 0, stderr: '' })
 })
 
 test('--check installs nothing and fails while anything is missing', async () => {
