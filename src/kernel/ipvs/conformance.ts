@@ -191,7 +191,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       ...['0.0.0.0', '224.0.0.1', '239.1.2.3', '255.255.255.255'].map((address) =>
         addServer(TCP, real(address)),
       ),
-      ...['127.0.0.1', '169.254.1.1', '240.0.0.1', '10.1.0.255'].map((address) =>
+      ...['127.0.0.1', '169.254.1.1', '240.0.0.1', '10.7.0.255'].map((address) =>
         addServer(TCP, real(address)),
       ),
       addService(UDP6),

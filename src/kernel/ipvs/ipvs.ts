@@ -19,7 +19,10 @@ export type VirtualServerId =
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
 
 export interface VirtualServerSettings {
-  /** Name of a scheduler, `rr`; its module `ip_vs_rr` is loaded by the kernel when it can be. */
+  /**
+   * Name of a scheduler, `rr`. The kernel loads `ip_vs_rr` for it when it can:
+   * each command that names an unknown one starts modprobe and waits for it.
+   */
   readonly scheduler: string
   /** In the order of `SchedulerFlag`, each at most once. */
   readonly flags: readonly SchedulerFlag[]
@@ -27,7 +30,10 @@ export interface VirtualServerSettings {
   readonly persistence: { readonly seconds: number; readonly prefix: number } | undefined
 }
 
-/** Counted since the virtual server was made; exact up to 2^53. */
+/**
+ * Counted since the virtual server was made, as of up to two seconds ago; exact
+ * up to 2^53.
+ */
 export interface TrafficCounters {
   readonly connections: number
   readonly incomingPackets: number
@@ -117,9 +123,15 @@ export interface IpvsTimeouts {
  */
 export interface Ipvs {
   info(): Promise<IpvsInfo>
-  /** Runs the commands in order. Refused ones come back, all the others take effect. */
+  /**
+   * Runs the commands as if in order. Refused ones come back, by index; all the
+   * others take effect. When it throws, some may have taken effect.
+   */
   run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]>
-  /** All virtual servers of both families, whoever made them. */
+  /**
+   * All virtual servers of both families, whoever made them. What others add or
+   * delete meanwhile may be missing, and so may a neighbour of it.
+   */
   services(): Promise<readonly VirtualServer[]>
   service(id: VirtualServerId): Promise<VirtualServer | undefined>
   /** Undefined: there is no such virtual server. */
