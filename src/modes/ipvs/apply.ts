@@ -2,6 +2,7 @@ import type { ApplyResult, Change, ObjectKey, Refusal } from '../mode.ts'
 import type { Estate } from './estate.ts'
 import { servicesKey } from './member.ts'
 import { kindOf, ofKind } from './object.ts'
+import { forgetWays } from './ways.ts'
 import { type Outcome, writeServers } from './write-servers.ts'
 
 /**
@@ -27,6 +28,7 @@ export async function applyChange({ set, unset }: Change, estate: Estate): Promi
   take(new Map([...needed].filter(([key]) => members.includes(key))))
   take(await sets.delete(members.filter((key) => !needed.has(key))))
   take(await sets.destroy(ofKind(unset, 'set')))
+  await forgetWays(estate)
   const left = new Map([...outcome.left, ...(rules.left ?? [])])
   return { failed: outcome.failed, left, uncertain: rules.uncertain ?? false }
 }

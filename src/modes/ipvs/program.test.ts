@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
+import { rivals, someChange } from '../../../test/support/modes/some-entry.ts'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
+import { backend, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestCount, digestRules } from '../netfilter/chains/object.ts'
 import { kindOf } from './object.ts'
@@ -142,19 +143,6 @@ test('a named address of this node wins over a node port, and gives it back', ()
   }
 })
 
-/** Two ids whose first choice is the same mark. */
-function rivals(): readonly [EntryId, EntryId] {
-  const pattern = markPattern(settings())
-  const byMark = new Map<number, EntryId>()
-  for (let n = 0; ; n++) {
-    const one = id(`shop/s${n}:http/TCP/4`)
-    const mark = markOf(one, 0, pattern)
-    const other = byMark.get(mark)
-    if (other !== undefined) return one < other ? [one, other] : [other, one]
-    byMark.set(mark, one)
-  }
-}
-
 test('two Services whose marks collide have a virtual server each, whoever came first', () => {
   const [first, second] = rivals()
   const pattern = markPattern(settings())
@@ -204,59 +192,17 @@ test('every object says what it is', () => {
   expect(kindsOf('4/nat/OUTPUT>-j NPVS-MASQ').rules).toEqual({ table: 'nat', count: 1 })
 })
 
-const [rivalA, rivalB] = rivals()
-const names = [rivalA, rivalB, 'shop/c:http/TCP/4', 'shop/d:http/UDP/4', 'shop/e:http/TCP/6'].map(
-  id,
-)
-const change = fc.record({
-  name: fc.constantFrom(...names),
-  isGone: fc.boolean(),
-  vip: fc.constantFrom('5.0.0.1', '5.0.0.2', '192.0.2.10'),
-  port: fc.constantFrom(80, 30_080),
-  isLocal: fc.boolean(),
-  isNodePort: fc.boolean(),
-  isRanged: fc.boolean(),
-  isSticky: fc.boolean(),
-  cluster: fc.nat(2),
-  here: fc.nat(1),
-  hasHealthCheck: fc.boolean(),
-})
-type Step = typeof change extends fc.Arbitrary<infer T> ? T : never
-
-function entryOf(step: Step): ForwardingEntry {
-  const [protocol, family] = step.name.split('/').slice(-2)
-  const six = family === '6'
-  const path = step.isLocal ? local : external
-  const vip = ip(six ? `fd00::${step.vip.replaceAll('.', ':')}` : step.vip)
-  const ranged = { sourceRanges: [cidr(six ? '::/0' : '0.0.0.0/0')] }
-  const pods = (count: number) =>
-    Array.from({ length: count }, (_, n) =>
-      backend(six ? `fd00:10::${n + 1}` : `10.180.0.${n + 1}`),
-    )
-  return named(step.name, {
-    protocol: protocol === 'UDP' ? 'UDP' : 'TCP',
-    family: six ? 6 : 4,
-    frontends: [
-      frontend({ ...path, ip: vip, port: step.port, ...(step.isRanged ? ranged : {}) }),
-      ...(step.isNodePort ? [{ ...nodePort, ...path, kind: 'nodePort', ip: 'node' } as const] : []),
-    ],
-    pools: { cluster: pods(step.cluster), local: pods(Math.min(step.here, step.cluster)) },
-    affinity: step.isSticky ? { seconds: 60 } : undefined,
-    ...(step.hasHealthCheck ? { healthCheckPort: 32_000 } : {}),
-  })
-}
-
 test('what is wanted depends on the entries alone, and is what will be written', () => {
   const given = ipvsSettings({ netfilter: settings({ localhostNodePorts: true }) })
   fc.assert(
-    fc.property(fc.array(change, { minLength: 2, maxLength: 40 }), (history) => {
+    fc.property(fc.array(someChange, { minLength: 2, maxLength: 40 }), (history) => {
       const program = new IpvsProgram(given)
       const wanted: Wanted = new Map()
       const entries = new Map<EntryId, ForwardingEntry>()
-      for (const [index, step] of history.entries()) {
-        if (step.isGone) entries.delete(step.name)
-        else entries.set(step.name, entryOf(step))
-        program.replace(step.name, entries.get(step.name))
+      for (const [index, { id: name, entry: one }] of history.entries()) {
+        if (one === undefined) entries.delete(name)
+        else entries.set(name, one)
+        program.replace(name, one)
         if (index % 3 === 0) wantedBy(program, wanted)
       }
       wantedBy(program, wanted)

@@ -1,9 +1,10 @@
 import type { ObjectKey } from '../mode.ts'
 import type { Estate } from './estate.ts'
-import { leavingKey, serverOfMember } from './member.ts'
+import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { setName } from './names.ts'
-import { serverIdOf } from './object.ts'
+import { memberOf, serverIdOf } from './object.ts'
 import { isQuiescent } from './server-commands.ts'
+import type { SetMembers } from './set-members.ts'
 
 /**
  * Members of LEAVING by which established connections find a virtual server that nobody
@@ -25,17 +26,30 @@ export async function endDrained(estate: Estate): Promise<void> {
 }
 
 /**
- * Empties LEAVING of points without a virtual server. Which of them lead to a mark is not
- * recorded, so all of a family stay as long as one that is known by a mark drains.
+ * Empties LEAVING of points to which no connection needs a way of its own any more: their
+ * virtual servers are gone, or are wanted again. Which points lead to a mark is not
+ * recorded, so those of a family stay as long as a virtual server known by a mark drains.
  */
-export async function forgetWays({ sets, servers, settings }: Estate): Promise<void> {
+export async function forgetWays({ sets, servers, drainer, settings }: Estate): Promise<void> {
   const draining = [...servers.known].flatMap(([key, text]) => {
     const id = serverIdOf(key)
     return 'mark' in id && isQuiescent(text) ? [id.family] : []
   })
-  const gone = settings.netfilter.families
-    .filter((family) => !draining.includes(family))
-    .flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
-    .filter((member) => !servers.known.has(serverOfMember(member) ?? member))
+  const gone = settings.netfilter.families.flatMap((family) =>
+    sets.keysIn(setName(family, 'LEAVING')).filter((member) => {
+      const server = serverOfMember(member) ?? member
+      if (drainer.isHeld(server)) return false
+      if (isRegistered(server, sets)) return true
+      return !servers.known.has(server) && !draining.includes(family)
+    }),
+  )
   await sets.delete(gone)
+}
+
+/** Whether SERVICES knows a virtual server as ours; one with a mark is known by its mark. */
+export function isRegistered(server: ObjectKey, sets: SetMembers): boolean {
+  return servicesKey(server).every((key) => {
+    const { set, member } = memberOf(key)
+    return sets.has(set, member)
+  })
 }

@@ -1,9 +1,9 @@
 import type { Change, Digest, ObjectKey, Refusal } from '../mode.ts'
 import type { Estate } from './estate.ts'
-import { leavingKey, serverOfMember, servicesKey } from './member.ts'
+import { serverOfMember, servicesKey } from './member.ts'
 import { kindOf, memberOf, nameOf, ofKind } from './object.ts'
 import { FOREIGN } from './run-plans.ts'
-import { forgetWays, waysTo } from './ways.ts'
+import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
 export interface Outcome {
@@ -14,7 +14,8 @@ export interface Outcome {
 /**
  * Virtual servers and the sets' members about them. A point where somebody else has
  * a virtual server gets no member either: the sets say which ones are ours. So they are
- * told first, and a virtual server that they do not know is not made.
+ * told first, and a virtual server that they do not know is not made: it would be
+ * somebody else's for whoever comes after us.
  */
 export async function writeServers(
   { set, unset }: Change,
@@ -33,7 +34,7 @@ export async function writeServers(
   const added = members.filter((key) => !isTaken(key))
   for (const [key, why] of await sets.add(added, (key) => program.markOf(key))) failed.set(key, why)
   const free = wanted.filter((key) => !taken.has(key))
-  for (const key of free) if (!isRegistered(key, estate)) failed.set(key, unregistered(key))
+  for (const key of free) if (!isRegistered(key, sets)) failed.set(key, unregistered(key))
   const result = await servers.apply(
     free.filter((key) => !failed.has(key)),
     unwanted,
@@ -43,14 +44,6 @@ export async function writeServers(
   await withdraw(estate, { failed, added, refused: result.failed })
   await keepWays(estate, { held: result.held, wanted })
   drainer.review([...wanted, ...unwanted])
-}
-
-/** One that our sets do not know would be somebody else's for whoever comes after us. */
-function isRegistered(server: ObjectKey, { sets }: Estate): boolean {
-  return servicesKey(server).every((key) => {
-    const { set, member } = memberOf(key)
-    return sets.has(set, member)
-  })
 }
 
 interface Withdrawal {
@@ -76,10 +69,7 @@ async function keepWays(
   const { sets, drainer } = estate
   for (const key of change.held) drainer.hold(key)
   await sets.add(change.held.flatMap((key) => waysTo(key, estate)))
-  const back = change.wanted.filter((key) => drainer.isHeld(key))
-  for (const key of back) drainer.release(key)
-  await sets.delete(back.flatMap(leavingKey))
-  await forgetWays(estate)
+  for (const key of change.wanted) drainer.release(key)
 }
 
 function foreign(key: ObjectKey): Refusal {

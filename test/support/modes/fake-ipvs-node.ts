@@ -59,12 +59,16 @@ export function fakeKernel({
   }
 }
 
-/** A mode over a fake kernel, and all that stands between an entry and that kernel. */
+/**
+ * A mode over a fake kernel, and all that stands between an entry and that kernel;
+ * `through`: what the mode sees of it.
+ */
 export function fakeIpvsNode(
   kernel: FakeKernel = fakeKernel(),
   overrides: Partial<IpvsSettings> = {},
+  through: IpvsDependencies = kernel,
 ) {
-  const mode = new IpvsMode(ipvsSettings(overrides), kernel)
+  const mode = new IpvsMode(ipvsSettings(overrides), through)
   const tracker = new DeltaTracker()
   const write = async (now = 0) => {
     tracker.want(mode.program.takeChanges())
