@@ -35,13 +35,7 @@ export class Modes {
     const choice = await chooseFirst(parts, config)
     if (choice.ok) return new Modes(parts, choice.kind, config)
     for (const { code, what, remedy } of choice.lacks) parts.log.error({ code, remedy }, what)
-    const [first] = choice.lacks
-    const count = choice.lacks.length
-    throw new NodeProxyError(
-      first?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
-      `this kernel lacks ${count} ${count === 1 ? 'thing' : 'things'} that the mode needs`,
-      { hint: [...new Set(choice.lacks.map(({ remedy }) => remedy))].join('; ') },
-    )
+    throw cannotWork(choice.lacks, config)
   }
 
   private constructor(parts: ModesParts, current: ModeKind, config: NodeProxyConfiguration) {
@@ -119,6 +113,20 @@ async function chooseFirst(
     log.warn({ mode: kind.name, missing }, 'this kernel cannot do a mode; the next is tried')
   }
   return { ok: false, lacks }
+}
+
+function cannotWork(
+  lacks: readonly Lack[],
+  { mode }: Pick<NodeProxyConfiguration, 'mode'>,
+): NodeProxyError {
+  const [first] = lacks
+  const what = lacks.length === 1 ? 'one thing is missing' : `${lacks.length} things are missing`
+  const who = mode === 'auto' ? 'any mode' : `the ${mode === '' ? 'iptables' : mode} mode`
+  return new NodeProxyError(
+    first?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
+    `this kernel cannot do ${who}: ${what}, see above`,
+    { hint: [...new Set(lacks.map(({ remedy }) => remedy))].join('; ') },
+  )
 }
 
 function whyFirst({ mode }: NodeProxyConfiguration): string {

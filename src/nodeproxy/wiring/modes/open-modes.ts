@@ -8,6 +8,7 @@ import type { Kernel } from '../kernel.ts'
 import type { KernelFacts } from '../netfilter-settings.ts'
 import { iptablesKind } from './iptables.ts'
 import { IpvsKind } from './ipvs.ts'
+import type { ModeKind } from './mode-kind.ts'
 import { Modes, type Trial } from './modes.ts'
 
 export interface OpenModes {
@@ -29,8 +30,13 @@ export async function openModes(
     facts: { ...facts, routesLocalnet: false },
     localAddresses: [],
   })
-  const kinds = [ipvsKind(kernel, log), iptablesKind(kernel)]
+  const kinds = kindsOf(kernel, log)
   return { modes: await Modes.choose({ kinds, trial, log }, config), facts }
+}
+
+/** All modes of this build, best first, as AVAILABLE_MODES names them. */
+export function kindsOf(kernel: Kernel, log: Logger): readonly ModeKind[] {
+  return [ipvsKind(kernel, log), iptablesKind(kernel)]
 }
 
 /** Its code is loaded with the first question to it. */
