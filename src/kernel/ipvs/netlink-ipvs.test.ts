@@ -110,6 +110,7 @@ test('at most 500 commands go into one datagram, and indexes count over all', as
 test('what had its effect before its answer was lost is not refused', async () => {
   const { ipvs, kernel } = setUp()
   await ipvs.run([addService(1), addService(2), addServer(2, server(5)), addServer(2, server(6))])
+  await ipvs.run([addService(3)])
   kernel.overruns = 1
   const wrr = { ...RR, scheduler: 'wrr' }
   const refusals = await ipvs.run([
@@ -123,6 +124,8 @@ test('what had its effect before its answer was lost is not refused', async () =
     { do: 'deleteServer', id: service(80), server: server(3) },
     addService(81),
     { do: 'setService', id: service(81), settings: wrr },
+    addServer(3, server(1)),
+    { do: 'deleteService', id: service(3) },
   ])
   expect(refusals).toEqual([])
   expect((await ipvs.servers(service(80)))?.map(({ port, weight }) => [port, weight])).toEqual([

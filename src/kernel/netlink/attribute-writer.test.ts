@@ -20,7 +20,7 @@ test('writes the bytes of struct nlattr, padded with zeros', () => {
   )
 })
 
-const value = fc.uint8Array({ maxLength: 300 })
+const value = fc.uint8Array({ maxLength: 300, size: 'max' })
 const type = fc.integer({ min: 1, max: 0x3fff })
 
 test('writes as encodeAttribute does, however much it is', () => {

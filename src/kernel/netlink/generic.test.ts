@@ -75,6 +75,17 @@ test('a number that the kernel does not know any more is asked for again', async
   expect(kernel.resolutions).toBe(4)
 })
 
+test('a batch of which only some are refused is not sent again', async () => {
+  const { transport, kernel, family } = setUp()
+  await family.transact([request])
+  kernel.errno = ENOENT
+  const answers = [errorMessage(3, ENOENT), errorMessage(4, 0)]
+  transport.onSend = () => answers.forEach((answer) => transport.receive(answer))
+  expect([...(await family.transact([request, request])).refusals.keys()]).toEqual([0])
+  expect(kernel.resolutions).toBe(1)
+  expect(transport.sent).toHaveLength(3)
+})
+
 test('ENOENT of an object is no reason to send again', async () => {
   const { transport, kernel, family } = setUp()
   await family.ask(request, () => undefined)

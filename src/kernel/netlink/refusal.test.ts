@@ -42,7 +42,7 @@ test('damaged refusals are read without an exception', () => {
     }),
     { numRuns: 2000 },
   )
-  const huge = Buffer.alloc(24, 0xff)
+  const huge = Buffer.from('ffffffff00000080'.padEnd(48, '0'), 'hex')
   const message = { type: NLMSG_ERROR, flags: WITH_ATTRIBUTES, seq: 1, port: 0, payload: huge }
   expect(decodeRefusal(message)).toEqual({ errno: 1, text: undefined })
 })

@@ -73,11 +73,11 @@ test('after an overrun the queue drains before the request is repeated', async (
     if (transport.sent.length === 1) transport.overrun()
     else transport.receive(errorMessage(seqOf(bytes), 0))
   }
-  const answer = session.batch([message])
+  const answer = session.transact([message])
   await expect.poll(() => waiting.map(({ ms }) => ms)).toEqual([20])
   expect(transport.sent).toHaveLength(1)
   elapse()
-  expect(await answer).toEqual(new Map())
+  expect(await answer).toEqual({ refusals: new Map(), repeated: true })
   expect(transport.sent).toHaveLength(2)
 })
 
