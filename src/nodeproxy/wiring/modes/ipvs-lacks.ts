@@ -24,12 +24,10 @@ export function ipvsModules(scheduler: string): readonly string[] {
 
 /** Modules that this kernel is known not to have at work. */
 export function moduleLacks({ states, said }: LoadReport): readonly Lack[] {
-  return [...states].flatMap(([name, state]) => {
-    const why = REASONS[state]
-    if (why === undefined) return []
+  return [...missingModules(states)].map(([name, why]) => {
     const words = said.split('; ').find((line) => mentions(line, name)) ?? said
     const what = `kernel module ${name} ${why.is}${words === '' ? '' : `: ${words}`}`
-    return [{ code: MISSING, what, remedy: `${why.remedy}modprobe ${name}` }]
+    return { code: MISSING, what, remedy: `${why.remedy}modprobe ${name}` }
   })
 }
 
@@ -38,12 +36,11 @@ export function moduleLacks({ states, said }: LoadReport): readonly Lack[] {
  * missing thing once, by its module where that is known.
  */
 export function ipvsLacks(missing: readonly Missing[], report: LoadReport): readonly Lack[] {
-  const modules = moduleLacks(report)
-  const names = [...report.states].flatMap(([name, state]) => (REASONS[state] ? [name] : []))
+  const names = [...missingModules(report.states).keys()]
   const others = missing.filter(
     ({ what, remedy }) => !names.some((name) => mentions(`${what} ${remedy}`, name)),
   )
-  return [...modules, ...others.map((lack) => ({ code: MISSING, ...lack }))]
+  return [...moduleLacks(report), ...others.map((lack) => ({ code: MISSING, ...lack }))]
 }
 
 /** A probe that could not even ask. */
@@ -53,7 +50,12 @@ export function unanswered(error: unknown): Missing {
   return { what, remedy: hint ?? 'run with CAP_NET_ADMIN on a kernel with IPVS and IP sets' }
 }
 
-const REASONS: Partial<Record<ModuleState, { readonly is: string; readonly remedy: string }>> = {
+interface Reason {
+  readonly is: string
+  readonly remedy: string
+}
+
+const REASONS: Partial<Record<ModuleState, Reason>> = {
   loadable: {
     is: 'is there and could not be loaded',
     remedy: 'load it on the host, or run with CAP_SYS_MODULE: ',
@@ -62,6 +64,17 @@ const REASONS: Partial<Record<ModuleState, { readonly is: string; readonly remed
     is: 'does not exist for this kernel',
     remedy: 'boot a kernel that has it, or install its modules; then: ',
   },
+}
+
+/** A scheduler that only waits for a missing ip_vs is not missing itself. */
+function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reason> {
+  const missing = new Map<string, Reason>()
+  for (const [name, state] of states) {
+    const waits = state === 'loadable' && name.startsWith('ip_vs_') && missing.has('ip_vs')
+    const why = REASONS[state]
+    if (why !== undefined && !waits) missing.set(name, why)
+  }
+  return missing
 }
 
 /** As a whole word: `ip_vs` is none of `ip_vs_rr`. */

@@ -134,6 +134,21 @@ test('a module that is there and cannot be loaded is another matter', async () =
   ])
 })
 
+test('a scheduler that only waits for ip_vs is not missing itself', async () => {
+  const { kind, world, modules } = rig()
+  const states = new Map(ipvsModules('rr').map((name) => [name, 'loaded' as ModuleState]))
+  states.set('ip_vs', 'absent').set('ip_vs_rr', 'loadable')
+  modules.load = async () => ({ states, loaded: [], said: '' })
+  world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
+  expect((await kind.prepare(situation())).lacks).toEqual([
+    {
+      code: 'NP_IPVS_MODULE_MISSING',
+      what: 'kernel module ip_vs does not exist for this kernel',
+      remedy: 'boot a kernel that has it, or install its modules; then: modprobe ip_vs',
+    },
+  ])
+})
+
 test('what the kernel can do counts, not what can be seen of its modules', async () => {
   const { kind } = rig(Object.fromEntries(ipvsModules('rr').map((name) => [name, 'unknown'])))
   expect((await kind.prepare(situation())).lacks).toEqual([])

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { release } from 'node:os'
 import { systemClock as clock } from '../../../lib/clock.ts'
 import { detectExtensions } from '../../../modes/iptables/probe.ts'
@@ -6,6 +5,7 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Kernel } from '../kernel.ts'
 import type { KernelFacts } from '../netfilter-settings.ts'
+import { hasIpvs } from './has-ipvs.ts'
 import { iptablesKind } from './iptables.ts'
 import { IpvsKind } from './ipvs.ts'
 import type { ModeKind } from './mode-kind.ts'
@@ -46,7 +46,7 @@ function ipvsKind(kernel: Kernel, log: Logger): IpvsKind {
   return new IpvsKind({
     ...{ iptables, modules, sysctl, clock, log },
     release: release(),
-    hasIpvs: () => existsSync('/proc/net/ip_vs'),
+    hasIpvs,
     open: async () => (await code()).openIpvs({ iptables, sets, clock, families }),
     openDeaf: async () => (await code()).openIpvsDeaf({ iptables, sets, clock }),
   })
