@@ -8,6 +8,14 @@ test('chooses the screen and the iptables mode unless told otherwise', () => {
   })
 })
 
+test('takes the mode from the environment unless an argument names one', () => {
+  const env = { NP_PROXY_MODE: 'ipvs' }
+  expect(readArguments([], env)).toMatchObject({ options: { mode: 'ipvs' } })
+  expect(readArguments(['--proxy-mode=iptables'], env)).toMatchObject({
+    options: { mode: 'iptables' },
+  })
+})
+
 test('reads the mode, the tour, and what is meant for the daemon', () => {
   expect(readArguments(['--proxy-mode=ipvs', '--once', '--', '--v=4', '--once'])).toEqual({
     kind: 'run',

@@ -20,7 +20,9 @@ A live sandbox: one node with three pods, an API server, an outside client, and
 node-proxy forwarding real requests, all in network namespaces of their own.
 The machine's own addresses, routes, rules and settings stay as they are.
 
-  --proxy-mode=MODE   how node-proxy forwards; default iptables
+  --proxy-mode=MODE   how node-proxy forwards: iptables (default) or ipvs. Where the
+                      kernel has no ip_vs, everything runs in another kernel
+                      (User-mode Linux). NP_PROXY_MODE means the same
   --once              walk through the tour, print every step, and exit: 0 only
                       if every request was answered as expected
   --help              print this
@@ -34,8 +36,11 @@ Examples:
   npm start -- --proxy-mode=iptables -- --iptables-backend=legacy --v=4
 `
 
-/** Reads the arguments behind `npm start --`. */
-export function readArguments(args: readonly string[]): Arguments {
+/** Reads the arguments behind `npm start --`; NP_PROXY_MODE counts where no argument names a mode. */
+export function readArguments(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Arguments {
   const end = args.indexOf('--')
   const own = end < 0 ? args : args.slice(0, end)
   const daemonFlags = end < 0 ? [] : args.slice(end + 1)
@@ -43,7 +48,7 @@ export function readArguments(args: readonly string[]): Arguments {
     const { values } = parseArgs({
       args: [...own],
       options: {
-        'proxy-mode': { type: 'string', default: 'iptables' },
+        'proxy-mode': { type: 'string', default: env['NP_PROXY_MODE'] ?? 'iptables' },
         once: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

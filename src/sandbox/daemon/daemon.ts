@@ -12,7 +12,7 @@ const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
 const METRICS = 'http://127.0.0.1:10249/metrics'
 const KEPT_LINES = 200
 const POLL_MS = 20
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 export interface DaemonOptions {
   readonly node: Namespace

@@ -8,14 +8,16 @@ export function commandsByHand({
   run,
   api,
   pods,
-  iptables,
-}: Pick<View, 'run' | 'api' | 'pods' | 'iptables'>): readonly string[] {
+  show,
+  flush,
+}: Pick<View, 'run' | 'api' | 'pods' | 'show' | 'flush'>): readonly string[] {
   const pid = pods.find((pod) => pod.pid !== undefined)?.pid
   return [
     curlOf(run, REQUESTS.clientToPublic),
     curlOf(run, REQUESTS.podToWeb),
     ...(pid === undefined ? [] : [`kill -9 ${pid}`]),
-    `${enter(run, 'node')} ${iptables} -t nat -F`,
+    `${enter(run, 'node')} ${show}`,
+    `${enter(run, 'node')} ${flush}`,
     `${enter(run, 'node')} curl -s http://127.0.0.1:10249/metrics`,
     scaleOf(run, 'web-public', api),
   ]

@@ -1,5 +1,5 @@
+import { flushCommand, showCommand } from '../by-hand-programs.ts'
 import { follow } from '../cluster/follow.ts'
-import { iptablesProgram } from '../iptables-program.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type BackendsRow, backendsRow, type ServiceRow, serviceRow } from './cluster-view.ts'
 import { Tally } from './tally.ts'
@@ -48,7 +48,8 @@ export class Model {
       run: run.name,
       mode: options.mode,
       api: api.server,
-      iptables: iptablesProgram(options),
+      show: showCommand(options).join(' '),
+      flush: flushCommand(options).join(' '),
       upMs: Date.now() - this.#began,
       services: sorted(this.#services),
       backends: sorted(this.#backends),

@@ -14,7 +14,8 @@ const view: View = {
   mode: 'iptables',
   run: 'np-sandbox-7',
   api: 'http://192.0.2.1:6443',
-  iptables: 'iptables',
+  show: 'iptables -t nat -S',
+  flush: 'iptables -t nat -F',
   upMs: 61_000,
   services: [
     { name: 'web-public', kind: 'NodePort', addresses: ['10.96.0.20:80', 'node:30080'] },

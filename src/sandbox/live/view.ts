@@ -16,8 +16,9 @@ export interface View {
   readonly run: string
   /** URL of the API server. */
   readonly api: string
-  /** The program that sees the daemon's rules. */
-  readonly iptables: string
+  /** What to type on the node to see the daemon's work, and to destroy it. */
+  readonly show: string
+  readonly flush: string
   /** Milliseconds since the sandbox was ready. */
   readonly upMs: number
   readonly services: readonly ServiceRow[]

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { NodeProxyError } from '../../lib/error.ts'
 
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /**
  * Runs one command to its end and returns its standard output. The command has

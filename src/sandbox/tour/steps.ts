@@ -1,7 +1,8 @@
+import { flushCommand } from '../by-hand-programs.ts'
 import { sumOf } from '../daemon/samples.ts'
-import { iptablesProgram } from '../iptables-program.ts'
 import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/plan.ts'
 import { REQUESTS } from '../requests.ts'
+import type { Sandbox } from '../sandbox.ts'
 import type { Expectation } from './expectation.ts'
 import type { Step } from './step.ts'
 
@@ -130,17 +131,15 @@ export const TOUR: readonly Step[] = [
   {
     title: 'Somebody flushes the NAT rules: they are put back',
     modes: ['iptables'],
-    action: {
-      says: 'iptables -t nat -F, on the node',
-      run: async (sandbox) => {
-        const { daemon } = sandbox
-        const before = await daemon.metrics()
-        await sandbox.onNode([iptablesProgram(sandbox.options), '-t', 'nat', '-F'])
-        await daemon.until('has repaired what was flushed', (now) =>
-          [FOUND, WRITTEN].every((name) => sumOf(now, name) > sumOf(before, name)),
-        )
-      },
-    },
+    action: { says: 'iptables -t nat -F, on the node', run: flush },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Somebody clears the virtual servers: they are put back',
+    modes: ['ipvs'],
+    action: { says: 'ipvsadm -C, on the node', run: flush },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(ALL, () => [GATEWAY, NODE_IP]),
@@ -160,6 +159,15 @@ export const TOUR: readonly Step[] = [
     expected: { kind: 'unanswered' },
   },
 ]
+
+async function flush(sandbox: Sandbox): Promise<void> {
+  const { daemon, options } = sandbox
+  const before = await daemon.metrics()
+  await sandbox.onNode(flushCommand(options))
+  await daemon.until('has repaired what was flushed', (now) =>
+    [FOUND, WRITTEN].every((name) => sumOf(now, name) > sumOf(before, name)),
+  )
+}
 
 function answered(
   pods: readonly string[],
