@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
-import { undisturbed } from '../support/ipvs/undisturbed.ts'
+import { type Traffic, undisturbed } from '../support/ipvs/undisturbed.ts'
 import { createLab, type Lab } from '../support/lab/lab.ts'
 import { netState, oursIn } from '../support/lab/net-state.ts'
 import { reconfigure } from '../support/lab/reconfigure.ts'
@@ -22,10 +22,16 @@ type ModeName = keyof typeof PREFIX
 /** IPVS remembers a connection that was reset for 10 s. */
 const FORGOTTEN_MS = 40_000
 
-const WAYS = [
-  { destination: VIP },
-  { place: 'outside', source: '203.0.113.2', destination: '192.168.0.2', port: 30080 },
-] as const
+/** As much as leaves a slow machine time for the daemon. */
+const PACE = { held: 10, everyMs: 500, intervalMs: 50 } as const
+const POD: Traffic = { ...PACE, destination: VIP }
+const OUTSIDE: Traffic = {
+  ...PACE,
+  place: 'outside',
+  source: '203.0.113.2',
+  destination: '192.168.0.2',
+  port: 30080,
+}
 
 async function serveIn(mode: ModeName): Promise<void> {
   await lab.daemon.start({ config: { mode } })
@@ -40,9 +46,8 @@ async function serveIn(mode: ModeName): Promise<void> {
 
 /** Both ways in, under load and with connections held, while `change` happens. */
 async function whileServing(change: () => Promise<void>): Promise<void> {
-  const [pod, outside] = WAYS
-  await undisturbed(lab, pod, async () => {
-    await undisturbed(lab, outside, change)
+  await undisturbed(lab, POD, async () => {
+    await undisturbed(lab, OUTSIDE, change)
   })
 }
 

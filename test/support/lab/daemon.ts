@@ -54,7 +54,7 @@ export interface Daemon {
 
 const METRICS_PORT = 10249
 const POLL_MS = 15
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   const kubeconfig = join(folder, 'kubeconfig')

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deploy } from '../support/flows/deploy.ts'
+import { expectFlow } from '../support/flows/expect-flow.ts'
+import { createLab, type Lab } from '../support/lab/lab.ts'
+import { logged } from '../support/lab/log-lines.ts'
+import { sumOf } from '../support/lab/metrics.ts'
+import { netState, oursIn } from '../support/lab/net-state.ts'
+
+/** A kernel without IP virtual servers: what is said, and that nothing is half done. */
+let lab: Lab
+beforeEach(async ({ skip }) => {
+  skip(existsSync('/proc/net/ip_vs'), 'this kernel has ip_vs')
+  lab = await createLab()
+})
+afterEach(async () => {
+  await lab?.close()
+})
+
+/** The exact words depend on what the kernel tells of its modules; see uml/missing-modules. */
+const LACK = {
+  level: 'error',
+  code: 'NP_IPVS_MODULE_MISSING',
+  msg: expect.stringMatching(/\bip_vs\b/),
+  remedy: expect.stringMatching(/\bmodprobe ip_vs\b/),
+}
+const VIP = '172.30.47.1'
+const FLOW = { from: 'pod', src: '10.0.0.2', dst: VIP, dport: 80 } as const
+const answered = { outcome: 'deliver', endpoints: ['10.180.0.1:80'] } as const
+
+function serve(): Promise<void> {
+  return deploy(lab, { key: 'ns/any', clusterIP: VIP, endpoints: [{ ip: '10.180.0.1' }] })
+}
+
+test('--proxy-mode=ipvs: one error line per missing thing, exit status 1, nothing left', async () => {
+  const before = await netState(lab.node)
+  await expect(lab.daemon.start({ flags: ['--proxy-mode=ipvs'] })).rejects.toThrow('ended (1)')
+  const lines = logged(lab.daemon)
+  const errors = lines.filter(({ level }) => level === 'error')
+  expect(errors[0]).toMatchObject(LACK)
+  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set([LACK.code]))
+  const things = errors.length === 1 ? '1 thing' : `${errors.length} things`
+  expect(lines.at(-1)).toMatchObject({
+    level: 'fatal',
+    msg: 'node-proxy ends',
+    err: {
+      code: LACK.code,
+      message: `this kernel lacks ${things} that the mode needs`,
+      hint: LACK.remedy,
+    },
+  })
+  expect(await netState(lab.node)).toEqual(before)
+})
+
+test('what an earlier daemon programmed in iptables mode is left as it is', async () => {
+  await lab.daemon.start({ config: { mode: 'iptables' } })
+  await serve()
+  await lab.daemon.kill()
+  const before = await netState(lab.node)
+  expect(oursIn(before, 'NPROXY-')).not.toEqual([])
+  await expect(lab.daemon.start({ config: { mode: 'ipvs' } })).rejects.toThrow('ended (1)')
+  expect(await netState(lab.node)).toEqual(before)
+  await expectFlow(lab, { ...FLOW, expect: answered })
+})
+
+test('--proxy-mode=auto serves in iptables mode, and says why', async () => {
+  await lab.daemon.start({ flags: ['--proxy-mode=auto'] })
+  await serve()
+  await expectFlow(lab, { ...FLOW, expect: answered })
+  const lines = logged(lab.daemon)
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      level: 'warn',
+      mode: 'ipvs',
+      missing: expect.arrayContaining([LACK.msg]),
+    }),
+  )
+  expect(lines).toContainEqual(
+    expect.objectContaining({ level: 'info', mode: 'iptables', why: 'better ones lack something' }),
+  )
+  const samples = await lab.daemon.metrics()
+  expect(sumOf(samples, 'nodeproxy_mode_info', { mode: 'iptables' })).toBe(1)
+  expect(oursIn(await netState(lab.node), 'NPVS-')).toEqual([])
+})
+
+test('the change to ipvs is refused on the running daemon, which serves on as before', async () => {
+  await lab.daemon.start({ config: { mode: 'iptables' } })
+  await serve()
+  const before = await netState(lab.node)
+  lab.daemon.writeConfig({ mode: 'ipvs' })
+  lab.daemon.signal('SIGHUP')
+  const refused = async () =>
+    sumOf(await lab.daemon.metrics(), 'nodeproxy_config_reloads_total', { result: 'refused' })
+  await expect.poll(refused, { timeout: 20_000 }).toBe(1)
+  expect(lab.daemon.logs()).toMatch(/modprobe ip_vs\b/)
+  expect(await netState(lab.node)).toEqual(before)
+  await expectFlow(lab, { ...FLOW, expect: answered })
+})

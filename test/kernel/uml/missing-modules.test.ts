@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { findInstallation } from '../../../src/uml/installation.ts'
+import { bootKernel } from '../../../src/uml/start-kernel.ts'
+import { readLog } from '../../support/lab/log-lines.ts'
+
+/** Kernels that lack one thing or several: each is named, with its remedy, and nothing is left. */
+const CODE = 'NP_IPVS_MODULE_MISSING'
+const { release } = await findInstallation()
+
+function absent(module: string) {
+  const said = `modprobe: WARNING: Module ${module} not found in directory /lib/modules/${release}`
+  return {
+    code: CODE,
+    msg: `kernel module ${module} does not exist for this kernel: ${said}`,
+    remedy: `boot a kernel that has it, or install its modules; then: modprobe ${module}`,
+  }
+}
+
+/** It is there, but what it needs is not. */
+function useless(module: string) {
+  const said = `modprobe: ERROR: could not insert '${module}': Unknown symbol in module, or unknown parameter (see dmesg)`
+  return {
+    code: CODE,
+    msg: `kernel module ${module} is there and could not be loaded: ${said}`,
+    remedy: `load it on the host, or run with CAP_SYS_MODULE: modprobe ${module}`,
+  }
+}
+
+/** What of the network a daemon could leave behind. */
+const STATE = `
+  iptables-legacy-save | grep -E '^-A|^:.* - '
+  ip6tables-legacy-save | grep -E '^-A|^:.* - '
+  ipset list -n 2>/dev/null
+  ip rule; ip -6 rule
+  ip route show table all; ip -6 route show table all
+  ipvsadm -Sn 2>/dev/null
+  ip -o link`
+
+const FLAGS = [
+  '--proxy-mode=ipvs',
+  '--iptables-backend=legacy',
+  '--kubeconfig=/dev/null',
+  '--hostname-override=any',
+  '--cluster-cidr=10.0.0.0/8',
+]
+
+async function runWithout(modules: readonly string[], ...flags: readonly string[]) {
+  const { console } = await bootKernel({
+    command: 'sh',
+    args: [
+      '-c',
+      `state() { ${STATE}
+       }
+       state >/tmp/before
+       "$@" && status=0 || status=$?
+       state >/tmp/after
+       cmp /tmp/before /tmp/after && echo "status $status, nothing left"`,
+      ...['sh', `${process.cwd()}/bin/node-proxy`, ...FLAGS, ...flags],
+    ],
+    memory: 512,
+    withoutModules: modules,
+    timeoutMs: 100_000,
+  })
+  return { lines: readLog(console), end: console.trim().split('\n').at(-1) }
+}
+
+test.each([
+  [['ip_vs'], [], [absent('ip_vs'), useless('ip_vs_rr')]],
+  [['ip_vs_rr'], [], [absent('ip_vs_rr')]],
+  [['ip_vs_mh'], ['--ipvs-scheduler=mh'], [absent('ip_vs_mh')]],
+  [['ip_set_hash_ipportnet', 'xt_set'], [], [absent('ip_set_hash_ipportnet'), absent('xt_set')]],
+])('without %j %j: exit status 1', async (modules, flags, lacks) => {
+  const { lines, end } = await runWithout(modules, ...flags)
+  expect(end).toBe('status 1, nothing left')
+  const errors = lines.filter(({ level }) => level === 'error')
+  expect(errors).toMatchObject(lacks)
+  const things = lacks.length === 1 ? '1 thing' : `${lacks.length} things`
+  expect(lines.at(-1)).toMatchObject({
+    level: 'fatal',
+    msg: 'node-proxy ends',
+    err: {
+      code: CODE,
+      message: `this kernel lacks ${things} that the mode needs`,
+      hint: lacks.map(({ remedy }) => remedy).join('; '),
+    },
+  })
+})
