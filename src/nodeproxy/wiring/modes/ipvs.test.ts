@@ -136,8 +136,10 @@ test('a module that is there and cannot be loaded is another matter', async () =
 
 test('a scheduler that only waits for ip_vs is not missing itself', async () => {
   const { kind, world, modules } = rig()
-  const states = new Map(ipvsModules('rr').map((name) => [name, 'loaded' as ModuleState]))
-  states.set('ip_vs', 'absent').set('ip_vs_rr', 'loadable')
+  const states = new Map<string, ModuleState>([
+    ['ip_vs', 'absent'],
+    ['ip_vs_rr', 'loadable'],
+  ])
   modules.load = async () => ({ states, loaded: [], said: '' })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
   expect((await kind.prepare(situation())).lacks).toEqual([
