@@ -115,7 +115,8 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
       await end('SIGKILL')
     },
     signal: (name) => running?.tell(name),
-    once: (flags) => node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags]),
+    once: (flags) =>
+      node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: PATIENCE_MS }),
   }
 }
 
