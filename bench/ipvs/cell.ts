@@ -12,7 +12,6 @@ import type { IpvsContext } from './context.ts'
 import { clears } from './measure/clear.ts'
 import { iptablesBeside } from './measure/iptables-beside.ts'
 import { restores } from './measure/raw-fill.ts'
-import { viewPrice } from './measure/view-price.ts'
 import { watchLatency } from './measure/watch-latency.ts'
 
 export interface IpvsCellParts {
@@ -87,7 +86,6 @@ async function withDaemon(parts: IpvsCellParts, measured: Draft): Promise<void> 
     const afterSync = memoryOf(context.daemon.pid)?.peak ?? 0
     say('idle')
     measured.idle = await idle(context, repeats.idleSeconds)
-    measured.view = await viewPrice(context)
     say('connections')
     measured.firstPacket = firstPacket(context, repeats.connections)
     await measureChanges(context, { measured, repeats, say })

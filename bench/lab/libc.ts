@@ -12,6 +12,9 @@ export const { functions: libc } = dlopen('libc.so.6', {
   sendto: { return: 'i64', arguments: ['i32', 'buffer', 'u64', 'i32', 'buffer', 'u32'] },
   recv: { return: 'i64', arguments: ['i32', 'buffer', 'u64', 'i32'] },
   close: { return: 'i32', arguments: ['i32'] },
+  ioctl: { return: 'i32', arguments: ['i32', 'u64', 'buffer'] },
+  clock_gettime: { return: 'i32', arguments: ['i32', 'buffer'] },
+  if_nametoindex: { return: 'u32', arguments: ['buffer'] },
 })
 
 export const AF_INET = 2
@@ -27,6 +30,20 @@ export function socketAddress(ip: number, port: number): Buffer {
   address.writeUInt16BE(port, 2)
   address.writeUInt32BE(ip, 4)
   return address
+}
+
+const CLOCK_REALTIME = 0
+
+/** The kernel's clock, with which it stamps what it delivers; milliseconds since the epoch. */
+export function kernelClock(): number {
+  const time = Buffer.alloc(16)
+  libc.clock_gettime(CLOCK_REALTIME, time)
+  return timespecMs(time)
+}
+
+/** struct timespec in milliseconds; a double holds microseconds of this century exactly. */
+export function timespecMs(time: Buffer): number {
+  return Number(time.readBigInt64LE(0)) * 1_000 + Number(time.readBigInt64LE(8)) / 1e6
 }
 
 /** A system call's result, or an error that names the call. */

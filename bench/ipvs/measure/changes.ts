@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { firstEndpoints } from '../../cluster/objects.ts'
 import { cpuSeconds } from '../../daemon/process-tree.ts'
+import { kernelClock } from '../../lab/libc.ts'
+import { NetlinkTap } from '../../lab/netlink-tap.ts'
 import { shrinkTo } from '../../measure/add-service.ts'
 import { movedServices } from '../../measure/burst.ts'
 import { CHANGE_TIMEOUT_MS, pick } from '../../measure/context.ts'
 import type { Timed, TimedBurst } from '../../report/ipvs/results.ts'
+import { acknowledged } from '../acknowledgements.ts'
 import type { IpvsContext } from '../context.ts'
-import type { Expected } from '../kernel-view.ts'
 
 interface Change {
-  readonly expected: readonly Expected[]
+  /** The real servers that come. */
+  readonly endpoints: readonly number[]
   readonly write: () => Promise<unknown>
 }
 
@@ -24,7 +27,7 @@ export function replaceEndpoints(
     const fresh = freshAddress()
     const [, ...rest] = cluster.endpointsOf(service)
     return {
-      expected: [{ service, endpoints: [fresh] }],
+      endpoints: [fresh],
       write: () => cluster.setEndpoints(service, [...rest, fresh]),
     }
   })
@@ -35,9 +38,8 @@ export async function addServices(context: IpvsContext, count: number): Promise<
   const { cluster } = context
   const before = cluster.size
   const added = await series(context, count, () => {
-    const service = cluster.size
-    const expected = [{ service, endpoints: firstEndpoints(service) }]
-    return { expected, write: () => cluster.addService() }
+    const endpoints = firstEndpoints(cluster.size)
+    return { endpoints, write: () => cluster.addService() }
   })
   await shrinkTo(context, before)
   return added
@@ -52,7 +54,7 @@ export async function bursts(
   const timed = await series(context, count, () => {
     const moved = movedServices(context, changes)
     return {
-      expected: moved.map(({ service, addresses }) => ({ service, endpoints: addresses })),
+      endpoints: moved.flatMap(({ addresses }) => addresses),
       write: () =>
         Promise.all(
           moved.map(({ service, addresses }) => context.cluster.setEndpoints(service, addresses)),
@@ -69,27 +71,32 @@ async function series(
 ): Promise<Timed> {
   const fromSent: number[] = []
   const fromAnswered: number[] = []
+  const tap = new NetlinkTap(context.topology.node)
   const cpuBefore = cpuSeconds(context.daemon.pid)
-  for (let n = 0; n < count; n++) {
-    const took = await timeChange(context, changeOf(n))
-    fromSent.push(took.fromSent)
-    fromAnswered.push(took.fromAnswered)
+  try {
+    for (let n = 0; n < count; n++) {
+      const took = await timeChange(tap, changeOf(n))
+      fromSent.push(took.fromSent)
+      fromAnswered.push(took.fromAnswered)
+    }
+  } finally {
+    tap.close()
   }
   const cpuSecondsEach = (cpuSeconds(context.daemon.pid) - cpuBefore) / count
   return { fromSent, fromAnswered, cpuSecondsEach }
 }
 
-/** Looking begins when the server has answered: no daemon is faster by more than a look. */
-async function timeChange({ view }: IpvsContext, { expected, write }: Change) {
-  const sentAt = performance.now()
+async function timeChange(tap: NetlinkTap, { endpoints, write }: Change) {
+  tap.read()
+  const sentAt = kernelClock()
   await write()
-  const answeredAt = performance.now()
-  const seenAt = await view.seen(expected, CHANGE_TIMEOUT_MS)
-  if (seenAt === undefined) throw new Error(`a change is not there after ${CHANGE_TIMEOUT_MS} ms`)
-  const fromSent = seenAt - sentAt
+  const answeredAt = kernelClock()
+  const heldAt = await acknowledged(tap, endpoints, CHANGE_TIMEOUT_MS)
+  if (heldAt === undefined) throw new Error(`a change is not there after ${CHANGE_TIMEOUT_MS} ms`)
+  const fromSent = heldAt - sentAt
   await delay(fromSent * 1.5 + REST_MS)
-  return { fromSent, fromAnswered: seenAt - answeredAt }
+  return { fromSent, fromAnswered: heldAt - answeredAt }
 }
 
 /** The daemon rests as long as its last run took; the next change shall not wait for that. */
-const REST_MS = 40
+const REST_MS = 30

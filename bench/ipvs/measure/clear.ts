@@ -25,7 +25,7 @@ async function clearOnce({ cluster, topology, view, daemon }: IpvsContext) {
   const clearedAt = clearAll(topology.node)
   if (view.exists(0)) throw new Error('ipvsadm -C left a virtual server')
   const noticedAt = await heard(() => daemon.saidAt(NOTICED, clearedAt))
-  const repairedAt = await view.seenInPassing(spread(cluster.size), {
+  const repairedAt = await view.seen(spread(cluster.size), {
     timeoutMs: BOUND_MS,
     pauseMs: POLL_MS,
   })

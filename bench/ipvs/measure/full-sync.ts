@@ -34,7 +34,7 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   })
   try {
     const left = () => boundMs - (performance.now() - daemon.startedAt)
-    const seenAt = await view.seenInPassing(spread(cluster.size), {
+    const seenAt = await view.seen(spread(cluster.size), {
       timeoutMs: boundMs,
       pauseMs: POLL_MS,
     })
@@ -62,6 +62,6 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
 /** Every virtual server has its ten real servers. */
 export function demandAll(view: KernelView, size: number): void {
   for (let service = 0; service < size; service++) {
-    if (!view.holds({ service })) throw new Error(`virtual server ${service} is not complete`)
+    if (!view.holds(service)) throw new Error(`virtual server ${service} is not complete`)
   }
 }

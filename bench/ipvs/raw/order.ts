@@ -15,7 +15,7 @@ export interface SenderOrder {
 
 /** Its answer, one JSON per line. */
 export interface SenderReport {
-  /** Milliseconds of each, from the first byte that is encoded to the last acknowledgement. */
+  /** Milliseconds of each, from making the first message to the last acknowledgement. */
   readonly ms: readonly number[]
   readonly messages: number
   /** Since its start. */

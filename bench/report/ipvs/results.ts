@@ -32,7 +32,6 @@ export interface IpvsMeasured {
   readonly fullSync: IpvsFullSync
   readonly rawFullSync: RawFill
   readonly idle: Idle
-  readonly view: ViewPrice
   readonly replace: Timed
   readonly add: Timed
   readonly burst: TimedBurst
@@ -65,12 +64,6 @@ export interface RawFill {
   readonly senderPeakKib: number
   /** `ipvsadm --restore` of the same, into an empty kernel. */
   readonly ipvsadm: readonly number[]
-}
-
-/** What a look at the kernel costs while a change is awaited. */
-export interface ViewPrice {
-  readonly lookMs: number
-  readonly periodMs: number
 }
 
 /** Changes one after the other; the lists belong together. */

@@ -1,7 +1,6 @@
 import { count } from '../show.ts'
-import { median } from '../statistics.ts'
 import { judgeAll, targetsTable } from '../verdict.ts'
-import type { IpvsCell, IpvsMachine, IpvsResults } from './results.ts'
+import type { IpvsMachine, IpvsResults } from './results.ts'
 import {
   burstTable,
   changeTable,
@@ -29,7 +28,7 @@ export function ipvsSection(results: IpvsResults): string {
   return `${head(results)}\n${body}`
 }
 
-function head({ machine, startedAt, quick, cells }: IpvsResults): string {
+function head({ machine, startedAt, quick }: IpvsResults): string {
   const { ipvsadm, node } = machine
   const warning = quick ? '\n**A quick run: too few repetitions to be quoted.**\n' : ''
   return `## ipvs mode
@@ -37,20 +36,12 @@ function head({ machine, startedAt, quick, cells }: IpvsResults): string {
 **${place(machine)}**
 ${warning}
 ${startedAt}; ipvsadm ${ipvsadm}, Node ${node}. *raw* is a minimal sender of the same messages over the
-same netlink package, measured in the same kernel by turns with the daemon. ${looks(cells)}`
+same netlink package, measured in the same kernel by turns with the daemon. When the kernel had a change is heard from its
+own acknowledgement, by nlmon, which disturbs nobody.
+`
 }
 
 function place({ isUserMode, kernel, cores }: IpvsMachine): string {
   if (!isUserMode) return `Linux ${kernel}, ${cores} cores.`
   return `User-mode Linux ${kernel}, one processor, system calls several times slower than on metal.`
-}
-
-function looks(cells: readonly IpvsCell[]): string {
-  const views = cells.flatMap(({ measured }) => measured.view ?? [])
-  if (views.length === 0) return '\n'
-  const look = median(views.map(({ lookMs }) => lookMs)).toFixed(2)
-  const period = median(views.map(({ periodMs }) => periodMs)).toFixed(2)
-  return `While a change is
-awaited, the kernel is asked every ${period} ms, which takes ${look} ms of the one processor.
-`
 }
