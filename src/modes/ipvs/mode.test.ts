@@ -90,6 +90,18 @@ test('a route that the kernel refuses holds up nothing else', async () => {
   expect(tracker.isSettled).toBe(true)
 })
 
+test('with another masquerade bit the routes for the former one go', async () => {
+  const { sync, kernel } = fakeIpvsNode()
+  await sync()
+  const netfilter = settings({ masqueradeBit: 13 })
+  const { sync: write, look, tracker } = fakeIpvsNode(kernel, { netfilter })
+  await look()
+  await write()
+  expect((await kernel.routes.list()).map(({ mark }) => mark)).toEqual([0x1000, 0x1000])
+  expect(tracker.isSettled).toBe(true)
+  expect(await look()).toEqual([])
+})
+
 test('an address on loopback that somebody holds is told, and tried again', async () => {
   const { sync, retry, kernel } = fakeIpvsNode(fakeKernel(), {
     netfilter: settings({ localhostNodePorts: true }),

@@ -65,12 +65,12 @@ test('one that somebody made a moment ago is as it was, and stays theirs', async
 })
 
 test('also where our point had no virtual server because there was no backend', async () => {
-  const { look, sync, kernel } = fakeIpvsNode()
+  const { look, sync, retry, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1', []))
   await kernel.ipvs.run(foreignAt(VIP))
   const { failed } = await sync(service('a', '172.30.0.1'))
   expect(codesOf(failed)).toMatchObject({ [SERVER_KEY]: 'NP_IPVS_FOREIGN' })
   await look()
-  await sync()
+  await retry()
   expect((await serversOf(kernel))[SERVER]).toBe(FOREIGN_TEXT)
 })

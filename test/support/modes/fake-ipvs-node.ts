@@ -137,7 +137,10 @@ export async function stateOf(kernel: FakeKernel): Promise<unknown> {
     servers: await serversOf(kernel),
     rules: kernel.iptables.dump(),
     routes: await kernel.routes.list(),
-    relays: kernel.relays.list().toSorted((a, b) => a.listen.port - b.listen.port),
+    relays: kernel.relays
+      .list()
+      .map((relay) => JSON.stringify(relay))
+      .toSorted(),
   }
 }
 
