@@ -7,10 +7,11 @@ import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
 /**
- * Three projects: `unit` is everything that needs neither root nor a kernel,
+ * Five projects: `unit` is everything that needs neither root nor a kernel,
  * `house` holds the rules of the house against the source, and `kernel` sends
  * real packets through network namespaces of its own, one file at a time and
- * after the others, so that nothing competes with it for the processor.
+ * after the others, so that nothing competes with it for the processor. `ipvs`
+ * does so in ipvs mode, `docker` in containers, where an engine is reachable.
  */
 export default defineConfig({
   test: {
@@ -28,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**'],
+          exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**', '**/*.docker.test.ts'],
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
@@ -68,6 +69,18 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'docker',
+          include: ['test/docker/**/*.docker.test.ts'],
+          env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
+          globalSetup: ['test/docker/global-setup.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

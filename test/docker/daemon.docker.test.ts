@@ -1,0 +1,91 @@
+import { getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CLUSTER_IP, Cluster, exec } from './containers/cluster.ts'
+import { daemonContainer } from './containers/manifest.ts'
+import { outputOf, TestContainer } from './containers/test-container.ts'
+import { describeWithEngine } from './with-engine.ts'
+
+const GRACE_S = 10
+
+describeWithEngine('the daemon in a container', ({ images, run }) => {
+  let cluster: Cluster
+  let daemon: StartedTestContainer
+
+  /** As config/kubernetes/daemonset.yaml has it, in the place of the host's network namespace. */
+  const { capabilities } = daemonContainer().securityContext
+  const proxy = (name: string, ...args: readonly string[]) =>
+    new TestContainer(images.daemon, `${run}-${name}`)
+      .readOnly()
+      .inside(cluster.node)
+      .withDroppedCapabilities(...capabilities.drop)
+      .withAddedCapabilities(...capabilities.add)
+      .withSecurityOpt('no-new-privileges')
+      .withCommand([...args])
+
+  const ask = () => exec(cluster.client, `curl -sS --max-time 5 http://${CLUSTER_IP}/`)
+  const rules = () => exec(cluster.node, 'iptables-save')
+
+  beforeAll(async () => {
+    cluster = await Cluster.start(images, run)
+    await cluster.addService()
+  })
+  afterAll(() => cluster?.stop())
+
+  test('is given little by the DaemonSet', () => {
+    expect(daemonContainer().securityContext).toMatchObject({
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_RAW'] },
+    })
+  })
+
+  test('does what needs a writable /proc/sys in a container that ends', async () => {
+    const first = proxy('init', '--init-only').unmasked()
+    const { status, output } = await first.run()
+    expect(output).not.toContain('a kernel setting stays as it is')
+    expect(status).toBe(0)
+    expect(
+      await exec(cluster.node, 'sysctl -n net.netfilter.nf_conntrack_tcp_timeout_established'),
+    ).toBe('86400\n')
+  })
+
+  test('with two capabilities and nothing to write to, leads a client to the backend', async () => {
+    await expect(ask()).rejects.toThrow('curl: (')
+    const flags = [`--master=${cluster.server}`, '--hostname-override=node']
+    daemon = await proxy('daemon', ...flags, '--cluster-cidr=10.244.0.0/16').start()
+    // From outside the pods' network, hence masqueraded.
+    const answer = `backend saw ${cluster.addressOf(cluster.node)}`
+    await expect.poll(ask, { timeout: 30_000 }).toBe(answer)
+    expect(await rules()).toContain(`-d ${CLUSTER_IP}/32`)
+    const log = await outputOf(await getContainerRuntimeClient(), daemon.getId())
+    expect(log).not.toContain('a kernel setting stays as it is')
+  })
+
+  test('shows its pages to the node, and readiness to others', async () => {
+    const metrics = await exec(cluster.node, 'curl -sSf http://127.0.0.1:10249/metrics')
+    expect(metrics).toMatch(/^nodeproxy_sync_proxy_rules_last_timestamp_seconds\S* [1-9]/m)
+    const ready = `curl -sS -o /dev/null -w '%{http_code}' http://node`
+    expect(await exec(cluster.client, `${ready}:10256/readyz`)).toBe('200')
+    await expect(exec(cluster.client, `${ready}:10249/metrics`)).rejects.toThrow('000')
+  })
+
+  test('ends at SIGTERM by itself, before it would be killed; packets still flow', async () => {
+    const client = await getContainerRuntimeClient()
+    const container = client.container.getById(daemon.getId())
+    await container.stop({ t: GRACE_S })
+    const { State } = await container.inspect()
+    expect(State).toMatchObject({ ExitCode: 0, OOMKilled: false })
+    expect(await ask()).toContain('backend saw')
+    await daemon.stop()
+  })
+
+  test('--cleanup takes every rule away, and leaves those by which the engine resolves names', async () => {
+    const resolve = () => exec(cluster.node, 'getent hosts backend')
+    expect(await rules()).toContain('NPROXY-')
+    const before = await resolve()
+    expect(await proxy('cleanup', '--cleanup').run()).toMatchObject({ status: 0 })
+    expect(await rules()).not.toContain('NPROXY-')
+    expect(await resolve()).toBe(before)
+    await expect(ask()).rejects.toThrow('curl: (')
+  })
+})

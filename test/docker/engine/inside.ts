@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { runTests } from '../run-tests.ts'
+import { step } from '../step.ts'
+import { cgroupOf } from './scratch.ts'
+
+/**
+ * The first process of a process namespace, with a network and mounts of its own:
+ * starts an engine, runs the tests against it, and ends it. Whatever still runs
+ * when this process ends, the kernel kills: dockerd, containerd, every container.
+ *
+ * Standard input is the way to stop it, be it that its parent closes it or dies.
+ */
+const [scratch = '', ...args] = process.argv.slice(2)
+const END_MS = 30_000
+const START_MS = 60_000
+const READY = 'API listen on'
+const INTERRUPTED = 130
+
+const stopping = new AbortController()
+process.stdin.on('end', () => stopping.abort()).resume()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => stopping.abort())
+}
+process.exit(await main())
+
+async function main(): Promise<number> {
+  spawnSync('ip', ['link', 'set', 'lo', 'up'])
+  const socket = join(scratch, 'docker.sock')
+  const engine = await step('starting dockerd in a network namespace of its own', () =>
+    startEngine(socket),
+  )
+  try {
+    const status = await runTests(args, {
+      env: { DOCKER_HOST: `unix://${socket}` },
+      signal: stopping.signal,
+    })
+    return stopping.signal.aborted ? INTERRUPTED : status
+  } finally {
+    await step('stopping dockerd', () => stop(engine))
+  }
+}
+
+/** Ready when it says that it listens; in a session of its own, where no Ctrl-C reaches it. */
+async function startEngine(socket: string): Promise<ChildProcess> {
+  const child = spawn(
+    'dockerd',
+    [
+      ...['--host', `unix://${socket}`, '--pidfile', join(scratch, 'pid')],
+      ...['--data-root', join(scratch, 'data'), '--exec-root', join(scratch, 'exec')],
+      ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${cgroupOf(scratch)}`],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  )
+  const log: string[] = []
+  const file = createWriteStream(join(scratch, 'dockerd.log'))
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const fail = (why: string): void => reject(new Error([why, ...log.slice(-20)].join('\n')))
+  const late = setTimeout(() => fail(`dockerd was not ready in ${START_MS} ms`), START_MS)
+  createInterface(child.stderr).on('line', (line) => {
+    log.push(line)
+    file.write(`${line}\n`)
+    if (line.includes(READY)) resolve()
+  })
+  child.on('error', ({ message }) => fail(message))
+  child.on('exit', (code) => fail(`dockerd ended with ${code}`))
+  stopping.signal.addEventListener('abort', () => fail('interrupted'))
+  await promise.finally(() => clearTimeout(late))
+  return child
+}
+
+async function stop(engine: ChildProcess): Promise<void> {
+  if (engine.exitCode !== null || engine.signalCode !== null) return
+  const gone = once(engine, 'exit')
+  engine.kill('SIGTERM')
+  const late = setTimeout(() => engine.kill('SIGKILL'), END_MS)
+  await gone
+  clearTimeout(late)
+}

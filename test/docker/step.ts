@@ -1,0 +1,13 @@
+/** Says what is being done, and how long it took: `docker: building … done in 12 s`. */
+export async function step<T>(what: string, act: () => Promise<T>): Promise<T> {
+  process.stderr.write(`docker: ${what} … `)
+  const began = performance.now()
+  let how = 'failed after'
+  try {
+    const result = await act()
+    how = 'done in'
+    return result
+  } finally {
+    process.stderr.write(`${how} ${Math.round((performance.now() - began) / 1_000)} s\n`)
+  }
+}
