@@ -67,9 +67,7 @@ function isOurs({ id }: VirtualServer, { sets, settings }: Estate): boolean {
 
 function isLeaving(key: ObjectKey, { sets }: Estate): boolean {
   const id = serverIdOf(key)
-  if ('mark' in id) return false
-  const isIn = (role: 'SERVICES' | 'LEAVING') => sets.has(setName(id.family, role), pointText(id))
-  return isIn('LEAVING') && !isIn('SERVICES')
+  return !('mark' in id) && sets.has(setName(id.family, 'LEAVING'), pointText(id))
 }
 
 function setOf(key: ObjectKey): string {

@@ -99,6 +99,26 @@ test('what an earlier run left is found, be it in the middle of leaving', async 
   await expectNothingLeft(kernel)
 })
 
+test('one that was killed before it held anybody cuts nobody off when it is back', async () => {
+  const { kernel } = await serving()
+  const member = { ip: VIP.ip, protocol: VIP.protocol, port: VIP.port }
+  await kernel.sets.run([
+    { do: 'add', name: 'NPVS-4-LEAVING', member },
+    { do: 'flush', name: 'NPVS-4-SERVICES' },
+  ])
+  const fresh = fakeIpvsNode(kernel)
+  await fresh.look()
+  const stop = fresh.mode.watch(() => {})
+  await pass(kernel, 2)
+  await fresh.sync()
+  await pass(kernel, 2)
+  expect((await serversOf(kernel))[SERVER]).toBe('rr|10.180.0.1:8080*0 10.180.0.2:8080*0')
+  kernel.ipvs.setConnections(VIP, POD, {})
+  await pass(kernel, 2)
+  expect(await serversOf(kernel)).not.toHaveProperty([SERVER])
+  stop()
+})
+
 test('one that is wanted back in the middle serves again with the connections it kept', async () => {
   const { kernel, mode } = await serving()
   const stop = new AbortController()

@@ -11,19 +11,24 @@ export interface Step {
   readonly plan: ServerPlan
 }
 
+/** The first refusal of each step. */
+export interface Refused {
+  /** There is no virtual server of ours. */
+  readonly unmade: ReadonlyMap<ObjectKey, Refusal>
+  /** There is one, otherwise than planned. */
+  readonly incomplete: ReadonlyMap<ObjectKey, Refusal>
+}
+
 /**
- * Sends the commands of all steps; returns the first refusal of each. A virtual server
- * that could not be made gets no real servers: it may be somebody else's.
+ * Sends the commands of all steps. A virtual server that could not be made gets no
+ * real servers: it may be somebody else's.
  */
-export async function runPlans(
-  ipvs: Pick<Ipvs, 'run'>,
-  steps: readonly Step[],
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+export async function runPlans(ipvs: Pick<Ipvs, 'run'>, steps: readonly Step[]): Promise<Refused> {
   const makes = (command: IpvsCommand) => command.do === 'addService'
   const unmade = await run(ipvs, steps, makes)
   const made = steps.filter(({ key }) => !unmade.has(key))
   const incomplete = await run(ipvs, made, (command) => !makes(command))
-  return new Map([...unmade, ...incomplete])
+  return { unmade, incomplete }
 }
 
 async function run(

@@ -88,6 +88,20 @@ test('the default scheduler stands in with its own flags; what stands is told', 
   expect(left.get(SERVER_KEY)).toBe(digestText('sh fallback|10.180.0.1:8080*1'))
 })
 
+test('somebody who comes first meanwhile is left alone as well', async () => {
+  const { ipvs, want } = servers()
+  const run = ipvs.run.bind(ipvs)
+  ipvs.run = async (commands) => {
+    ipvs.run = run
+    const refusals = await run(commands)
+    await run(foreignAt(VIP))
+    return refusals
+  }
+  const { failed } = await want(VIP, spec('lblc', '10.180.0.1'))
+  expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_FOREIGN')
+  expect(await serversOf({ ipvs })).toEqual({ [SERVER]: FOREIGN_TEXT })
+})
+
 test('where the default scheduler is missing too there is nothing, and nothing is known', async () => {
   const { ipvs, all, want } = servers(undefined, 'nq')
   const { failed, left } = await want(VIP, spec('nq', '10.180.0.1'))

@@ -155,22 +155,16 @@ export class VirtualServers {
 
   async #write(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
     for (const { key, plan } of steps) this.#known.set(key, plan.text)
-    const refused = await runPlans(this.#parts.ipvs, steps)
-    await this.#reread(refused)
-    for (const [key, why] of refused) {
+    const { unmade, incomplete } = await runPlans(this.#parts.ipvs, steps)
+    const foreign = [...unmade].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : []))
+    this.#foreign = new Set([...this.#foreign, ...foreign])
+    for (const key of unmade.keys()) this.#known.delete(key)
+    await this.#read([...incomplete.keys()])
+    for (const [key, why] of [...unmade, ...incomplete]) {
       failed.set(key, why)
       const text = this.#known.get(key)
       if (text !== undefined) left.set(key, digestText(text))
     }
-  }
-
-  /** After a refusal only the kernel knows; one that was there before us is not ours. */
-  async #reread(refused: ReadonlyMap<ObjectKey, Refusal>): Promise<void> {
-    const keys = [...refused.keys()]
-    const foreign = keys.filter((key) => refused.get(key)?.code === FOREIGN)
-    this.#foreign = new Set([...this.#foreign, ...foreign])
-    for (const key of foreign) this.#known.delete(key)
-    await this.#read(keys.filter((key) => !foreign.includes(key)))
   }
 
   async #remove(unset: readonly ObjectKey[], { failed }: Outcome): Promise<readonly ObjectKey[]> {
