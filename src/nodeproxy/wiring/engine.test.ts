@@ -85,7 +85,7 @@ test('nothing is built before the cluster was listed, and then everything writte
 })
 
 test('another blueprint is another mode over the same table: nothing is written again', async () => {
-  const { engine, built, clock, world, kernel, told, watching } = rig()
+  const { engine, built, clock, world, kernel, told, lines, watching } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
   await clock.advance(0)
@@ -96,7 +96,7 @@ test('another blueprint is another mode over the same table: nothing is written 
   expect(built.map(({ calls }) => calls)).toEqual([['observe all', 'apply +1 -0'], ['observe all']])
   expect(kernel).toEqual(before)
   expect(engine.running?.table).toBe(table)
-  expect([watching(), told.drifted]).toEqual([1, 0])
+  expect([watching(), told.drifted, lines]).toEqual([1, 0, []])
 })
 
 test('the same blueprint compiles everything again in the same mode', async () => {
@@ -276,6 +276,23 @@ test('a Service that the new mode could not write yet holds the old mode back', 
   await clock.advance(600)
   expect(built[0]?.calls).toContain('retire')
   expect(kernelOf('one').size).toBe(0)
+})
+
+test('a mode that was left is never complete any more', async () => {
+  const { engine, built, clock, world } = rig()
+  engine.enqueue(serviceEvents('s1'))
+  engine.start()
+  built[0]!.refused.set(objectOf('s1'), REFUSED)
+  await clock.advance(0)
+  world.mode = 'two'
+  engine.refresh()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[1]!.duringApply = () => promise
+  await clock.advance(120_000)
+  expect(built.map(({ calls }) => calls.includes('retire'))).toEqual([false, false])
+  resolve()
+  await clock.advance(0)
+  expect(built.map(({ calls }) => calls.includes('retire'))).toEqual([true, false])
 })
 
 test('a mode that cannot be written at all never makes the old one leave', async () => {

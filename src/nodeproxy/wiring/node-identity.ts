@@ -17,7 +17,7 @@ export function isEligible(before: Node | undefined, now: Node | undefined): boo
   return before === undefined ? undefined : false
 }
 
-/** Nothing drains in iptables: conntrack keeps the connections of a backend that left. */
+/** Connections of a backend that left are conntrack's business, or that of the mode itself. */
 const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
 
 /** The node as the compiler sees it: its object, its interfaces, the configuration. */

@@ -29,7 +29,7 @@ function rig() {
     describe: (key) => {
       const [, family, table = ''] = /^([46])\/(\w+)/.exec(key) ?? []
       const kind = key.includes('>') ? 'jump' : 'chain'
-      if (family === undefined) return { kind: 'virtual_server', family: undefined }
+      if (family === undefined) return { kind: 'virtual_server', family: 4 }
       return { kind, family: family === '4' ? 4 : 6, rules: { table, count: 3 } }
     },
   })
