@@ -3,7 +3,8 @@ import { isTest, type SourceFile } from './source-file.ts'
 import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
 const pureRooms = /^src\/(resources|cluster|forwarding)\//
-const pureParts = /^src\/modes\/(?:[^/]+\/)+(render|plan|program)[^/]*\.ts$/
+const pureParts =
+  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|shortcut-mark)[^/]*\.ts$/
 
 /** Packages and names of Node that compute and do nothing else. */
 const pureImports: Readonly<Record<string, readonly string[]>> = {
