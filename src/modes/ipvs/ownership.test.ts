@@ -74,3 +74,12 @@ test('also where our point had no virtual server because there was no backend', 
   await retry()
   expect((await serversOf(kernel))[SERVER]).toBe(FOREIGN_TEXT)
 })
+
+test('what somebody puts where a Service of ours is, which has no backend, is taken for ours', async () => {
+  const { look, sync, kernel } = fakeIpvsNode()
+  await sync(service('a', '172.30.0.1', []))
+  await kernel.ipvs.run(foreignAt(VIP))
+  expect(await look()).toMatchObject([{ key: SERVER_KEY, kind: 'stray' }])
+  await sync()
+  expect(await serversOf(kernel)).toEqual({})
+})

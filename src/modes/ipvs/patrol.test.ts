@@ -7,6 +7,7 @@ import {
   POD,
   pass,
   SERVER_KEY,
+  serversOf,
   service,
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
@@ -112,15 +113,25 @@ test('what the rules and routes tell comes through as well', async () => {
   ])
 })
 
-test('one that is stopped looks no more, not even when it waited for its turn', async () => {
-  const { kernel, mode, stop, wait, told } = await watched()
-  await kernel.ipvs.flush()
+test('one that is stopped does no more, not even when it waited for its turn', async () => {
+  const { kernel, mode, sync, stop, wait, told } = await watched()
+  await sync(service('s0', '172.30.0.1', ['10.180.0.2']))
+  await kernel.sets.run([{ do: 'flush', name: 'NPVS-4-VIPS' }])
+  const { sets } = kernel
+  const gate = Promise.withResolvers<void>()
+  const headers = sets.headers.bind(sets)
+  sets.headers = async (prefix) => {
+    await gate.promise
+    return headers(prefix)
+  }
   const reading = mode.observe()
-  const round = wait(1)
+  await wait(1)
   stop()
-  await Promise.all([reading, round])
+  gate.resolve()
+  await reading
   await wait(5)
   expect(told).toEqual([])
+  expect(Object.values(await serversOf(kernel))).toEqual(['rr|10.180.0.1:8080*0 10.180.0.2:8080*1'])
   expect(kernel.clock.hasTimers).toBe(false)
   expect(kernel.monitor.started).toBe(false)
 })
