@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { flushCommand, showCommand } from './by-hand-programs.ts'
+import { flushCommand, otherTerminal, showCommand } from './by-hand-programs.ts'
 
 test.each([
   [[], 'iptables'],
@@ -16,4 +16,11 @@ test('in mode ipvs the virtual servers are what there is to see and to clear', (
   const options = { mode: 'ipvs', daemonFlags: ['--iptables-backend=legacy'] }
   expect(flushCommand(options)).toEqual(['ipvsadm', '-C'])
   expect(showCommand(options)).toEqual(['ipvsadm', '-Ln'])
+})
+
+test('in another kernel its shell is entered first', () => {
+  expect(otherTerminal({})).toBe('in another terminal')
+  expect(otherTerminal({ SANDBOX_WAY_IN: 'npm run uml' })).toBe(
+    'in another terminal, after: npm run uml',
+  )
 })

@@ -1,4 +1,5 @@
 import type { SandboxOptions } from './arguments.ts'
+import { WAY_IN } from './other-kernel.ts'
 
 const FLAG = /^--iptables-backend[= ](nft|legacy)$/
 
@@ -16,6 +17,12 @@ export function showCommand(
   return options.mode === 'ipvs'
     ? ['ipvsadm', '-Ln']
     : [iptablesProgram(options), '-t', 'nat', '-S']
+}
+
+/** Where commands by hand find the sandbox: in another kernel, its shell has to be entered first. */
+export function otherTerminal(env: Readonly<Record<string, string | undefined>>): string {
+  const way = env[WAY_IN]
+  return way === undefined ? 'in another terminal' : `in another terminal, after: ${way}`
 }
 
 /** The `iptables` that sees the daemon's rules: the machine's own, unless a flag names a back end. */

@@ -5,6 +5,8 @@ import { bootKernel } from '../uml/start-kernel.ts'
 import type { SandboxOptions } from './arguments.ts'
 
 const IP_VS = '/proc/net/ip_vs'
+/** Tells the program inside how a shell beside it is reached. */
+export const WAY_IN = 'SANDBOX_WAY_IN'
 /** MiB; the whole sandbox needs a quarter of it. */
 const MEMORY = 1024
 /** The tour says something every few seconds; a screen may be left alone for days. */
@@ -31,10 +33,15 @@ export async function runInOtherKernel({ once }: SandboxOptions): Promise<number
   const { status } = await bootKernel({
     command: process.execPath,
     args: [...execArgv, ...argv.slice(1)],
-    env: { ...process.env, TMPDIR: undefined },
+    env: {
+      ...process.env,
+      TMPDIR: undefined,
+      [WAY_IN]: `npm run --silent uml -- --enter=${process.pid}`,
+    },
     cwd: process.cwd(),
     memory: MEMORY,
     terminal,
+    door: true,
     onOutput: (text) => void stdout.write(text),
     ...(once && !terminal && { silenceMs: TOUR_SILENCE_MS }),
   })

@@ -4,6 +4,7 @@ import { shellWord } from './shell-word.ts'
 const CHANNEL = '/dev/ttyS0'
 /** Where the exit status is written to, and then the kernel is killed from outside. */
 const REPORT = '/dev/ttyS1'
+const DOOR = '/dev/ttyS2'
 const CONSOLE = '/dev/tty0'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -59,11 +60,28 @@ exec </dev/null >${CONSOLE} 2>&1
 stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-opost -echo'}
 exec 3<>${CONSOLE} 4<>${CHANNEL} 5<>${REPORT}
 stty -F ${CHANNEL} raw -echo
-${run.terminal === true ? onTerminal(command(parts)) : onPipe(command(parts))}
+stty -F ${REPORT} -echo
+${run.terminal === true ? RESIZE : ''}${run.door === true ? shells(run) : ''}${run.terminal === true ? onTerminal(command(parts)) : onPipe(command(parts))}
 sync
 stty -F ${CONSOLE} -echo
-echo $status >&5
+echo status $status >&5
 sleep 60
+`
+}
+
+/** The machine says what size its terminal has got. */
+const RESIZE = `while read -r rows columns; do
+  stty -F ${CONSOLE} rows "$rows" columns "$columns"
+done <&5 &
+`
+
+/** One shell after the other, for whoever comes in through the door. */
+function shells({ cwd = '/' }: KernelRun): string {
+  return `shell=$(command -v bash || command -v sh)
+stty -F ${DOOR} sane
+while :; do
+  env -C ${shellWord(cwd)} HOME=/root TERM=xterm setsid --ctty --wait "$shell" -i
+done <>${DOOR} >&0 2>&0 3>&- 4>&- 5>&- &
 `
 }
 

@@ -27,6 +27,8 @@ export interface KernelRun {
   readonly onOutput?: (text: string) => void
   /** The command gets this process's terminal; `onOutput` hears nothing then. */
   readonly terminal?: boolean
+  /** Others may come in and use a shell: `npm run --silent uml -- --enter`. */
+  readonly door?: boolean
   /** Milliseconds until the kernel is killed, however lively it is. */
   readonly timeoutMs?: number
   /** Milliseconds without a byte on console or channel until it is killed. */

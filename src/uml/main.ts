@@ -1,17 +1,23 @@
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
+import { enter, findDoors } from './enter.ts'
 import type { KernelRun } from './kernel-run.ts'
 import { bootKernel } from './start-kernel.ts'
 
 const USAGE = `Usage: npm run --silent uml -- [--memory=MIB] [--without=MODULE,…] COMMAND [ARGUMENT…]
+       npm run --silent uml -- --enter[=PID]
 
 Runs a command in a User-mode Linux kernel whose root file system is this
 machine's; what it changes there is forgotten. Exits as the command does.
+With --enter: a shell in the kernel that runs already, or in the one that the
+process PID booted; Ctrl-] leaves it.
 `
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
+  const asked = /^--enter(?:=(\d+))?$/.exec(args[0] ?? '')
+  if (asked !== null) return visit(findDoors(asked[1] === undefined ? undefined : Number(asked[1])))
   const run = read(args)
   if (run === undefined) {
     process.stderr.write(USAGE)
@@ -25,6 +31,18 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${error.code}: ${[what, error.hint].filter(Boolean).join('\n')}\n`)
     return 1
   }
+}
+
+async function visit(doors: readonly string[]): Promise<number> {
+  const [door, ...others] = doors
+  if (door === undefined || others.length > 0) {
+    process.stderr.write(
+      `there is not one kernel to enter, but ${doors.length}\n${doors.join('\n')}`,
+    )
+    return 1
+  }
+  await enter(door)
+  return 0
 }
 
 /** Our own options end where the command begins. */
@@ -44,6 +62,7 @@ function read(args: readonly string[]): KernelRun | undefined {
     memory: Number(values.memory),
     withoutModules: values.without?.split(',') ?? [],
     terminal: process.stdin.isTTY && process.stdout.isTTY,
+    door: true,
     onOutput: (text) => void process.stdout.write(text),
   }
 }

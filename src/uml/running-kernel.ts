@@ -12,6 +12,11 @@ const SHOWN = 40
 /** A kernel that panicked prints its stack, and ends by itself. */
 const LAST_WORDS_MS = 2000
 
+/** One of the lines to a kernel, by the number of its stream. */
+export function lineOf(child: ChildProcess, stream: number): Socket {
+  return (child.stdio as readonly unknown[])[stream] as Socket
+}
+
 /** Watches the process that is a kernel until it has ended, and removes what it leaves. */
 export class RunningKernel implements Kernel {
   readonly channel: Socket
@@ -29,13 +34,13 @@ export class RunningKernel implements Kernel {
     this.#child = child
     this.#run = run
     const guard = new Guard(child.pid ?? 0, scratch)
-    this.channel = child.stdio[3] as Socket
+    this.channel = lineOf(child, 3)
     this.channel.on('error', () => undefined)
     this.#watchdog = new Watchdog(run, (code) => this.#bark(code))
     const hears = [child.stdout, child.stderr].filter((stream) => stream !== null)
     for (const stream of hears)
       stream.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
-    const report = child.stdio[4] as Socket
+    const report = lineOf(child, 4)
     report.on('data', (line: Buffer) => this.#report(line.toString()))
     this.ended = this.#outcome(guard)
     this.ended.catch(() => undefined)
@@ -64,7 +69,9 @@ export class RunningKernel implements Kernel {
   }
 
   #report(line: string): void {
-    this.#status = Number.parseInt(line, 10)
+    const status = /^status (\d+)/m.exec(line)?.[1]
+    if (status === undefined) return
+    this.#status = Number(status)
     killGroup(this.#child.pid)
   }
 

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { NodeProxyError } from '../lib/error.ts'
 
 const MIB = 1024 * 1024
+export const SCRATCH_PREFIX = 'np-uml-'
+/** The socket that leads to a shell inside, in the scratch folder of a kernel that has one. */
+export const DOOR = 'door'
 
 /** The folder of one kernel on this machine: its script, its status, what it notes itself. */
 export function makeScratch(): Promise<string> {
-  return mkdtemp(join(tmpdir(), `np-uml-${process.pid}-`))
+  return mkdtemp(join(tmpdir(), `${SCRATCH_PREFIX}${process.pid}-`))
 }
 
 /**

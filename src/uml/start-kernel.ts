@@ -1,11 +1,12 @@
 import { type StdioOptions, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openDoor } from './door.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun } from './kernel-run.ts'
-import { RunningKernel } from './running-kernel.ts'
-import { findMemoryFolder, makeScratch } from './scratch.ts'
+import { lineOf, RunningKernel } from './running-kernel.ts'
+import { DOOR, findMemoryFolder, makeScratch } from './scratch.ts'
 import { rememberTerminal } from './terminal.ts'
 
 const MEMORY = 1024
@@ -38,21 +39,27 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
     detached: true,
   })
   const kernel = new RunningKernel(child, run, scratch)
-  if (terminal === undefined) return kernel
-  const ended = kernel.ended.finally(() => terminal.restore())
+  const door = run.door === true ? openDoor(join(scratch, DOOR), lineOf(child, 5)) : undefined
+  const stopFollowing = terminal?.follow((size) => lineOf(child, 4).write(`${size}\n`))
+  const ended = kernel.ended.finally(() => {
+    door?.close()
+    stopFollowing?.()
+    terminal?.restore()
+  })
+  ended.catch(() => undefined)
   return { channel: kernel.channel, kill: () => kernel.kill(), ended }
 }
 
 function bootArguments(memory: number, scratch: string, init: string): readonly string[] {
   return [
     ...[`mem=${memory}M`, 'rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`],
-    ...['con=null', 'con0=fd:0,fd:1', 'ssl0=fd:3,fd:3', 'ssl1=null,fd:4'],
+    ...['con=null', 'con0=fd:0,fd:1', 'ssl0=fd:3,fd:3', 'ssl1=fd:4,fd:4', 'ssl2=fd:5,fd:5'],
     ...['quiet', 'loglevel=3', 'noreboot', `uml_dir=${scratch}/`],
   ]
 }
 
-/** Console, complaints of the program itself, the channel, the report. */
+/** Console, complaints of the program itself, the channel, the report, the door. */
 function stdio(terminal: boolean): StdioOptions {
   const mouth = terminal ? 'inherit' : 'pipe'
-  return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe']
+  return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']
 }

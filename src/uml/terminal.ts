@@ -4,12 +4,23 @@ import { spawnSync } from 'node:child_process'
 export interface RememberedTerminal {
   /** `rows columns`. */
   readonly size: string
+  /** Tells the size whenever it changes; the result ends that. */
+  follow(onSize: (size: string) => void): () => void
   restore(): void
 }
 
 export function rememberTerminal(): RememberedTerminal {
   const settings = stty('-g')
-  return { size: stty('size'), restore: () => void stty(settings) }
+  return {
+    size: stty('size'),
+    follow(onSize) {
+      const { stdout } = process
+      const tell = (): void => onSize(`${stdout.rows} ${stdout.columns}`)
+      stdout.on('resize', tell)
+      return () => stdout.off('resize', tell)
+    },
+    restore: () => void stty(settings),
+  }
 }
 
 function stty(argument: string): string {

@@ -1,6 +1,8 @@
 import { isTest, type SourceFile } from './source-file.ts'
 
 const code = /\bNP_[A-Z0-9]+(?:_[A-Z0-9]+)+\b/g
+/** Variables of the environment look like codes and are none. */
+const variables: ReadonlySet<string> = new Set(['NP_PROXY_MODE'])
 const row = /^\|\s*`?(NP_[A-Z0-9_]+)`?\s*\|([^|]*)\|([^|]*)\|\s*$/
 
 /** What differs between the codes that `src` uses and the rows of docs/errors.md. */
@@ -30,7 +32,7 @@ function usedCodes(sources: readonly SourceFile[]): ReadonlyMap<string, string> 
   const used = new Map<string, string>()
   for (const { path, text } of sources.filter((file) => !isTest(file.path))) {
     for (const [name] of text.matchAll(code)) {
-      if (!used.has(name)) used.set(name, path)
+      if (!used.has(name) && !variables.has(name)) used.set(name, path)
     }
   }
   return used

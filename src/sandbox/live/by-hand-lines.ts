@@ -3,7 +3,7 @@ import { REQUESTS } from '../requests.ts'
 import type { Line } from './style.ts'
 import type { View } from './view.ts'
 
-/** Commands for another terminal of this machine. */
+/** Commands for another terminal. */
 export function commandsByHand({
   run,
   api,
@@ -41,7 +41,7 @@ export function wrapCommand(command: string, width: number): readonly string[] {
 export function byHand(view: View, width: number): readonly Line[] {
   const lines = commandsByHand(view).flatMap((command) => wrapCommand(command, width))
   return [
-    [{ text: 'TRY, in another terminal', look: 'dim' }],
+    [{ text: `TRY, ${view.terminal}`, look: 'dim' }],
     ...lines.map((text): Line => [{ text }]),
   ]
 }

@@ -1,4 +1,4 @@
-import { flushCommand, showCommand } from '../by-hand-programs.ts'
+import { flushCommand, otherTerminal, showCommand } from '../by-hand-programs.ts'
 import { follow } from '../cluster/follow.ts'
 import type { Sandbox } from '../sandbox.ts'
 import { type BackendsRow, backendsRow, type ServiceRow, serviceRow } from './cluster-view.ts'
@@ -48,6 +48,7 @@ export class Model {
       run: run.name,
       mode: options.mode,
       api: api.server,
+      terminal: otherTerminal(process.env),
       show: showCommand(options).join(' '),
       flush: flushCommand(options).join(' '),
       upMs: Date.now() - this.#began,

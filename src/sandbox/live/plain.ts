@@ -6,8 +6,9 @@ import { startStream } from './stream.ts'
 
 /** Without a terminal: what there is, what to try, then every request on a line of its own. */
 export async function showPlain({ sandbox, model, until }: Show): Promise<void> {
-  const commands = commandsByHand(model.view())
-  print(['try, in another terminal:', ...commands.map((command) => `  ${command}`), ''])
+  const view = model.view()
+  const commands = commandsByHand(view)
+  print([`try, ${view.terminal}`, ...commands.map((command) => `  ${command}`), ''])
   const stop = startStream(sandbox, (asked) => {
     model.tally.add(asked)
     print([requestLine(asked).reduce((line, { text }) => line + text, '')])

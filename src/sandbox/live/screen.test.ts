@@ -14,6 +14,7 @@ const view: View = {
   mode: 'iptables',
   run: 'np-sandbox-7',
   api: 'http://192.0.2.1:6443',
+  terminal: 'in another terminal',
   show: 'iptables -t nat -S',
   flush: 'iptables -t nat -F',
   upMs: 61_000,

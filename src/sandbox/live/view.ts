@@ -16,6 +16,8 @@ export interface View {
   readonly run: string
   /** URL of the API server. */
   readonly api: string
+  /** Where the commands are to be typed, in words. */
+  readonly terminal: string
   /** What to type on the node to see the daemon's work, and to destroy it. */
   readonly show: string
   readonly flush: string

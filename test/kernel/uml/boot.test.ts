@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findDoors } from '../../../src/uml/enter.ts'
 import type { KernelRun } from '../../../src/uml/kernel-run.ts'
 import { bootKernel, startKernel } from '../../../src/uml/start-kernel.ts'
 
@@ -103,8 +105,50 @@ test('talks over the channel, every byte as it is', async () => {
   expect(Buffer.concat(received)).toEqual(Buffer.concat([Buffer.from('ready\n'), bytes]))
 })
 
+test('others can come in and use a shell, until the kernel is gone', async () => {
+  const kernel = await startKernel(shell('sleep 1000', { door: true }))
+  const [door = ''] = findDoors(process.pid)
+  const visitor = connect(door)
+  let seen = ''
+  visitor.on('data', (text: Buffer) => {
+    seen += text.toString()
+  })
+  const prompted = () => {
+    visitor.write('\r')
+    return seen
+  }
+  await expect.poll(prompted, { timeout: 30_000, interval: 500 }).toContain('# ')
+  visitor.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
+  await expect.poll(() => seen, { timeout: 30_000 }).toMatch(/42 processes[^]*sleep 1000/)
+  const left = once(visitor, 'close')
+  kernel.kill()
+  await left
+  await kernel.ended.catch(() => undefined)
+  expect(findDoors(process.pid)).toEqual([])
+})
+
+test('passes a terminal through: its size, its keys, and the status at the end', async () => {
+  const main = new URL('../../../src/uml/main.ts', import.meta.url).pathname
+  const inside = 'tty; stty size; read -r line; echo "heard $line"; sleep 1000'
+  const command = ['stty', 'rows', '33', 'cols', '77;', process.execPath, main, 'sh', '-c']
+  const pty = spawn('script', ['-qec', [...command, `'${inside}'`].join(' '), '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let seen = ''
+  pty.stdout.on('data', (text: Buffer) => {
+    seen += text.toString()
+  })
+  const says = (text: string) => expect.poll(() => seen, { timeout: 30_000 }).toContain(text)
+  await says('/dev/tty0\r\n33 77\r\n')
+  pty.stdin.write('a word\r')
+  await says('heard a word')
+  const ended = once(pty, 'exit')
+  pty.stdin.write('\u0003')
+  expect(await ended).toEqual([130, null])
+})
+
 test('kills a kernel that says nothing, and shows what it said last', async () => {
-  const run = shell('echo alive; sleep 1000', { silenceMs: 4000 })
+  const run = shell('echo alive; sleep 1000', { silenceMs: 10_000 })
   await expect(bootKernel(run)).rejects.toMatchObject({
     code: 'NP_UML_SILENT',
     message: expect.stringContaining('\nalive'),
@@ -112,7 +156,7 @@ test('kills a kernel that says nothing, and shows what it said last', async () =
 })
 
 test('kills a kernel that only talks', async () => {
-  const run = shell('while sleep 0.1; do echo word; done', { timeoutMs: 5000, silenceMs: 4000 })
+  const run = shell('while sleep 0.1; do echo word; done', { timeoutMs: 12_000, silenceMs: 10_000 })
   await expect(bootKernel(run)).rejects.toMatchObject({ code: 'NP_UML_TIMEOUT' })
 })
 
