@@ -77,10 +77,11 @@ done <&5 &
 
 /** One shell after the other, for whoever comes in through the door. */
 function shells({ cwd = '/' }: KernelRun): string {
-  return `shell=$(command -v bash || command -v sh)
+  return `shell=sh
+command -v bash >/dev/null && shell='bash --norc'
 stty -F ${DOOR} sane
 while :; do
-  env -C ${shellWord(cwd)} HOME=/root TERM=xterm setsid --ctty --wait "$shell" -i
+  env -C ${shellWord(cwd)} HOME=/root TERM=xterm PS1='uml# ' setsid --ctty --wait $shell -i
 done <>${DOOR} >&0 2>&0 3>&- 4>&- 5>&- &
 `
 }

@@ -117,7 +117,7 @@ test('others can come in and use a shell, until the kernel is gone', async () =>
     visitor.write('\r')
     return seen
   }
-  await expect.poll(prompted, { timeout: 30_000, interval: 500 }).toContain('# ')
+  await expect.poll(prompted, { timeout: 30_000, interval: 500 }).toContain('uml# ')
   visitor.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
   await expect.poll(() => seen, { timeout: 30_000 }).toMatch(/42 processes[^]*sleep 1000/)
   const left = once(visitor, 'close')
