@@ -37,6 +37,8 @@ export async function scratchCheckout(): Promise<ScratchCheckout> {
     await writeFile(join(path, file), text)
   }
   const fake = async (name: string, script: string): Promise<void> => {
+    // Never through a link: that would write the machine's own program.
+    await rm(join(path, 'path', name), { force: true })
     await write(`path/${name}`, `#!/bin/sh\n${script}\n`)
     await chmod(join(path, 'path', name), 0o755)
   }
