@@ -2,6 +2,7 @@ import type { Sets } from '../../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import { NetlinkIpvs } from '../../../kernel/ipvs/netlink-ipvs.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { requestTransport } from '../../../kernel/netlink/request-transport.ts'
 import {
   NETLINK_GENERIC,
   NETLINK_ROUTE,
@@ -42,7 +43,7 @@ export function openIpvsDeaf(base: Omit<IpvsGroundOptions, 'families'>): Ground 
 function ground(
   { iptables, sets, clock }: Omit<IpvsGroundOptions, 'families'>,
   monitor: RuleMonitor,
-  transport = rawTransport(NETLINK_GENERIC),
+  transport = requestTransport(NETLINK_GENERIC),
 ): Ground {
   const ipvs = new NetlinkIpvs(transport, clock)
   const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
