@@ -62,7 +62,7 @@ test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', as
   await expect(choose()).rejects.toThrow(
     expect.objectContaining({
       code: 'NP_LACK',
-      message: `this kernel cannot do ${mode === 'auto' ? 'any mode: 3' : 'the ipvs mode: 2'} things are missing, see above`,
+      message: `this kernel lacks ${mode === 'auto' ? 3 : 2} things that the mode needs`,
       hint: expect.stringContaining('modprobe ip_vs; modprobe xt_set'),
     }),
   )

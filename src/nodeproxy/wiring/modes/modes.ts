@@ -35,7 +35,7 @@ export class Modes {
     const choice = await chooseFirst(parts, config)
     if (choice.ok) return new Modes(parts, choice.kind, config)
     for (const { code, what, remedy } of choice.lacks) parts.log.error({ code, remedy }, what)
-    throw cannotWork(choice.lacks, config)
+    throw cannotWork(choice.lacks)
   }
 
   private constructor(parts: ModesParts, current: ModeKind, config: NodeProxyConfiguration) {
@@ -115,16 +115,11 @@ async function chooseFirst(
   return { ok: false, lacks }
 }
 
-function cannotWork(
-  lacks: readonly Lack[],
-  { mode }: Pick<NodeProxyConfiguration, 'mode'>,
-): NodeProxyError {
-  const [first] = lacks
-  const what = lacks.length === 1 ? 'one thing is missing' : `${lacks.length} things are missing`
-  const who = mode === 'auto' ? 'any mode' : `the ${mode === '' ? 'iptables' : mode} mode`
+function cannotWork(lacks: readonly Lack[]): NodeProxyError {
+  const things = lacks.length === 1 ? '1 thing' : `${lacks.length} things`
   return new NodeProxyError(
-    first?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
-    `this kernel cannot do ${who}: ${what}, see above`,
+    lacks[0]?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
+    `this kernel lacks ${things} that the mode needs`,
     { hint: [...new Set(lacks.map(({ remedy }) => remedy))].join('; ') },
   )
 }
