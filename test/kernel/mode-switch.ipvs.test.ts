@@ -1,26 +1,23 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import { type Traffic, undisturbed } from '../support/ipvs/undisturbed.ts'
-import { createLab, type Lab } from '../support/lab/lab.ts'
 import { netState, oursIn } from '../support/lab/net-state.ts'
 import { reconfigure } from '../support/lab/reconfigure.ts'
+import { useLab } from '../support/lab/use-lab.ts'
 
 /**
  * One mode takes the node over from the other: new connections meet one of the two at
  * every moment, those that exist go on, and in the end nothing of the old one is left.
  */
-let lab: Lab
-beforeEach(async () => {
-  lab = await createLab()
-})
-afterEach(() => lab.close())
+const lab = useLab({ config: { mode: 'iptables' } })
 
 const VIP = '172.30.46.1'
 const PREFIX = { iptables: 'NPROXY-', ipvs: 'NPVS-' } as const
 type ModeName = keyof typeof PREFIX
 /** IPVS remembers a connection that was reset for 10 s. */
-const FORGOTTEN_MS = 40_000
+const FORGOTTEN_MS = 60_000
+const TAKEN_MS = 40_000
 
 /** As much as leaves a slow machine time for the daemon. */
 const PACE = { held: 10, everyMs: 500, intervalMs: 50 } as const
@@ -33,46 +30,56 @@ const OUTSIDE: Traffic = {
   port: 30080,
 }
 
-async function serveIn(mode: ModeName): Promise<void> {
-  await lab.daemon.start({ config: { mode } })
-  await deploy(lab, {
+beforeAll(async () => {
+  await deploy(lab(), {
     key: 'ns/moved',
     clusterIP: VIP,
     endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
     ports: [{ name: '', port: 80, nodePort: 30080 }],
     spec: { type: 'NodePort' },
   })
+})
+
+const traces = async (mode: ModeName) => oursIn(await netState(lab().node), PREFIX[mode])
+
+async function modesAtWork(): Promise<readonly string[]> {
+  const samples = [...(await lab().daemon.metrics())]
+  return samples.flatMap(([key, value]) => {
+    const mode = /^nodeproxy_mode_info\{.*mode="(\w+)"/.exec(key)?.[1]
+    return mode !== undefined && value === 1 ? [mode] : []
+  })
+}
+
+/** Each test begins in the mode that it names, whatever became of the one before. */
+async function beginIn(mode: ModeName): Promise<void> {
+  if (!lab().daemon.isRunning()) await lab().daemon.start({ config: { mode } })
+  else if ((await modesAtWork())[0] !== mode) await reconfigure(lab(), { mode })
+  await expectTaken(mode)
 }
 
 /** Both ways in, under load and with connections held, while `change` happens. */
 async function whileServing(change: () => Promise<void>): Promise<void> {
-  await undisturbed(lab, POD, async () => {
-    await undisturbed(lab, OUTSIDE, change)
+  await undisturbed(lab(), POD, async () => {
+    await undisturbed(lab(), OUTSIDE, change)
   })
 }
 
-const traces = async (mode: ModeName) => oursIn(await netState(lab.node), PREFIX[mode])
-
-async function expectServing(mode: ModeName): Promise<void> {
+/** The mode is at work and serves; nothing of the other is left once its connections have ended. */
+async function expectTaken(mode: ModeName): Promise<void> {
+  const other = mode === 'ipvs' ? 'iptables' : 'ipvs'
+  await expect.poll(() => traces(other), { timeout: FORGOTTEN_MS, interval: 500 }).toEqual([])
+  expect(await traces(mode)).not.toEqual([])
+  if (mode === 'iptables') {
+    const state = await netState(lab().node)
+    expect(state.filter((line) => /^(-A|-a|route|rule .* fwmark)/.test(line))).toEqual([])
+  }
   const answered = { outcome: 'deliver', endpoints: ['10.180.0.1:80', '10.180.2.2:80'] } as const
-  await expectFlow(lab, { from: 'pod', src: '10.0.0.2', dst: VIP, dport: 80, expect: answered })
-  await expectFlow(lab, {
+  await expectFlow(lab(), { from: 'pod', src: '10.0.0.2', dst: VIP, dport: 80, expect: answered })
+  await expectFlow(lab(), {
     ...{ from: 'external', src: '203.0.113.2', dst: '192.168.0.2', dport: 30080 },
     expect: answered,
   })
-  const samples = await lab.daemon.metrics()
-  const info = [...samples].filter(
-    ([key, value]) => key.startsWith('nodeproxy_mode_info{') && value === 1,
-  )
-  expect(info.map(([key]) => key)).toEqual([expect.stringContaining(`mode="${mode}"`)])
-}
-
-/** Nothing of `old` is left; its connections have ended by now, or soon. */
-async function expectGone(old: ModeName): Promise<void> {
-  await expect.poll(() => traces(old), { timeout: FORGOTTEN_MS }).toEqual([])
-  if (old !== 'ipvs') return
-  const state = await netState(lab.node)
-  expect(state.filter((line) => /^(-A|-a|route|rule .* fwmark)/.test(line))).toEqual([])
+  expect(await modesAtWork()).toEqual([mode])
 }
 
 const PAIRS = [
@@ -80,38 +87,42 @@ const PAIRS = [
   ['ipvs', 'iptables'],
 ] as const
 
-test.each(PAIRS)('%s to %s by configuration, on the running daemon', async (from, to) => {
-  await serveIn(from)
-  await expectServing(from)
-  await whileServing(async () => {
-    await reconfigure(lab, { mode: to })
-    await expect.poll(() => traces(to), { timeout: 20_000 }).not.toEqual([])
-    if (from === 'iptables') await expect.poll(() => traces(from), { timeout: 20_000 }).toEqual([])
-  })
-  await expectGone(from)
-  await expectServing(to)
-})
+test.each(PAIRS)(
+  '%s to %s by configuration, on the running daemon',
+  async (from, to) => {
+    await beginIn(from)
+    await whileServing(async () => {
+      await reconfigure(lab(), { mode: to })
+      await expect.poll(() => traces(to), { timeout: TAKEN_MS, interval: 500 }).not.toEqual([])
+      if (to === 'iptables') return
+      await expect.poll(() => traces(from), { timeout: TAKEN_MS, interval: 500 }).toEqual([])
+    })
+    await expectTaken(to)
+  },
+  240_000,
+)
 
-test.each(PAIRS)('%s to %s by restart', async (from, to) => {
-  await serveIn(from)
-  await whileServing(async () => {
-    await lab.daemon.kill()
-    await lab.daemon.start({ config: { mode: to } })
-    await lab.daemon.synced()
-  })
-  await expectGone(from)
-  await expectServing(to)
-})
+test.each(PAIRS)(
+  '%s to %s by restart',
+  async (from, to) => {
+    await beginIn(from)
+    await whileServing(async () => {
+      await lab().daemon.kill()
+      await lab().daemon.start({ config: { mode: to } })
+      await lab().daemon.synced()
+    })
+    await expectTaken(to)
+  },
+  240_000,
+)
 
 test('there and back again, before the connections of the first mode have ended', async () => {
-  await serveIn('ipvs')
+  await beginIn('ipvs')
   await whileServing(async () => {
     for (const mode of ['iptables', 'ipvs', 'iptables', 'ipvs'] as const) {
-      await reconfigure(lab, { mode })
-      await lab.daemon.synced()
-      await expect.poll(() => traces(mode), { timeout: 20_000 }).not.toEqual([])
+      await reconfigure(lab(), { mode })
+      await expect.poll(modesAtWork, { timeout: TAKEN_MS, interval: 500 }).toEqual([mode])
     }
   })
-  await expectGone('iptables')
-  await expectServing('ipvs')
-})
+  await expectTaken('ipvs')
+}, 240_000)
