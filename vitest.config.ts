@@ -65,7 +65,7 @@ export default defineConfig({
             NP_IPTABLES_BACKEND: 'legacy',
           },
           globalSetup: ['test/support/require-root.ts'],
-          ...(hasIpvs() ? { fileParallelism: false } : { pool: umlPool(), maxWorkers: 2 }),
+          ...(hasIpvs() ? { fileParallelism: false } : inUserModeLinux()),
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
@@ -89,6 +89,11 @@ export default defineConfig({
 
 function pureRooms(): string[] {
   return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
+}
+
+/** Two kernels, for two processors; workers are kept, because there they take seconds to start. */
+function inUserModeLinux() {
+  return { pool: umlPool(), maxWorkers: 2, isolate: false }
 }
 
 /** Whether this kernel has IP virtual servers, be it after loading them. */

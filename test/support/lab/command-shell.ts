@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { shellWord } from '../../../src/uml/shell-word.ts'
 
-/** For a POSIX shell in the folder of its jobs: each line of input is the number of one. */
+/** For a POSIX shell; `$0` is the folder of its jobs, and each line of input the number of one. */
 const SCRIPT = `
 job() {
-  . "./$1.sh" <"$1.in" >"$1.out" 2>"$1.err" &
+  . "$0/$1.sh" <"$0/$1.in" >"$0/$1.out" 2>"$0/$1.err" &
   echo "$1 $!"
   wait $!
   echo "$1 $! $?"
 }
 while read -r id; do job "$id" & done
-cd / && rm -rf -- "$OLDPWD"
+rm -rf -- "$0"
 `
 
 export interface Finished {
@@ -44,10 +44,7 @@ export class CommandShell {
   #serial = 0
 
   constructor() {
-    this.#shell = spawn('sh', ['-c', SCRIPT], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      cwd: this.#folder,
-    })
+    this.#shell = spawn('sh', ['-c', SCRIPT, this.#folder], { stdio: ['pipe', 'pipe', 'inherit'] })
     const lines = createInterface({ input: this.#shell.stdout! })
     lines.on('line', (line) => this.#report(line))
     this.#shell.once('exit', () => {

@@ -44,7 +44,7 @@ export class TestKernel {
   /** Boots one; `modules` is the folder where vitest leaves what it transformed. */
   static async boot(modules: string): Promise<TestKernel> {
     mkdirSync(modules, { recursive: true })
-    const inbox = mkdtempSync(join(tmpdir(), 'np-uml-orders-'))
+    const inbox = mkdtempSync(join(tmpdir(), `np-uml-orders-${process.pid}-`))
     const kernel = await startKernel({
       command: process.execPath,
       args: ['--disable-warning=ExperimentalWarning', AGENT, INBOX],

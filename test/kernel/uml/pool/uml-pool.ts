@@ -32,6 +32,7 @@ class UmlPoolWorker implements PoolWorker {
   readonly #events = new EventEmitter().on('error', () => undefined)
   #kernel: TestKernel | undefined
   #worker: TestWorker | undefined
+  #files: readonly string[] = []
 
   constructor(options: PoolOptions, rack: KernelRack) {
     this.#options = options
@@ -47,6 +48,7 @@ class UmlPoolWorker implements PoolWorker {
   }
 
   send(message: WorkerRequest): void {
+    if (message.type === 'run') this.#files = message.context.files.map(({ filepath }) => filepath)
     this.#worker?.send(message)
   }
 
@@ -70,7 +72,10 @@ class UmlPoolWorker implements PoolWorker {
     })
     events.on('message', (data) => this.#events.emit('message', data))
     events.on('exit', (code, signal) => this.#events.emit('exit', code, signal))
-    events.on('error', (error) => this.#events.emit('error', error))
+    events.on('error', (cause) => {
+      const what = `the kernel was lost with ${this.#files.join(', ')}`
+      this.#events.emit('error', new Error(what, { cause }))
+    })
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,40 @@
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import { run } from '../../../support/lab/command.ts'
+
+const VITEST = new URL('../../../../node_modules/vitest/vitest.mjs', import.meta.url).pathname
+const CONFIG = new URL('./fixtures/vitest.config.ts', import.meta.url).pathname
+
+/** Runs fixture files in the pool; what vitest said, without colours. */
+async function vitest(...files: readonly string[]): Promise<string> {
+  const command = [process.execPath, VITEST, 'run', '--no-color', '--config', CONFIG, ...files]
+  const failed = await run(['env', 'CI=true', ...command], { timeoutMs: 100_000 }).then(
+    (stdout) => new Error(`it passed: ${stdout}`),
+    (error: Error) => error,
+  )
+  return failed.message
+}
+
+function ordersLeft(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('np-uml-orders-'))
+}
+
+test('a test in the other kernel passes, fails and is skipped like any other', async () => {
+  const before = ordersLeft()
+  const said = await vitest('elsewhere')
+  expect(said).toContain('Tests  1 failed | 1 passed | 1 skipped (3)')
+  expect(said).toMatch(/FAIL .*elsewhere\.fixture\.ts > fails there/)
+  expect(said).toContain('+   "kernel": "here"')
+  expect(said).toContain('elsewhere.fixture.ts:10:')
+  expect(said).toContain('said inside')
+  expect(ordersLeft().filter((name) => !before.includes(name))).toEqual([])
+})
+
+test('a kernel that panics fails its file, with its last words, and no other file', async () => {
+  const said = await vitest()
+  expect(said).toContain('Kernel panic - not syncing: sysrq triggered crash')
+  expect(said).toContain('NP_UML_PANIC')
+  expect(said).toMatch(/the kernel was lost with .*panic\.fixture\.ts/)
+  expect(said).toContain('1 failed | 1 passed | 1 skipped')
+})
