@@ -8,6 +8,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findDoors } from '../../../src/uml/enter.ts'
 import type { KernelRun } from '../../../src/uml/kernel-run.ts'
 import { bootKernel, startKernel } from '../../../src/uml/start-kernel.ts'
+import { needsUserModeLinux } from './installed.ts'
+
+needsUserModeLinux()
 
 let folder: string
 

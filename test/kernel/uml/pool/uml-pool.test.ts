@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
+import { needsUserModeLinux } from '../installed.ts'
 
 const VITEST = new URL('../../../../node_modules/vitest/vitest.mjs', import.meta.url).pathname
 const CONFIG = new URL('./fixtures/vitest.config.ts', import.meta.url).pathname
+
+needsUserModeLinux()
 
 /** Runs fixture files in the pool; what vitest said, without colours. */
 function vitest(...files: readonly string[]): string {
