@@ -13,6 +13,7 @@ const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
 const LISTED = 'the cluster is listed'
 const POLL_MS = 20
 const STOP_MS = 10_000
+const RECORD_LENGTH = 400
 
 /** The ipvs mode, or the iptables mode on a back end. */
 export type Proxy = 'ipvs' | Backend
@@ -34,11 +35,13 @@ export interface Daemon {
   listedAt(): number | undefined
   /** The same of the first record with these words that is not older than `since`. */
   saidAt(words: string, since: number): number | undefined
-  /** Messages of its warnings and errors, each once. */
+  /** The first record of each warning and error, shortened. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
   /** Waits until `condition` holds; false after the time-out. */
   until(condition: (samples: Samples) => boolean, timeoutMs: number): Promise<boolean>
+  /** Waits until it says that it is ready, which it is after the first full sync; cheap for it. */
+  untilReady(timeoutMs: number): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -52,10 +55,10 @@ export function startDaemon(options: DaemonOptions): Daemon {
   const log = collect(child.stdout, child.stderr)
   const ended = once(child, 'exit')
   const metrics = () => readMetrics()
-  const until = async (condition: (samples: Samples) => boolean, timeoutMs: number) => {
+  const poll = async (holds: () => Promise<boolean>, timeoutMs: number) => {
     const deadline = performance.now() + timeoutMs
     while (performance.now() < deadline) {
-      if (condition(await metrics())) return true
+      if (await holds()) return true
       if (child.exitCode !== null) throw new Error(`the daemon ended\n${log().slice(-3_000)}`)
       await delay(POLL_MS)
     }
@@ -68,7 +71,8 @@ export function startDaemon(options: DaemonOptions): Daemon {
     saidAt: (words, since) => timeOf(log(), words, since),
     complaints: () => complaintsIn(log()),
     metrics,
-    until,
+    until: (condition, timeoutMs) => poll(async () => condition(await metrics()), timeoutMs),
+    untilReady: (timeoutMs) => poll(isReady, timeoutMs),
     async stop() {
       child.kill('SIGTERM')
       const killing = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
@@ -89,6 +93,16 @@ function configText(proxy: Proxy): string {
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,
     ...(proxy === 'ipvs' ? { mode: 'ipvs' } : { mode: 'iptables', iptables: { backend: proxy } }),
   })
+}
+
+async function isReady(): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(`http://${CONTROL.node}:${METRICS_PORT}/readyz`)
+    await body.dump()
+    return statusCode === 200
+  } catch {
+    return false
+  }
 }
 
 /** Empty while it does not serve metrics. */
@@ -113,7 +127,12 @@ function collect(...streams: readonly NodeJS.ReadableStream[]): () => string {
 
 function complaintsIn(log: string): readonly string[] {
   const records = log.split('\n').filter((line) => /^\{"level":"(warn|error|fatal)"/.test(line))
-  return [...new Set(records.map((line) => /"msg":"([^"]*)"/.exec(line)?.[1] ?? line))]
+  const byMessage = new Map<string, string>()
+  for (const record of records) {
+    const message = /"msg":"([^"]*)"/.exec(record)?.[1] ?? record
+    if (!byMessage.has(message)) byMessage.set(message, record.slice(0, RECORD_LENGTH))
+  }
+  return [...byMessage.values()]
 }
 
 /** `performance.now()` of a log record; its `time` is ISO 8601 or milliseconds since 1970. */

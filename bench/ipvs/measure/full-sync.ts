@@ -24,8 +24,9 @@ const POLL_MS = 25
 
 /**
  * Starts the daemon on an empty kernel and waits until virtual servers all over the
- * cluster are complete and the daemon says that the last write is in the kernel. Its page
- * is not asked before, because asking costs it time. Then every single one is looked at.
+ * cluster are complete and the daemon says that it is ready. Only then its metrics are
+ * asked whether the last write was among that, because asking costs it time; and every
+ * single virtual server is looked at.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, view, folder, boundMs } = parts
@@ -34,16 +35,14 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   })
   try {
     const left = () => boundMs - (performance.now() - daemon.startedAt)
-    const seenAt = await view.seen(spread(cluster.size), {
-      timeoutMs: boundMs,
-      pauseMs: POLL_MS,
-    })
-    const synced =
-      seenAt !== undefined && (await daemon.until((all) => isApplied(cluster, all), left()))
+    const patience = { timeoutMs: boundMs, pauseMs: POLL_MS }
+    const seenAt = await view.seen(spread(cluster.size), patience)
+    const synced = seenAt !== undefined && (await daemon.untilReady(left()))
     const endedAt = performance.now()
     if (!synced) throw new Error(`no full sync within ${boundMs / 1_000} s`)
     const cpu = cpuSeconds(daemon.pid)
     demandAll(view, cluster.size)
+    if (!isApplied(cluster, await daemon.metrics())) throw new Error('ready before the last write')
     const listedAt = daemon.listedAt()
     if (listedAt === undefined)
       throw new Error('the daemon did not say when the cluster was listed')

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { IpvsCommand } from '../../../src/kernel/ipvs/ipvs.ts'
 import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
-import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
+import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { ENDPOINTS_PER_SERVICE, firstEndpoints } from '../../cluster/objects.ts'
@@ -13,10 +13,10 @@ import type { SenderOrder, SenderReport } from './order.ts'
 /**
  * The minimal sender: a program of its own that knows netlink and the messages of ip_vs,
  * and nothing of Services, watches or modes. What it takes is what nobody can undercut
- * who speaks through the same package.
+ * who speaks through the same socket.
  */
 const BATCH = 500
-const ipvs = new NetlinkIpvs(rawTransport(NETLINK_GENERIC), systemClock)
+const ipvs = new NetlinkIpvs(requestTransport(NETLINK_GENERIC), systemClock)
 /** Its virtual servers are numbered from here: in a kernel that others use as well. */
 const first = Number(process.argv[2])
 /** Real servers by virtual server. */
