@@ -10,6 +10,7 @@ import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { AffinitySets } from './affinity-sets.ts'
 import { jumps } from './base.ts'
 import { rankOf } from './chain-rank.ts'
+import { GAPS } from './gaps.ts'
 import { TERRITORY } from './names.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
@@ -23,10 +24,7 @@ export interface IptablesDependencies {
 
 export class IptablesMode implements Mode {
   readonly name = 'iptables'
-  readonly gaps = [
-    { scenario: 'endpoint weights', reason: 'every endpoint of a Service is equally likely' },
-    { scenario: 'IPVS schedulers', reason: 'the choice is always random' },
-  ]
+  readonly gaps = GAPS
   readonly program: IptablesProgram
   readonly #kernel: IptablesDependencies
   readonly #settings: NetfilterSettings
