@@ -1,8 +1,9 @@
 import type { Change, Digest, ObjectKey, Refusal } from '../mode.ts'
 import type { Estate } from './estate.ts'
-import { serverOfMember, servicesKey } from './member.ts'
+import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { kindOf, memberOf, nameOf, ofKind } from './object.ts'
 import { FOREIGN } from './run-plans.ts'
+import type { SetMembers } from './set-members.ts'
 import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
@@ -13,9 +14,11 @@ export interface Outcome {
 
 /**
  * Virtual servers and the sets' members about them. A point where somebody else has
- * a virtual server gets no member either: the sets say which ones are ours. So they are
- * told first, and a virtual server that they do not know is not made: it would be
- * somebody else's for whoever comes after us.
+ * a virtual server gets no member either: the sets say which ones are ours. So one that
+ * no set knows is not made: it would be somebody else's for whoever comes after us.
+ *
+ * Where our rules stand already, a member of SERVICES leads packets to its point at
+ * once, so the virtual server comes first, and is known as ours by LEAVING meanwhile.
  */
 export async function writeServers(
   { set, unset }: Change,
@@ -31,19 +34,48 @@ export async function writeServers(
   const isTaken = (key: ObjectKey) => taken.has(serverOfMember(key) ?? key)
   for (const key of [...wanted, ...members]) if (isTaken(key)) failed.set(key, foreign(key))
 
-  const added = members.filter((key) => !isTaken(key))
-  for (const [key, why] of await sets.add(added, (key) => program.markOf(key))) failed.set(key, why)
   const free = wanted.filter((key) => !taken.has(key))
-  for (const key of free) if (!isRegistered(key, sets)) failed.set(key, unregistered(key))
+  const added = members.filter((key) => !isTaken(key))
+  const join = async () => {
+    const joining = added.filter((key) => !failed.has(key))
+    const refused = await sets.add(joining, (key) => program.markOf(key))
+    for (const [key, why] of refused) failed.set(key, why)
+  }
+  const isServing = ofKind(set, 'rule').length === 0
+  const fresh = isServing ? free.filter((key) => !servers.known.has(key)) : []
+  if (isServing) await sets.add(fresh.flatMap(leavingKey))
+  else await join()
+  for (const key of free) if (!isOurs(key, sets)) failed.set(key, unregistered(key))
   const result = await servers.apply(
     free.filter((key) => !failed.has(key)),
-    unwanted,
+    [],
   )
   for (const [key, why] of result.failed) failed.set(key, why)
   for (const [key, digest] of result.left) left.set(key, digest)
   await withdraw(estate, { failed, added, refused: result.failed })
-  await keepWays(estate, { held: result.held, wanted })
+  if (isServing) await join()
+  await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
+  await removeServers(unwanted, estate, failed)
+  for (const key of wanted) drainer.release(key)
   drainer.review([...wanted, ...unwanted])
+}
+
+/** Established connections to a virtual server that nobody wants any more still find it. */
+async function removeServers(
+  unwanted: readonly ObjectKey[],
+  estate: Estate,
+  failed: Map<ObjectKey, Refusal>,
+): Promise<void> {
+  const result = await estate.servers.apply([], unwanted)
+  for (const [key, why] of result.failed) failed.set(key, why)
+  for (const key of result.held) estate.drainer.hold(key)
+  await estate.sets.add(result.held.flatMap((key) => waysTo(key, estate)))
+}
+
+/** Whether a set that stays when we are killed says that a virtual server is ours. */
+function isOurs(server: ObjectKey, sets: SetMembers): boolean {
+  const isIn = (key: ObjectKey) => sets.has(memberOf(key).set, memberOf(key).member)
+  return isRegistered(server, sets) || leavingKey(server).every(isIn)
 }
 
 interface Withdrawal {
@@ -58,18 +90,8 @@ async function withdraw({ sets }: Estate, { failed, added, refused }: Withdrawal
   if (theirs.size === 0) return
   const lost = added.filter((key) => theirs.has(serverOfMember(key) ?? key))
   for (const key of [...theirs, ...lost]) failed.set(key, foreign(key))
-  await sets.delete([...lost, ...[...theirs].flatMap(servicesKey)])
-}
-
-/** Established connections to a virtual server that nobody wants any more still find it. */
-async function keepWays(
-  estate: Estate,
-  change: { readonly held: readonly ObjectKey[]; readonly wanted: readonly ObjectKey[] },
-): Promise<void> {
-  const { sets, drainer } = estate
-  for (const key of change.held) drainer.hold(key)
-  await sets.add(change.held.flatMap((key) => waysTo(key, estate)))
-  for (const key of change.wanted) drainer.release(key)
+  const claims = [...theirs].flatMap((key) => [...servicesKey(key), ...leavingKey(key)])
+  await sets.delete([...lost, ...claims])
 }
 
 function foreign(key: ObjectKey): Refusal {
