@@ -147,11 +147,11 @@ export class IpvsProgram implements Program {
       if (after.has(key)) continue
       const others = new Set(this.#holders.get(key))
       others.delete(owner)
-      const [other] = others
-      if (other === undefined) this.#holders.delete(key)
-      else this.#holders.set(key, others)
-      if (other === undefined) this.#want(key, undefined)
-      else if (this.#owners.get(key) === owner) this.#owners.set(key, other)
+      if (others.size > 0) this.#holders.set(key, others)
+      else {
+        this.#holders.delete(key)
+        this.#want(key, undefined)
+      }
     }
   }
 
