@@ -66,10 +66,18 @@ test('every virtual server is looked at in its turn', async () => {
   const { kernel, wait, rounds } = await watched(100)
   const id = { ...VIP, ip: ip('172.30.0.90') }
   await kernel.ipvs.run([{ do: 'deleteServer', id, server: POD }])
-  await wait(2)
+  await wait(5)
   expect(rounds()).toEqual([])
-  await wait(2)
+  await wait(1)
   expect(rounds()).toEqual([{ keys: ['vs/4/tcp/172.30.0.90:80'], by: 'another program' }])
+})
+
+test('another scheduler, though all backends are as they were', async () => {
+  const { kernel, wait, rounds } = await watched()
+  const settings = { scheduler: 'wrr', flags: [], persistence: undefined }
+  await kernel.ipvs.run([{ do: 'setService', id: VIP, settings }])
+  await wait(1)
+  expect(rounds()).toEqual([{ keys: [SERVER_KEY], by: 'another program' }])
 })
 
 test('backends that drain and end are no change by others', async () => {

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ForeignChange, ObjectKey } from '../mode.ts'
-import { digestText, specText } from './server-spec.ts'
+import { digestText } from './server-spec.ts'
 import type { SetMembers } from './set-members.ts'
 import type { VirtualServers } from './virtual-servers.ts'
 
 /** IPVS tells nobody of changes, so somebody has to look. */
 const EVERY_MS = 1_000
 /** Virtual servers looked at in each round besides the sentinel. */
-const PER_ROUND = 32
+const PER_ROUND = 16
 
 export interface PatrolParts {
   readonly clock: Clock
@@ -67,19 +67,13 @@ export class Patrol {
     const by = 'another program'
     if ((await sets.disturbed()).length > 0) return { keys: 'all', by }
     const sample = this.#next([...servers.known.keys()])
-    const states = await servers.states(sample)
-    const lost = sample.filter((key) => !states.has(key))
-    if (lost.length > 0 && lost.length === sample.length) return { keys: 'all', by }
+    const texts = await servers.look(sample)
+    if (sample.length > 0 && texts.size === 0) return { keys: 'all', by }
     const altered = sample.filter((key) => {
-      const [settings = ''] = (servers.known.get(key) ?? '').split('|', 1)
-      const found = states.get(key)
-      return found === undefined || digestOf(settings, found) !== this.#knownDigest(key)
+      const [now, known] = [texts.get(key), servers.known.get(key)]
+      return now === undefined || known === undefined || digestText(now) !== digestText(known)
     })
     return altered.length > 0 ? { keys: altered, by } : undefined
-  }
-
-  #knownDigest(key: ObjectKey) {
-    return digestText(this.#parts.servers.known.get(key) ?? '|')
   }
 
   #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {
@@ -88,10 +82,4 @@ export class Patrol {
     this.#position += PER_ROUND
     return sample
   }
-}
-
-function digestOf(settings: string, servers: Parameters<typeof specText>[0]['servers']) {
-  const anything = { scheduler: '', flags: [], persistence: undefined }
-  const [, text = ''] = specText({ settings: anything, servers }).split('|')
-  return digestText(`${settings}|${text}`)
 }

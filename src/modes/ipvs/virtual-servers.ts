@@ -90,6 +90,16 @@ export class VirtualServers {
     await this.#read(keys.filter((key) => this.#known.has(key)))
   }
 
+  /** Texts of these as the kernel has them now; absent: not there. What is known stays as it is. */
+  async look(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, string>> {
+    const texts = new Map<ObjectKey, string>()
+    for (const [key, servers] of await this.states(keys)) {
+      const server = await this.#parts.ipvs.service(serverIdOf(key))
+      if (server) texts.set(key, specText({ settings: server.settings, servers }))
+    }
+    return texts
+  }
+
   /** Real servers with their connections, by key. */
   async states(
     keys: readonly ObjectKey[],
@@ -119,12 +129,11 @@ export class VirtualServers {
 
   /** These are ours, if they are there. */
   async #read(keys: readonly ObjectKey[]): Promise<void> {
-    const servers = await this.#parts.ipvs.serversOf(keys.map(serverIdOf))
+    const texts = await this.look(keys)
     for (const key of keys) {
-      const found = servers.get(virtualServerKey(serverIdOf(key)))
-      const server = found && (await this.#parts.ipvs.service(serverIdOf(key)))
-      if (server === undefined || found === undefined) this.#known.delete(key)
-      else this.#known.set(key, specText({ settings: server.settings, servers: found }))
+      const text = texts.get(key)
+      if (text === undefined) this.#known.delete(key)
+      else this.#known.set(key, text)
     }
   }
 
