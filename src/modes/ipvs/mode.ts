@@ -14,6 +14,9 @@ import { endDrained } from './ways.ts'
 
 export type { IpvsDependencies } from './estate.ts'
 
+/** Seconds: the kernel counts ticks of a millisecond, in 31 bits. */
+const LONGEST_TIMEOUT = 2_147_483
+
 export class IpvsMode implements Mode {
   readonly name = 'ipvs'
   readonly gaps = GAPS
@@ -75,7 +78,9 @@ export class IpvsMode implements Mode {
   /** They are the kernel's for all virtual servers, so once is enough. */
   async #setTimeouts(): Promise<void> {
     if (this.#hasTimeouts) return
-    const asked = Object.entries(this.#estate.settings.timeouts).filter(([, value]) => value > 0)
+    const asked = Object.entries(this.#estate.settings.timeouts)
+      .filter(([, seconds]) => seconds > 0)
+      .map(([name, seconds]) => [name, Math.min(seconds, LONGEST_TIMEOUT)])
     if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(Object.fromEntries(asked))
     this.#hasTimeouts = true
   }

@@ -37,7 +37,7 @@ export async function writeServers(
   const free = wanted.filter((key) => !taken.has(key))
   const added = members.filter((key) => !isTaken(key))
   const join = async () => {
-    const joining = added.filter((key) => !failed.has(key))
+    const joining = servicesLast(added.filter((key) => !failed.has(key)))
     const refused = await sets.add(joining, (key) => program.markOf(key))
     for (const [key, why] of refused) failed.set(key, why)
   }
@@ -70,6 +70,12 @@ async function removeServers(
   for (const [key, why] of result.failed) failed.set(key, why)
   for (const key of result.held) estate.drainer.hold(key)
   await estate.sets.add(result.held.flatMap((key) => waysTo(key, estate)))
+}
+
+/** Members of SERVICES lead packets on; what the rules ask about those packets is there before. */
+function servicesLast(members: readonly ObjectKey[]): readonly ObjectKey[] {
+  const leads = (key: ObjectKey) => memberOf(key).set.endsWith('-SERVICES')
+  return [...members.filter((key) => !leads(key)), ...members.filter(leads)]
 }
 
 /** Whether a set that stays when we are killed says that a virtual server is ours. */
