@@ -59,6 +59,7 @@ export default defineConfig({
         test: {
           name: 'ipvs',
           include: ['test/kernel/*.test.ts', 'test/kernel/**/*.ipvs.test.ts'],
+          exclude: NOT_OF_IPVS.map((name) => `test/kernel/${name}.test.ts`),
           env: {
             NODE_COMPILE_CACHE: compileCache,
             NP_PROXY_MODE: process.env['NP_PROXY_MODE'] ?? 'ipvs',

@@ -18,7 +18,8 @@ export const GAPS: readonly Gap[] = [
       'its source would be the ClusterIP, which is no address of this node; TCP is not concerned, because the backend announced its segment size',
   },
   {
-    scenario: 'a deleted Service whose connections still go on, asked by a process of this node',
-    reason: 'IPVS refuses the new connection as long as the virtual server drains',
+    scenario: 'passing on new connections to a deleted Service while its established ones go on',
+    reason:
+      'they could not be told from those that IPVS still serves, so they are refused until the last one has ended',
   },
 ]

@@ -1,3 +1,4 @@
+import type { IpvsTimeouts } from '../../kernel/ipvs/ipvs.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
 import { applyChange } from './apply.ts'
@@ -78,10 +79,13 @@ export class IpvsMode implements Mode {
   /** They are the kernel's for all virtual servers, so once is enough. */
   async #setTimeouts(): Promise<void> {
     if (this.#hasTimeouts) return
-    const asked = Object.entries(this.#estate.settings.timeouts)
-      .filter(([, seconds]) => seconds > 0)
-      .map(([name, seconds]) => [name, Math.min(seconds, LONGEST_TIMEOUT)])
-    if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(Object.fromEntries(asked))
+    const { timeouts } = this.#estate.settings
+    const asked = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
+    const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], LONGEST_TIMEOUT)
+    const wanted: Partial<IpvsTimeouts> = Object.fromEntries(
+      asked.map((name) => [name, within(name)] as const),
+    )
+    if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
     this.#hasTimeouts = true
   }
 }

@@ -74,7 +74,8 @@ FORWARD: -m conntrack --ctstate NEW -j FILTER
 FORWARD: -j FORWARD
 FILTER: -m set --match-set 4-ADMIT dst,dst -j ACCEPT
 FILTER: -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN -m set --match-set 4-SERVICES dst,dst -j REJECT --reject-with tcp-reset
-FILTER: -m set ! --match-set 4-REJECT dst,dst -j RETURN
+FILTER: -m set ! --match-set 4-REJECT dst,dst -m set ! --match-set 4-LEAVING dst,dst -j RETURN
+FILTER: -m set ! --match-set 4-REJECT dst,dst -m set --match-set 4-SERVICES dst,dst -j RETURN
 FILTER: -p tcp -j REJECT --reject-with tcp-reset
 FILTER: -j REJECT --reject-with icmp-port-unreachable
 FORWARD: -m conntrack --ctstate INVALID -j DROP

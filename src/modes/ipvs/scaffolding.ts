@@ -158,7 +158,9 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
 /**
  * Answers to new connections that no virtual server takes. A packet from the middle
  * of a TCP connection that is new to conntrack belongs to one that IPVS has forgotten;
- * the client is told, because this node has no socket there that would tell it.
+ * the client is told, because this node has no socket there that would tell it. Where
+ * the connections of a deleted Service still go on, new ones are refused: passed on, they
+ * could not be told from those.
  */
 function answers(family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
@@ -166,7 +168,8 @@ function answers(family: Family): readonly string[] {
   return [
     `${isIn('ADMIT')}-j ACCEPT`,
     `${NOT_SYN}${isIn('SERVICES')}-j REJECT --reject-with tcp-reset`,
-    `${isNotIn('REJECT')}-j RETURN`,
+    `${isNotIn('REJECT')}${isNotIn('LEAVING')}-j RETURN`,
+    `${isNotIn('REJECT')}${isIn('SERVICES')}-j RETURN`,
     '-p tcp -j REJECT --reject-with tcp-reset',
     `-j REJECT --reject-with ${unreachable}`,
   ]
