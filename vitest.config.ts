@@ -7,6 +7,12 @@ import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
 /**
+ * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, and what is tested
+ * otherwise there (drift, persistence and schedulers `.ipvs.test.ts`).
+ */
+const NOT_OF_IPVS = ['lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
+
+/**
  * Five projects: `unit` is everything that needs neither root nor a kernel,
  * `house` holds the rules of the house against the source, and `kernel` sends
  * real packets through network namespaces of its own, one file at a time and
