@@ -7,10 +7,10 @@ import { netState } from '../support/lab/net-state.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
- * Somebody else changes what the mode keeps in the kernel, beside 300 other Services.
+ * Somebody else changes what the mode keeps in the kernel, beside 60 other Services.
  * Each change is found, put right to the last member, counted and logged.
  */
-const SERVICES = 300
+const SERVICES = 60
 /** After a foreign `ipvsadm -C`, until packets pass again. */
 const CLEARED_MS = 2000
 /** A machine that is busy with something else may need another try to show it. */
