@@ -5,14 +5,15 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runTests } from '../run-tests.ts'
 import { step } from '../step.ts'
-import { cgroupOf } from './scratch.ts'
+import { cgroupOf, removeScratch } from './scratch.ts'
 
 /**
  * The first process of a process namespace, with a network and mounts of its own:
  * starts an engine, runs the tests against it, and ends it. Whatever still runs
  * when this process ends, the kernel kills: dockerd, containerd, every container.
  *
- * Standard input is the way to stop it, be it that its parent closes it or dies.
+ * Standard input is the way to stop it, be it that its parent closes it or dies;
+ * in the latter case nobody else is left to remove the data.
  */
 const [scratch = '', ...args] = process.argv.slice(2)
 const END_MS = 30_000
@@ -41,6 +42,7 @@ async function main(): Promise<number> {
     return stopping.signal.aborted ? INTERRUPTED : status
   } finally {
     await step('stopping dockerd', () => stop(engine))
+    if (stopping.signal.aborted) removeScratch(scratch)
   }
 }
 
