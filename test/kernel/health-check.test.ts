@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { HttpReply } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf } from '../support/flows/deploy.ts'
+import { proxyMode } from '../support/lab/daemon-config.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
 import { useLab } from '../support/lab/use-lab.ts'
@@ -54,29 +55,40 @@ describe('the health check of a Service', () => {
 describe('a proxy that cannot program the kernel', () => {
   const lab = useLab({ config: { iptables: { syncPeriod: '1s' } } })
 
-  test('says so: 503 at the health check of a Service and at /healthz', async () => {
-    await deploy(lab(), checked([{ ip: '10.180.0.1' }]))
-    expect((await lab().daemon.http(10256, '/healthz')).status).toBe(200)
-    const flag = join(lab().folder, 'broken')
-    await lab().daemon.stop()
-    await lab().daemon.start({
-      config: { iptables: { syncPeriod: '1s' } },
-      programs: breakable(lab().folder, flag),
-    })
-    await lab().daemon.synced()
-    writeFileSync(flag, '')
-    await lab().api.apply(
-      ...objectsOf({ ...checked([FAR]), key: 'ns/later', clusterIP: '172.30.22.2' }),
-    )
-    const status = async (): Promise<number> => (await lab().daemon.http(10256, '/healthz')).status
-    await expect.poll(status, { timeout: 15_000 }).toBe(503)
-    const reply = await lab().node.agent.call('http', { url: `http://192.168.0.2:${CHECK_PORT}/` })
-    expect(reply.status).toBe(503)
-    expect(JSON.parse(reply.body)).toMatchObject({ localEndpoints: 1, serviceProxyHealthy: false })
-    rmSync(flag)
-    await expect.poll(status, { timeout: 30_000 }).toBe(200)
-    await lab().daemon.synced()
-  }, 90_000)
+  // The fault is an iptables that fails; a change in ipvs mode starts no program.
+  test.skipIf(proxyMode() === 'ipvs')(
+    'says so: 503 at both health checks',
+    async () => {
+      await deploy(lab(), checked([{ ip: '10.180.0.1' }]))
+      expect((await lab().daemon.http(10256, '/healthz')).status).toBe(200)
+      const flag = join(lab().folder, 'broken')
+      await lab().daemon.stop()
+      await lab().daemon.start({
+        config: { iptables: { syncPeriod: '1s' } },
+        programs: breakable(lab().folder, flag),
+      })
+      await lab().daemon.synced()
+      writeFileSync(flag, '')
+      await lab().api.apply(
+        ...objectsOf({ ...checked([FAR]), key: 'ns/later', clusterIP: '172.30.22.2' }),
+      )
+      const status = async (): Promise<number> =>
+        (await lab().daemon.http(10256, '/healthz')).status
+      await expect.poll(status, { timeout: 15_000 }).toBe(503)
+      const reply = await lab().node.agent.call('http', {
+        url: `http://192.168.0.2:${CHECK_PORT}/`,
+      })
+      expect(reply.status).toBe(503)
+      expect(JSON.parse(reply.body)).toMatchObject({
+        localEndpoints: 1,
+        serviceProxyHealthy: false,
+      })
+      rmSync(flag)
+      await expect.poll(status, { timeout: 30_000 }).toBe(200)
+      await lab().daemon.synced()
+    },
+    90_000,
+  )
 })
 
 describe('the count of Services without local endpoints', () => {
