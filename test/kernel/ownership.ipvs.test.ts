@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Deployment, deploy, objectsOf } from '../support/flows/deploy.ts'
 import { KEEPALIVED, KEEPALIVED_SERVERS, startKeepalived } from '../support/ipvs/keepalived.ts'
 import { virtualServer, weights } from '../support/ipvs/table.ts'
@@ -8,6 +8,7 @@ import { sumOf } from '../support/lab/metrics.ts'
 import { netState } from '../support/lab/net-state.ts'
 
 /** Virtual servers, sets, rules and routes of others are theirs. */
+vi.setConfig({ testTimeout: 300_000 })
 let lab: Lab
 beforeEach(async () => {
   lab = await createLab()
