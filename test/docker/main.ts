@@ -17,17 +17,27 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => stopping.abort())
   }
-  const late = setTimeout(() => stopping.abort(), TIMEOUT_MS)
+  const late = setTimeout(() => {
+    say(`not done after ${TIMEOUT_MS / 60_000} minutes`)
+    stopping.abort()
+  }, TIMEOUT_MS)
   try {
     const status = await run(args, stopping.signal)
-    say(stopping.signal.aborted ? 'interrupted' : status === 0 ? 'passed' : 'FAILED')
-    return stopping.signal.aborted ? INTERRUPTED : status
+    if (stopping.signal.aborted) return interrupted()
+    say(status === 0 ? 'passed' : 'FAILED')
+    return status
   } catch (error) {
+    if (stopping.signal.aborted) return interrupted()
     say(error instanceof Error ? error.message : String(error))
     return 1
   } finally {
     clearTimeout(late)
   }
+}
+
+function interrupted(): number {
+  say('interrupted')
+  return INTERRUPTED
 }
 
 async function run(args: readonly string[], signal: AbortSignal): Promise<number> {

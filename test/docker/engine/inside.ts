@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runTests } from '../run-tests.ts'
 import { step } from '../step.ts'
 import { cgroupOf, removeScratch } from './scratch.ts'
+import { shelter } from './shelter.ts'
 
 /**
  * The first process of a process namespace, with a network and mounts of its own:
@@ -30,6 +31,7 @@ process.exit(await main())
 
 async function main(): Promise<number> {
   spawnSync('ip', ['link', 'set', 'lo', 'up'])
+  await shelter(join(scratch, 'shelter'))
   const socket = join(scratch, 'docker.sock')
   const engine = await step('starting dockerd in a network namespace of its own', () =>
     startEngine(socket),
@@ -48,9 +50,12 @@ async function main(): Promise<number> {
 
 /** Ready when it says that it listens; in a session of its own, where no Ctrl-C reaches it. */
 async function startEngine(socket: string): Promise<ChildProcess> {
+  const configuration = join(scratch, 'daemon.json')
+  writeFileSync(configuration, '{}')
   const child = spawn(
     'dockerd',
     [
+      ...['--config-file', configuration],
       ...['--host', `unix://${socket}`, '--pidfile', join(scratch, 'pid')],
       ...['--data-root', join(scratch, 'data'), '--exec-root', join(scratch, 'exec')],
       ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${cgroupOf(scratch)}`],

@@ -95,7 +95,11 @@ function debootstrap(tree: string, packages: readonly string[]): readonly string
 }
 
 function runner(signal: AbortSignal | undefined) {
-  const limits = { timeout: PATIENCE_MS, ...(signal && { cancelSignal: signal }) }
+  const limits = {
+    timeout: PATIENCE_MS,
+    killSignal: 'SIGKILL' as const,
+    ...(signal && { cancelSignal: signal }),
+  }
   return async (command: string, args: readonly string[]): Promise<void> => {
     await execa(command, args, { ...limits, stdin: 'ignore', all: true })
   }
