@@ -95,7 +95,7 @@ test('keepalived serves on through start, sync, restart and --cleanup', async ()
   expect(await agent.call('holdCheck', { id: held.id })).toMatchObject({ lost: [], refused: [] })
   keepalived.signal('SIGTERM')
   await keepalived.ended
-}, 300_000)
+})
 
 test('--cleanup after SIGKILL removes every trace, with connections open, and nothing else', async () => {
   for (const command of FOREIGN) await lab.node.namespace.exec(command.split(' '))
