@@ -9,37 +9,53 @@ import {
 import type { NetlinkTap } from '../lab/netlink-tap.ts'
 import { toNumber } from '../lab/plan.ts'
 
+/** What shall come: real servers, and virtual servers that did not exist, with their way there. */
+export interface Coming {
+  readonly endpoints: readonly number[]
+  /** Their addresses as members of IP sets decide whether packets are led to them. */
+  readonly services?: readonly number[]
+}
+
 /** Between two looks at what was heard; the moments themselves are the kernel's. */
 const POLL_MS = 10
+/** After its real servers came, the sets that a new virtual server is in may still change. */
+const SETTLE_MS = 60
+
+/** linux/netfilter/nfnetlink.h, ipset: NFNL_SUBSYS_IPSET with IPSET_CMD_ADD and IPSET_CMD_DEL. */
+const SET_CHANGES: ReadonlySet<number> = new Set([0x0609, 0x060a])
 
 /**
- * When the kernel had acknowledged a batch with each of these addresses of real servers:
- * the last of these moments, by `kernelClock`; undefined after the time-out.
+ * When the kernel had acknowledged every batch with something of this: the last of these
+ * moments, by `kernelClock`; undefined after the time-out.
  */
 export async function acknowledged(
   tap: NetlinkTap,
-  endpoints: readonly number[],
+  { endpoints, services = [] }: Coming,
   timeoutMs: number,
 ): Promise<number | undefined> {
-  const deadline = performance.now() + timeoutMs
   const missing = new Set(endpoints)
+  const addresses = services.map(addressBytes)
+  let deadline = performance.now() + timeoutMs
+  let last: number | undefined
   let sent: Batch | undefined
   while (performance.now() < deadline) {
     for (const { at, messages } of tap.read()) {
       const [first] = messages
-      if (first?.type !== NLMSG_ERROR) {
-        sent = batchOf(messages, missing) ?? sent
-      } else if (first.seq === sent?.seq && errnoOf(first) === 0) {
+      if (first?.type !== NLMSG_ERROR) sent = batchOf(messages, { missing, addresses }) ?? sent
+      else if (first.seq === sent?.seq && errnoOf(first) === 0) {
         for (const endpoint of sent.endpoints) missing.delete(endpoint)
-        if (missing.size === 0) return at
+        last = at
+        sent = undefined
+        if (missing.size === 0 && addresses.length === 0) return last
+        if (missing.size === 0) deadline = Math.min(deadline, performance.now() + SETTLE_MS)
       }
     }
     await delay(POLL_MS)
   }
-  return undefined
+  return missing.size === 0 ? last : undefined
 }
 
-/** A datagram that makes some of the real servers; the answer to its last message is that to all. */
+/** A datagram with something of what is waited for; the answer to its last message is that to all. */
 interface Batch {
   readonly seq: number
   readonly endpoints: readonly number[]
@@ -47,18 +63,32 @@ interface Batch {
 
 function batchOf(
   messages: readonly NetlinkMessage[],
-  wanted: ReadonlySet<number>,
+  wanted: { readonly missing: ReadonlySet<number>; readonly addresses: readonly Buffer[] },
 ): Batch | undefined {
   const endpoints = messages.flatMap((message) => {
     const server = isRequest(message) ? decodeGetServers(message, 4) : undefined
     const endpoint = server && server.weight > 0 ? toNumber(server.ip) : undefined
-    return endpoint !== undefined && wanted.has(endpoint) ? [endpoint] : []
+    return endpoint !== undefined && wanted.missing.has(endpoint) ? [endpoint] : []
   })
+  const isConcerned = endpoints.length > 0 || messages.some((each) => changesSet(each, wanted))
   const last = messages.at(-1)
-  return endpoints.length > 0 && last ? { seq: last.seq, endpoints } : undefined
+  return isConcerned && last ? { seq: last.seq, endpoints } : undefined
+}
+
+function changesSet(
+  { type, payload }: NetlinkMessage,
+  { addresses }: { readonly addresses: readonly Buffer[] },
+): boolean {
+  return SET_CHANGES.has(type) && addresses.some((address) => payload.includes(address))
 }
 
 /** What the kernel lists looks the same but for this. */
 function isRequest({ flags }: NetlinkMessage): boolean {
   return (flags & NLM_F_REQUEST) !== 0
+}
+
+function addressBytes(ip: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(ip)
+  return bytes
 }

@@ -3,10 +3,10 @@ import type { HeldReport } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
 import { scheduledBy } from '../support/ipvs/daemon-stage.ts'
 import { virtualServer, weights } from '../support/ipvs/table.ts'
-import { undisturbed } from '../support/ipvs/undisturbed.ts'
 import type { Lab } from '../support/lab/lab.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
+import { undisturbed } from '../support/lab/undisturbed.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**

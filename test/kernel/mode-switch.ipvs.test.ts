@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
-import { type Traffic, undisturbed } from '../support/ipvs/undisturbed.ts'
 import { netState, oursIn } from '../support/lab/net-state.ts'
 import { reconfigure } from '../support/lab/reconfigure.ts'
+import { type Traffic, undisturbed } from '../support/lab/undisturbed.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**

@@ -3,8 +3,8 @@ import { deploy } from '../support/flows/deploy.ts'
 import { BACKENDS, OBSERVATIONS, SCHEDULERS } from '../support/ipvs/behaviour.ts'
 import { daemonStage, scheduledBy, weightedService } from '../support/ipvs/daemon-stage.ts'
 import { virtualServer } from '../support/ipvs/table.ts'
-import { undisturbed } from '../support/ipvs/undisturbed.ts'
 import { reconfigure } from '../support/lab/reconfigure.ts'
+import { undisturbed } from '../support/lab/undisturbed.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { LoadReport } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
+import { undisturbed } from '../support/lab/undisturbed.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /** What must not cost a single connection. */
@@ -22,20 +23,8 @@ function endpointAt(serial: number) {
 }
 
 async function underLoad(change: () => Promise<void>): Promise<LoadReport> {
-  const { agent } = await lab().site('pod', CLIENT.source)
-  const load = await agent.call('loadStart', { ...CLIENT, intervalMs: 4, timeoutMs: 900 })
-  try {
-    await change()
-  } finally {
-    await agent.call('connect', { ...CLIENT, attempts: 50 })
-  }
-  return agent.call('loadStop', load)
-}
-
-function expectNoFailure(report: LoadReport): void {
-  expect(report.failures).toEqual([])
-  expect(report.failed).toBe(0)
-  expect(report.attempts).toBeGreaterThan(20)
+  const { load } = await undisturbed(lab(), { destination: VIP, held: 0 }, change)
+  return load
 }
 
 /**
@@ -58,7 +47,6 @@ test('endpoints replaced one after the other, each gone as soon as the daemon sa
       await retire(gone)
     }
   })
-  expectNoFailure(report)
   expect(Object.keys(report.answers).length).toBeGreaterThan(10)
 })
 
@@ -66,20 +54,19 @@ test('the daemon killed with SIGKILL and started again', async () => {
   await deploy(lab(), deployment(1))
   const { agent } = await lab().site('pod', CLIENT.source)
   const kept = await agent.call('open', CLIENT)
-  const report = await underLoad(async () => {
+  await underLoad(async () => {
     await lab().daemon.kill()
     await agent.call('connect', { ...CLIENT, attempts: 50 })
     await lab().daemon.start()
     await lab().daemon.synced()
   })
-  expectNoFailure(report)
   expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
 })
 
 test('endpoints that changed while the daemon was dead', async () => {
   await deploy(lab(), deployment(1))
   const { agent } = await lab().site('pod', CLIENT.source)
-  const report = await underLoad(async () => {
+  await underLoad(async () => {
     await lab().daemon.kill()
     const next = deployment(2)
     for (const endpoint of next.endpoints) {
@@ -91,7 +78,6 @@ test('endpoints that changed while the daemon was dead', async () => {
     await lab().daemon.start()
     await lab().daemon.synced()
   })
-  expectNoFailure(report)
   const after = await agent.call('connect', { ...CLIENT, attempts: 60 })
   const names = new Set(after.map((outcome) => outcome.kind === 'answered' && outcome.name))
   expect(names).toEqual(new Set(['10.180.2.2:80', '10.180.0.3:80', '10.180.2.4:80']))
@@ -99,17 +85,16 @@ test('endpoints that changed while the daemon was dead', async () => {
 
 test('the daemon stopped with SIGTERM: it leaves the rules and the next one adopts them', async () => {
   await deploy(lab(), deployment(1))
-  const report = await underLoad(async () => {
+  await underLoad(async () => {
     expect(await lab().daemon.stop()).toBe(0)
     await lab().daemon.start()
     await lab().daemon.synced()
   })
-  expectNoFailure(report)
 })
 
 test('other Services come and go', async () => {
   await deploy(lab(), deployment(1))
-  const report = await underLoad(async () => {
+  await underLoad(async () => {
     for (let round = 0; round < 10; round++) {
       const key = `ns/passing-${round}`
       await deploy(lab(), { key, clusterIP: `172.30.15.${round + 10}`, endpoints: [endpointAt(1)] })
@@ -117,5 +102,4 @@ test('other Services come and go', async () => {
       await lab().daemon.synced()
     }
   })
-  expectNoFailure(report)
 })

@@ -3,16 +3,16 @@ import { firstEndpoints } from '../../cluster/objects.ts'
 import { cpuSeconds } from '../../daemon/process-tree.ts'
 import { kernelClock } from '../../lab/libc.ts'
 import { NetlinkTap } from '../../lab/netlink-tap.ts'
+import { serviceAddress } from '../../lab/plan.ts'
 import { shrinkTo } from '../../measure/add-service.ts'
 import { movedServices } from '../../measure/burst.ts'
 import { CHANGE_TIMEOUT_MS, pick } from '../../measure/context.ts'
 import type { Timed, TimedBurst } from '../../report/ipvs/results.ts'
-import { acknowledged } from '../acknowledgements.ts'
+import { acknowledged, type Coming } from '../acknowledgements.ts'
 import type { IpvsContext } from '../context.ts'
 
 interface Change {
-  /** The real servers that come. */
-  readonly endpoints: readonly number[]
+  readonly coming: Coming
   readonly write: () => Promise<unknown>
 }
 
@@ -27,7 +27,7 @@ export function replaceEndpoints(
     const fresh = freshAddress()
     const [, ...rest] = cluster.endpointsOf(service)
     return {
-      endpoints: [fresh],
+      coming: { endpoints: [fresh] },
       write: () => cluster.setEndpoints(service, [...rest, fresh]),
     }
   })
@@ -38,8 +38,9 @@ export async function addServices(context: IpvsContext, count: number): Promise<
   const { cluster } = context
   const before = cluster.size
   const added = await series(context, count, () => {
-    const endpoints = firstEndpoints(cluster.size)
-    return { endpoints, write: () => cluster.addService() }
+    const service = cluster.size
+    const coming = { endpoints: firstEndpoints(service), services: [serviceAddress(service)] }
+    return { coming, write: () => cluster.addService() }
   })
   await shrinkTo(context, before)
   return added
@@ -54,7 +55,7 @@ export async function bursts(
   const timed = await series(context, count, () => {
     const moved = movedServices(context, changes)
     return {
-      endpoints: moved.flatMap(({ addresses }) => addresses),
+      coming: { endpoints: moved.flatMap(({ addresses }) => addresses) },
       write: () =>
         Promise.all(
           moved.map(({ service, addresses }) => context.cluster.setEndpoints(service, addresses)),
@@ -86,12 +87,12 @@ async function series(
   return { fromSent, fromAnswered, cpuSecondsEach }
 }
 
-async function timeChange(tap: NetlinkTap, { endpoints, write }: Change) {
+async function timeChange(tap: NetlinkTap, { coming, write }: Change) {
   tap.read()
   const sentAt = kernelClock()
   await write()
   const answeredAt = kernelClock()
-  const heldAt = await acknowledged(tap, endpoints, CHANGE_TIMEOUT_MS)
+  const heldAt = await acknowledged(tap, coming, CHANGE_TIMEOUT_MS)
   if (heldAt === undefined) throw new Error(`a change is not there after ${CHANGE_TIMEOUT_MS} ms`)
   const fromSent = heldAt - sentAt
   await delay(fromSent * 1.5 + REST_MS)

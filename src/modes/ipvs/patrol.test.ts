@@ -14,6 +14,8 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { ip } from '../fixtures.ts'
 import type { ForeignChange } from '../mode.ts'
+import { ROLES } from './names.ts'
+import { memberKey } from './object.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
 
@@ -70,6 +72,22 @@ test('every virtual server is looked at in its turn', async () => {
   expect(rounds()).toEqual([])
   await wait(1)
   expect(rounds()).toEqual([{ keys: ['vs/4/tcp/172.30.0.90:80'], by: 'another program' }])
+})
+
+test('a member that was exchanged for another one, though their number is the same', async () => {
+  const { kernel, wait, rounds } = await watched()
+  const name = 'NPVS-4-SERVICES'
+  const other = { ...VIP, ip: ip('172.30.0.99') }
+  await kernel.sets.run([
+    { do: 'delete', name, member: VIP },
+    { do: 'add', name, member: other },
+  ])
+  await wait(ROLES.length * 2)
+  const texts = ['172.30.0.99,tcp:80', '172.30.0.1,tcp:80']
+  expect(rounds()).toContainEqual({
+    keys: texts.map((text) => memberKey(name, text)),
+    by: 'another program',
+  })
 })
 
 test('another scheduler, though all backends are as they were', async () => {

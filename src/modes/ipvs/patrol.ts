@@ -23,13 +23,14 @@ export interface PatrolParts {
 /**
  * Once a second: is a virtual server of ours still there (a flush removes all of
  * them), do the sets hold as many members as we put in, and are the next few virtual
- * servers as we left them. Never waits for itself.
+ * servers and the next set as we left them. Never waits for itself.
  */
 export class Patrol {
   readonly #parts: PatrolParts
   #cancel: () => void = () => {}
   #stopped = false
   #position = 0
+  #nextSet = 0
 
   constructor(parts: PatrolParts) {
     this.#parts = parts
@@ -73,7 +74,13 @@ export class Patrol {
       const [now, known] = [texts.get(key), servers.known.get(key)]
       return now === undefined || known === undefined || digestText(now) !== digestText(known)
     })
-    return altered.length > 0 ? { keys: altered, by } : undefined
+    const keys = [...altered, ...(await sets.alteredIn(this.#setInTurn()))]
+    return keys.length > 0 ? { keys, by } : undefined
+  }
+
+  #setInTurn(): string {
+    const { names } = this.#parts.sets
+    return names[this.#nextSet++ % names.length] ?? ''
   }
 
   #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {

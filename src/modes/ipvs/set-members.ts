@@ -126,9 +126,22 @@ export class SetMembers {
   /** Names of the sets that hold more or fewer members than we know of: one cheap question. */
   async disturbed(): Promise<readonly string[]> {
     const headers = await this.#sets.headers(PREFIX)
-    return [...this.#wanted.keys()].filter(
+    return this.names.filter(
       (name) => headers.get(name)?.entries !== (this.#known.get(name)?.size ?? 0),
     )
+  }
+
+  get names(): readonly string[] {
+    return [...this.#wanted.keys()]
+  }
+
+  /** Members of one set that are more, fewer or marked otherwise than we know of. */
+  async alteredIn(name: string): Promise<readonly ObjectKey[]> {
+    const known = this.#of(name)
+    const found = await this.#membersOf(name)
+    const others = [...found].filter(([member, digest]) => known.get(member) !== digest)
+    const gone = [...known].filter(([member]) => !found.has(member))
+    return [...others, ...gone].map(([member]) => memberKey(name, member))
   }
 
   /** Removes all sets with our prefix; returns the first refusal. */
@@ -139,11 +152,14 @@ export class SetMembers {
   }
 
   async #read(name: string): Promise<void> {
+    this.#known.set(name, await this.#membersOf(name))
+  }
+
+  async #membersOf(name: string): Promise<Map<string, Digest>> {
     const members = await this.#sets.members(name)
     const marked = this.#wanted.get(name)?.type.withMark
     const digest = ({ mark }: Member) => (marked ? ((mark?.value ?? UNMARKED) as Digest) : PRESENT)
-    const known = members?.map((member): [string, Digest] => [memberText(member), digest(member)])
-    this.#known.set(name, new Map(known))
+    return new Map(members?.map((member) => [memberText(member), digest(member)]))
   }
 
   #content(name: string, text: string, mark: number | undefined): Member {

@@ -328,6 +328,27 @@ test('switching back stops the retirement first, and the old mode repairs what i
   expect(built[1]?.calls.at(-1)).toBe('retire')
 })
 
+test('a mode that is called back while the other one begins is not sent away by its last run', async () => {
+  const { built, clock, world, engine, kernelOf } = await switched()
+  const writing = Promise.withResolvers<void>()
+  const removed = Promise.withResolvers<void>()
+  built[0]!.duringRetire = async () => {
+    await removed.promise
+    kernelOf('one').clear()
+  }
+  world.mode = 'two'
+  engine.refresh()
+  built[1]!.duringApply = () => writing.promise
+  await clock.advance(0)
+  world.mode = 'one'
+  engine.refresh()
+  writing.resolve()
+  await clock.advance(0)
+  removed.resolve()
+  await clock.advance(0)
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 0])
+})
+
 test('a change back and forth while a mode ends its work changes nothing', async () => {
   const { built, clock, world, engine, kernelOf } = await switched()
   const { promise, resolve } = Promise.withResolvers<void>()

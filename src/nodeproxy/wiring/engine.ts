@@ -118,6 +118,8 @@ export class Engine {
   /** Only one loop at a time watches and writes; one that was overtaken never begins. */
   async #handOverTo(next: Assembly): Promise<void> {
     if (this.#isOvertaken(next)) return
+    // From here on the one at work completes no more: its last run shall not send `next` away.
+    this.#active?.completion.cancel()
     await this.#parts.retirements.recall(next.blueprint.mode)
     if (this.#isOvertaken(next)) return
     if (this.#active) {
@@ -133,9 +135,8 @@ export class Engine {
     return this.#stopped || this.#current !== assembly
   }
 
-  async #leave({ loop, completion, blueprint, mode }: Assembly, successor: string): Promise<void> {
+  async #leave({ loop, blueprint, mode }: Assembly, successor: string): Promise<void> {
     await loop.stop()
-    completion.cancel()
     if (blueprint.mode === successor) return
     this.#parts.log.info({ from: blueprint.mode, to: successor }, 'the mode changes')
     this.#parts.retirements.owe(blueprint.mode, mode)

@@ -6,15 +6,24 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { shellWord } from '../../../src/uml/shell-word.ts'
 
-/** For a POSIX shell; `$0` is the folder of its jobs, and each line of input the number of one. */
+/**
+ * For a POSIX shell; `$0` is the folder of its jobs, and each line of input the
+ * number of one. To do a job at once takes one new process, beside others three.
+ */
 const SCRIPT = `
+now() {
+  . "$0/$1.sh" <"$0/$1.in" >"$0/$1.out" 2>"$0/$1.err"
+  echo "$1 0 $?"
+}
 job() {
   . "$0/$1.sh" <"$0/$1.in" >"$0/$1.out" 2>"$0/$1.err" &
   echo "$1 $!"
   wait $!
   echo "$1 $! $?"
 }
-while read -r id; do job "$id" & done
+while read -r id how; do
+  if [ "$how" = now ]; then now "$id"; else job "$id" & fi
+done
 rm -rf -- "$0"
 `
 
@@ -24,6 +33,14 @@ export interface Finished {
   readonly stdout: string
   readonly stderr: string
   readonly timedOut: boolean
+}
+
+export interface How {
+  /** For its standard input. */
+  readonly input: string
+  readonly timeoutMs: number
+  /** The commands after it wait for its end: for what takes no time. */
+  readonly atOnce: boolean
 }
 
 interface Job {
@@ -54,23 +71,25 @@ export class CommandShell {
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
-  async run(command: readonly string[], input: string, timeoutMs: number): Promise<Finished> {
+  async run(command: readonly string[], how: How): Promise<Finished> {
     const id = ++this.#serial
     const file = (suffix: string): string => join(this.#folder, `${id}.${suffix}`)
-    writeFileSync(file('sh'), `exec ${command.map(shellWord).join(' ')}\n`)
-    writeFileSync(file('in'), input)
-    const { status, timedOut } = await this.#execute(id, timeoutMs)
+    const words = [...(how.atOnce ? [] : ['exec']), ...command.map(shellWord)]
+    writeFileSync(file('sh'), `${words.join(' ')}\n`)
+    writeFileSync(file('in'), how.input)
+    const { status, timedOut } = await this.#execute(id, how)
     const [stdout, stderr] = ['out', 'err'].map((suffix) => readFileSync(file(suffix), 'utf8'))
     for (const suffix of ['sh', 'in', 'out', 'err']) rmSync(file(suffix))
     return { status, timedOut, stdout: stdout ?? '', stderr: stderr ?? '' }
   }
 
-  #execute(id: number, timeoutMs: number): Promise<{ status: number; timedOut: boolean }> {
+  #execute(id: number, how: How): Promise<{ status: number; timedOut: boolean }> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         job.timedOut = true
         if (job.pid > 0) process.kill(job.pid, 'SIGKILL')
-      }, timeoutMs)
+        else this.#shell.kill('SIGKILL')
+      }, how.timeoutMs)
       const end = (status: number): void => {
         clearTimeout(timer)
         this.#jobs.delete(id)
@@ -80,7 +99,7 @@ export class CommandShell {
       const job: Job = { pid: 0, timedOut: false, end }
       this.#jobs.set(id, job)
       this.#hold(true)
-      this.#shell.stdin?.write(`${id}\n`)
+      this.#shell.stdin?.write(`${id} ${how.atOnce ? 'now' : ''}\n`)
     })
   }
 

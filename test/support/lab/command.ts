@@ -5,6 +5,8 @@ export interface CommandOptions {
   readonly input?: string
   /** Milliseconds until the command is killed; 20,000 unless told otherwise. */
   readonly timeoutMs?: number
+  /** It takes no time, so that others may wait for it; false unless told otherwise. */
+  readonly atOnce?: boolean
 }
 
 const shell = new CommandShell()
@@ -15,9 +17,13 @@ const shell = new CommandShell()
  */
 export async function run(
   command: readonly string[],
-  { input = '', timeoutMs = 20_000 }: CommandOptions = {},
+  { input = '', timeoutMs = 20_000, atOnce = false }: CommandOptions = {},
 ): Promise<string> {
-  const { status, stdout, stderr, timedOut } = await shell.run(command, input, timeoutMs)
+  const { status, stdout, stderr, timedOut } = await shell.run(command, {
+    input,
+    timeoutMs,
+    atOnce,
+  })
   if (status === 0) return stdout
   const how = timedOut ? `killed after ${timeoutMs} ms` : `exit ${status}`
   throw new Error(`${command.join(' ')}: ${how}: ${`${stdout}${stderr}`.trim().slice(-4000)}`)

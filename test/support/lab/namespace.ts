@@ -13,7 +13,7 @@ export interface Namespace {
 
 /** Creates a namespace with its loopback up. */
 export async function addNamespace(name: string): Promise<Namespace> {
-  await run(['ip', 'netns', 'add', name])
+  await run(['ip', 'netns', 'add', name], { atOnce: true })
   const namespace = namespaceNamed(name)
   await namespace.ip(['link set lo up'])
   return namespace
@@ -25,10 +25,11 @@ function namespaceNamed(name: string): Namespace {
     exec: (command, options) => run(['ip', 'netns', 'exec', name, ...command], options),
     async ip(lines) {
       if (lines.length === 0) return
-      await run(['ip', '-n', name, '-batch', '-'], { input: `${lines.join('\n')}\n` })
+      const input = `${lines.join('\n')}\n`
+      await run(['ip', '-n', name, '-batch', '-'], { input, atOnce: true })
     },
     async remove() {
-      await run(['ip', 'netns', 'del', name])
+      await run(['ip', 'netns', 'del', name], { atOnce: true })
     },
   }
 }

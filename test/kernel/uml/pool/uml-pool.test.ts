@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { needsUserModeLinux } from '../installed.ts'
 
 const VITEST = new URL('../../../../node_modules/vitest/vitest.mjs', import.meta.url).pathname
@@ -31,6 +32,14 @@ test('a test in the other kernel passes, fails and is skipped like any other', (
   expect(said).toContain('elsewhere.fixture.ts:10:')
   expect(said).toContain('said inside')
   expect(ordersLeft().filter((name) => !before.includes(name))).toEqual([])
+})
+
+test('coverage of what runs here is not disturbed', () => {
+  const reports = mkdtempSync(join(tmpdir(), 'np-coverage-'))
+  onTestFinished(() => rmSync(reports, { recursive: true }))
+  const said = vitest('elsewhere', '--coverage', `--coverage.reportsDirectory=${reports}`)
+  expect(said).toContain('Tests  1 failed | 1 passed | 1 skipped (3)')
+  expect(said).not.toContain('Unhandled')
 })
 
 test('a kernel that panics fails its file, with its last words, and no other file', () => {

@@ -49,7 +49,7 @@ class UmlPoolWorker implements PoolWorker {
 
   send(message: WorkerRequest): void {
     if (message.type === 'run') this.#files = message.context.files.map(({ filepath }) => filepath)
-    this.#worker?.send(message)
+    this.#worker?.send(withoutCoverage(message))
   }
 
   deserialize(data: unknown): unknown {
@@ -83,4 +83,12 @@ class UmlPoolWorker implements PoolWorker {
     if (this.#kernel !== undefined) this.#rack.giveBack(this.#kernel)
     this.#kernel = undefined
   }
+}
+
+/** What a worker in the other kernel writes about coverage stays there, so it shall not look. */
+function withoutCoverage(message: WorkerRequest): WorkerRequest {
+  if (message.type !== 'start') return message
+  const { config } = message.context
+  const coverage = { ...config.coverage, enabled: false }
+  return { ...message, context: { ...message.context, config: { ...config, coverage } } }
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { HeldReport, LoadReport } from '../agent/protocol.ts'
-import type { Lab, Place } from '../lab/lab.ts'
-import { repeatedSyns } from '../lab/tcp-counters.ts'
+import type { Lab, Place } from './lab.ts'
+import { repeatedSyns } from './tcp-counters.ts'
 
 export interface Traffic {
   /** Where the clients are; a pod unless given. */
@@ -30,7 +30,7 @@ const PATIENCE_MS = 10_000
 
 /**
  * Makes short connections all the while and keeps long-lived ones talking. None of
- * either may fail or fall silent.
+ * either may fail, fall silent or pass the Service by.
  */
 export async function undisturbed(
   lab: Lab,
@@ -41,6 +41,7 @@ export async function undisturbed(
   const { load, held, repeated } = report
   expect([load.failed, load.failures]).toEqual([0, []])
   expect(load.attempts).toBeGreaterThan(10)
+  expect(Object.keys(load.answers).filter((name) => name.startsWith('sink:'))).toEqual([])
   expect([held.refused, held.lost]).toEqual([[], []])
   expect(repeated).toBe(0)
   return report
