@@ -12,6 +12,8 @@ export const NODE_NAME = 'sandbox-node'
 export const NODE_IP = '192.0.2.10'
 
 export const BRIDGE = 'cbr0'
+/** Its own: one that a bridge takes from its ports changes with them, and clients keep the old one. */
+export const BRIDGE_MAC = '02:00:00:00:00:01'
 /** The node's address on the pods' bridge: what a pod sees of masqueraded clients. */
 export const GATEWAY = '10.244.0.1'
 export const POD_NETWORK = '10.244.0.0/16'

@@ -2,6 +2,7 @@ import { namespaceOf } from '../run.ts'
 import { addNamespace, type Namespace, namespaceNamed } from './namespace.ts'
 import {
   BRIDGE,
+  BRIDGE_MAC,
   CLIENT_IP,
   CONTROL_IP,
   GATEWAY,
@@ -75,7 +76,7 @@ const NODE_LINES = [
   'link set eth0 up',
   `addr add ${NODE_IP}/24 dev eth0`,
   `route add default via ${CONTROL_IP}`,
-  `link add ${BRIDGE} type bridge`,
+  `link add ${BRIDGE} address ${BRIDGE_MAC} type bridge`,
   `link set ${BRIDGE} up`,
   `addr add ${GATEWAY}/32 dev ${BRIDGE}`,
 ]

@@ -18,6 +18,8 @@ export const GATEWAY = { v4: '10.0.0.1', v6: 'fd00:10::1' } as const
 
 /** Name of the pods' bridge, and prefix of their interfaces on the node. */
 export const BRIDGE = 'cbr0'
+/** Its own: one that a bridge takes from its ports changes with them, and clients keep the old one. */
+export const BRIDGE_MAC = '02:00:00:00:00:01'
 export const POD_INTERFACE = 'pod'
 
 /** Everything beyond the node, and the place of the API server. */

@@ -1,5 +1,5 @@
 import { loadModules } from './modules.ts'
-import { BRIDGE, GATEWAY, hostNet, NODE_ADDRESSES, OUTSIDE, WORLD } from './plan.ts'
+import { BRIDGE, BRIDGE_MAC, GATEWAY, hostNet, NODE_ADDRESSES, OUTSIDE, WORLD } from './plan.ts'
 import { openSite, type Site } from './site.ts'
 import { writeSysctls } from './sysctl.ts'
 
@@ -87,7 +87,7 @@ async function linkUp(node: Site, world: Site, outside: Site): Promise<void> {
   ])
   await node.namespace.ip([
     'link set eth0 up',
-    `link add ${BRIDGE} type bridge`,
+    `link add ${BRIDGE} address ${BRIDGE_MAC} type bridge`,
     `link set ${BRIDGE} up`,
   ])
   await outside.namespace.ip(['link set eth0 up'])
