@@ -4,6 +4,10 @@ import type { ConnectRequest, LoadReport, Outcome } from './protocol.ts'
 
 const KEPT_FAILURES = 100
 
+/** Below those that the system gives out, and in turn: none comes again while anybody remembers it. */
+const LOAD_PORTS = { first: 1100, count: 8900 } as const
+let loads = 0
+
 /** Makes the asked number of connections, several at a time; stops early when enough was seen. */
 export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
@@ -95,7 +99,8 @@ export class Load {
   #start(request: ConnectRequest): void {
     this.#attempts++
     const afterMs = Math.round(performance.now() - this.#startedAt)
-    const ongoing = attempt(request).then((outcome) => {
+    const sourcePort = LOAD_PORTS.first + (loads++ % LOAD_PORTS.count)
+    const ongoing = attempt({ ...request, sourcePort }).then((outcome) => {
       this.#running.delete(ongoing)
       this.#count(outcome, afterMs)
     })
