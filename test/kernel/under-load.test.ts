@@ -94,7 +94,7 @@ test('the daemon stopped with SIGTERM: it leaves the rules and the next one adop
 
 test('other Services come and go', async () => {
   await deploy(lab(), deployment(1))
-  await underLoad(async () => {
+  const { answers } = await underLoad(async () => {
     for (let round = 0; round < 10; round++) {
       const key = `ns/passing-${round}`
       await deploy(lab(), { key, clusterIP: `172.30.15.${round + 10}`, endpoints: [endpointAt(1)] })
@@ -102,4 +102,6 @@ test('other Services come and go', async () => {
       await lab().daemon.synced()
     }
   })
+  const names = Object.keys(answers).toSorted()
+  expect(names).toEqual(['10.180.0.1:80', '10.180.0.3:80', '10.180.2.2:80'])
 })
