@@ -20,6 +20,8 @@ export interface KernelRun {
   readonly cwd?: string
   /** Memory of the kernel in MiB, 1024 unless told otherwise; taken as it is used. */
   readonly memory?: number
+  /** Kernels that differ by one here have a processor each; anything unless told otherwise. */
+  readonly turn?: number
   readonly share?: readonly Share[]
   /** Modules that this kernel shall not have: `ip_vs`. What needs them is gone too. */
   readonly withoutModules?: readonly string[]

@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs'
 
-let kernels = process.pid
-
 /**
- * The processor for another kernel: those that this process may use, in turn.
- * User-mode Linux is two processes that take turns with every system call; on
- * one processor that is three times as fast as on two.
+ * The processor for a kernel: of those that this process may use the `turn`-th, counted
+ * round. User-mode Linux is two processes that take turns with every system call; on one
+ * processor that is three times as fast as on two.
  */
-export function nextProcessor(): number {
+export function processorFor(turn: number): number {
   const usable = processorsOf(readFileSync('/proc/self/status', 'utf8'))
-  return usable[kernels++ % usable.length] ?? 0
+  return usable[turn % usable.length] ?? 0
 }
 
 /** The processors that the text of a /proc/PID/status allows: `0-2,8` are four. */

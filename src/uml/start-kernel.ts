@@ -5,7 +5,7 @@ import { openDoor } from './door.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun } from './kernel-run.ts'
-import { nextProcessor } from './processor.ts'
+import { processorFor } from './processor.ts'
 import { lineOf, RunningKernel } from './running-kernel.ts'
 import { DOOR, findMemoryFolder, makeScratch } from './scratch.ts'
 import { rememberTerminal } from './terminal.ts'
@@ -34,7 +34,7 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   const init = join(scratch, 'init')
   const text = initScript({ run, release, modules, size: terminal?.size ?? '' })
   await writeFile(init, text, { mode: 0o755 })
-  const pinned = ['--cpu-list', String(nextProcessor()), program]
+  const pinned = ['--cpu-list', String(processorFor(run.turn ?? process.pid)), program]
   const child = spawn('taskset', [...pinned, ...bootArguments(memory, scratch, init)], {
     stdio: stdio(terminal !== undefined),
     env: { PATH: process.env['PATH'], TMPDIR: folder },

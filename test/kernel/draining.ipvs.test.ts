@@ -156,7 +156,7 @@ describe('with the usual time', () => {
         await lab().daemon.synced()
         expect(await answerers(lab())).toEqual(new Set([nameOf(3), nameOf(4)]))
       })
-      expect(await weights(lab().node, SERVER)).toEqual({
+      await expectWeights(lab(), {
         ...{ [nameOf(1)]: 0, [nameOf(2)]: 0 },
         ...{ [nameOf(3)]: 1, [nameOf(4)]: 1 },
       })

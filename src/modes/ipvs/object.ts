@@ -57,6 +57,11 @@ export function memberOf(key: ObjectKey): { readonly set: string; readonly membe
   return { set, member }
 }
 
+/** Whether a `vs` key names a virtual server by its mark and not by an address. */
+export function isMarked(key: ObjectKey): boolean {
+  return key.startsWith('mark/', 'vs/4/'.length)
+}
+
 /** The virtual server that a `vs` key names. */
 export function serverIdOf(key: ObjectKey): VirtualServerId {
   const [, family, protocol = '', name = ''] = /^vs\/([46])\/(\w+)\/(.+)$/.exec(key) ?? []

@@ -52,8 +52,13 @@ export class VirtualServers {
     return this.#known
   }
 
+  /** Whether somebody else was seen to have virtual servers. */
+  get hasForeign(): boolean {
+    return this.#foreign.size > 0
+  }
+
   /** Of virtual servers that are about to be made: which ones somebody else has. */
-  async foreignAmong(keys: readonly ObjectKey[]): Promise<ReadonlySet<ObjectKey>> {
+  async foreignAmong(keys: Iterable<ObjectKey>): Promise<ReadonlySet<ObjectKey>> {
     const taken = new Set<ObjectKey>()
     for (const key of keys) {
       if (this.#known.has(key) || !this.#foreign.has(key)) continue

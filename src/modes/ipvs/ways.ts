@@ -1,8 +1,9 @@
+import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import type { Estate } from './estate.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
-import { setName } from './names.ts'
-import { memberOf, serverIdOf } from './object.ts'
+import { familyOfSet, setName } from './names.ts'
+import { isMarked, memberOf, serverIdOf } from './object.ts'
 import { isQuiescent } from './server-commands.ts'
 import type { SetMembers } from './set-members.ts'
 
@@ -31,19 +32,25 @@ export async function endDrained(estate: Estate): Promise<void> {
  * recorded, so those of a family stay as long as a virtual server known by a mark drains.
  */
 export async function forgetWays({ sets, servers, drainer, settings }: Estate): Promise<void> {
-  const draining = [...servers.known].flatMap(([key, text]) => {
-    const id = serverIdOf(key)
-    return 'mark' in id && isQuiescent(text) ? [id.family] : []
+  const { families } = settings.netfilter
+  const leaving = families.flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
+  if (leaving.length === 0) return
+  const draining = familiesOfDrainingMarks(servers.known)
+  const gone = leaving.filter((member) => {
+    const server = serverOfMember(member) ?? member
+    if (drainer.isHeld(server)) return false
+    if (isRegistered(server, sets)) return true
+    return !servers.known.has(server) && !draining.has(familyOfSet(memberOf(member).set))
   })
-  const gone = settings.netfilter.families.flatMap((family) =>
-    sets.keysIn(setName(family, 'LEAVING')).filter((member) => {
-      const server = serverOfMember(member) ?? member
-      if (drainer.isHeld(server)) return false
-      if (isRegistered(server, sets)) return true
-      return !servers.known.has(server) && !draining.includes(family)
-    }),
-  )
   await sets.delete(gone)
+}
+
+function familiesOfDrainingMarks(known: ReadonlyMap<ObjectKey, string>): ReadonlySet<Family> {
+  const families = new Set<Family>()
+  for (const [key, text] of known) {
+    if (isMarked(key) && isQuiescent(text)) families.add(serverIdOf(key).family)
+  }
+  return families
 }
 
 /** Whether SERVICES knows a virtual server as ours; one with a mark is known by its mark. */

@@ -4,6 +4,7 @@ import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { kindOf, memberOf, nameOf, ofKind } from './object.ts'
 import { FOREIGN } from './run-plans.ts'
 import type { SetMembers } from './set-members.ts'
+import type { VirtualServers } from './virtual-servers.ts'
 import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
@@ -29,13 +30,11 @@ export async function writeServers(
   const wanted = ofKind(set, 'vs')
   const unwanted = ofKind(unset, 'vs')
   const members = ofKind(set, 'member')
-  const concerned = new Set([...wanted, ...members.flatMap((key) => serverOfMember(key) ?? [])])
-  const taken = await servers.foreignAmong([...concerned])
-  const isTaken = (key: ObjectKey) => taken.has(serverOfMember(key) ?? key)
-  for (const key of [...wanted, ...members]) if (isTaken(key)) failed.set(key, foreign(key))
+  const taken = await takenAmong([...wanted, ...members], servers)
+  for (const key of taken) failed.set(key, foreign(key))
 
   const free = wanted.filter((key) => !taken.has(key))
-  const added = members.filter((key) => !isTaken(key))
+  const added = members.filter((key) => !taken.has(key))
   const join = async () => {
     const joining = servicesLast(added.filter((key) => !failed.has(key)))
     const refused = await sets.add(joining, (key) => program.markOf(key))
@@ -58,6 +57,17 @@ export async function writeServers(
   await removeServers(unwanted, estate, failed)
   for (const key of wanted) drainer.release(key)
   drainer.review([...wanted, ...unwanted])
+}
+
+/** Virtual servers, and members about them, at points where somebody else has one. */
+async function takenAmong(
+  keys: readonly ObjectKey[],
+  servers: VirtualServers,
+): Promise<ReadonlySet<ObjectKey>> {
+  if (!servers.hasForeign) return new Set()
+  const pointOf = new Map(keys.map((key) => [key, serverOfMember(key) ?? key]))
+  const foreign = await servers.foreignAmong(new Set(pointOf.values()))
+  return new Set([...pointOf].flatMap(([key, point]) => (foreign.has(point) ? [key] : [])))
 }
 
 /** Established connections to a virtual server that nobody wants any more still find it. */

@@ -4,11 +4,12 @@ import { TestKernel } from './test-kernel.ts'
 export class KernelRack {
   readonly #idle: TestKernel[] = []
   readonly #all = new Set<TestKernel>()
+  #booted = 0
 
   async take(modules: string): Promise<TestKernel> {
     const idle = this.#idle.pop()
     if (idle !== undefined) return idle
-    const kernel = await TestKernel.boot(modules)
+    const kernel = await TestKernel.boot(modules, this.#booted++)
     this.#all.add(kernel)
     void kernel.gone.then(() => this.#forget(kernel))
     return kernel

@@ -42,7 +42,7 @@ export class TestKernel {
   #lastWorker = 0
 
   /** Boots one; `modules` is the folder where vitest leaves what it transformed. */
-  static async boot(modules: string): Promise<TestKernel> {
+  static async boot(modules: string, turn: number): Promise<TestKernel> {
     mkdirSync(modules, { recursive: true })
     const inbox = mkdtempSync(join(tmpdir(), `np-uml-orders-${process.pid}-`))
     const kernel = await startKernel({
@@ -51,6 +51,7 @@ export class TestKernel {
       env: { ...process.env, TMPDIR: undefined },
       cwd: process.cwd(),
       memory: MEMORY,
+      turn,
       share: [
         { host: modules, inside: modules },
         { host: inbox, inside: INBOX, writable: true },

@@ -36,7 +36,7 @@ test('a test in the other kernel passes, fails and is skipped like any other', (
 
 test('coverage of what runs here is not disturbed', () => {
   const reports = mkdtempSync(join(tmpdir(), 'np-coverage-'))
-  onTestFinished(() => rmSync(reports, { recursive: true }))
+  onTestFinished(() => rmSync(reports, { recursive: true, force: true }))
   const said = vitest('elsewhere', '--coverage', `--coverage.reportsDirectory=${reports}`)
   expect(said).toContain('Tests  1 failed | 1 passed | 1 skipped (3)')
   expect(said).not.toContain('Unhandled')
