@@ -8,6 +8,7 @@ import { demandAll } from './full-sync.ts'
 const NOTICED = 'somebody else changed our rules'
 const POLL_MS = 10
 const BOUND_MS = 60_000
+const ATTEMPTS = 5
 
 /** Somebody runs `ipvsadm -C`, again and again; every time everything comes back. */
 export async function clears(context: IpvsContext, count: number): Promise<Clear> {
@@ -22,8 +23,7 @@ export async function clears(context: IpvsContext, count: number): Promise<Clear
 }
 
 async function clearOnce({ cluster, topology, view, daemon }: IpvsContext) {
-  const clearedAt = clearAll(topology.node)
-  if (view.exists(0)) throw new Error('ipvsadm -C left a virtual server')
+  const clearedAt = await clearUnseen(topology, view)
   const noticedAt = await heard(() => daemon.saidAt(NOTICED, clearedAt))
   const repairedAt = await view.seen(spread(cluster.size), {
     timeoutMs: BOUND_MS,
@@ -34,6 +34,16 @@ async function clearOnce({ cluster, topology, view, daemon }: IpvsContext) {
   const repair = repairedAt - noticedAt
   await delay(repair * 1.5 + 1_500)
   return { notice: noticedAt - clearedAt, repair }
+}
+
+/** Clears at a moment at which the daemon does not look: it would repair while ipvsadm goes on. */
+async function clearUnseen(topology: IpvsContext['topology'], view: IpvsContext['view']) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const clearedAt = clearAll(topology.node)
+    if (!view.exists(0)) return clearedAt
+    await delay(BOUND_MS / ATTEMPTS)
+  }
+  throw new Error(`ipvsadm -C left a virtual server, ${ATTEMPTS} times`)
 }
 
 async function heard(said: () => number | undefined): Promise<number> {

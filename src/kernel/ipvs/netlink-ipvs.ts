@@ -36,7 +36,7 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]> {
-    return runCommands(this.#connect(), this.#clock, commands)
+    return runCommands(this.#connect(), commands)
   }
 
   async services(): Promise<readonly VirtualServer[]> {

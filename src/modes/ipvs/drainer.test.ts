@@ -35,7 +35,7 @@ async function draining(count = 1, weight = 1) {
     ]),
   )
   const servers = new VirtualServers({
-    ...{ ipvs, scheduler: 'rr' },
+    ...{ ipvs, scheduler: 'rr', clock },
     specOf: () => undefined,
     drains: () => true,
   })

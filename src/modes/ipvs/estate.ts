@@ -43,7 +43,7 @@ export function createEstate(settings: IpvsSettings, kernel: IpvsDependencies): 
   const { families } = settings.netfilter
   const millisOf = (key: ObjectKey) => drainMillis(key, settings)
   const servers = new VirtualServers({
-    ipvs: kernel.ipvs,
+    ...{ ipvs: kernel.ipvs, clock: kernel.clock },
     specOf: (key) => program.specOf(key),
     drains: (key) => millisOf(key) > 0,
     scheduler: settings.scheduler,

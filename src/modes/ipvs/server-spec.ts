@@ -35,6 +35,11 @@ export function splitText(text: string): readonly [string, string] {
   return [text.slice(0, bar), text.slice(bar + 1)]
 }
 
+/** The text of the same virtual server without real servers. */
+export function bareText(text: string): string {
+  return `${splitText(text)[0]}|`
+}
+
 /** Real servers of a text by `ip:port`, with all that follows it. */
 export function serversIn(text: string): ReadonlyMap<string, string> {
   const [, servers] = splitText(text)

@@ -7,6 +7,9 @@ import { PREFIX, ROLES, setName, setType } from './names.ts'
 import { memberKey, memberOf, nameOf, setKey } from './object.ts'
 import { PRESENT } from './render.ts'
 
+/** Commands made at a time, lest those of tens of thousands of members cost memory. */
+const AT_ONCE = 1024
+
 /** A set of ours that was made otherwise than we make it. */
 const ALTERED = 2 as Digest
 
@@ -55,12 +58,11 @@ export class SetMembers {
   }
 
   create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const commands = keys.flatMap((key): [ObjectKey, SetCommand][] => {
+    const wanted = keys.filter((key) => this.#wanted.has(nameOf(key)))
+    return this.#run(wanted, (key) => {
       const name = nameOf(key)
-      const wanted = this.#wanted.get(name)
-      return wanted ? [[key, { do: 'create', name, type: wanted.type }]] : []
+      return { do: 'create', name, type: this.#wanted.get(name)!.type }
     })
-    return this.#run(commands)
   }
 
   /** Of a member with a mark, the mark is the digest. */
@@ -68,11 +70,10 @@ export class SetMembers {
     keys: readonly ObjectKey[],
     markOf: (key: ObjectKey) => number | undefined = () => undefined,
   ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const commands = keys.map((key): [ObjectKey, SetCommand] => {
+    const failed = await this.#run(keys, (key) => {
       const { set: name, member } = memberOf(key)
-      return [key, { do: 'add', name, member: this.#content(name, member, markOf(key)) }]
+      return { do: 'add', name, member: this.#content(name, member, markOf(key)) }
     })
-    const failed = await this.#run(commands)
     for (const key of keys) {
       if (failed.has(key)) continue
       const { set, member } = memberOf(key)
@@ -84,12 +85,10 @@ export class SetMembers {
 
   async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
-    const failed = await this.#run(
-      present.map((key) => {
-        const { set: name, member } = memberOf(key)
-        return [key, { do: 'delete', name, member: parseMember(member) }]
-      }),
-    )
+    const failed = await this.#run(present, (key) => {
+      const { set: name, member } = memberOf(key)
+      return { do: 'delete', name, member: parseMember(member) }
+    })
     for (const key of keys) {
       const { set, member } = memberOf(key)
       if (!failed.has(key)) this.#known.get(set)?.delete(member)
@@ -98,7 +97,7 @@ export class SetMembers {
   }
 
   async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const failed = await this.#run(keys.map((key) => [key, { do: 'destroy', name: nameOf(key) }]))
+    const failed = await this.#run(keys, (key) => ({ do: 'destroy', name: nameOf(key) }))
     for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
     return failed
   }
@@ -175,14 +174,16 @@ export class SetMembers {
   }
 
   async #run(
-    commands: readonly (readonly [ObjectKey, SetCommand])[],
+    keys: readonly ObjectKey[],
+    commandFor: (key: ObjectKey) => SetCommand,
   ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     const failed = new Map<ObjectKey, Refusal>()
-    if (commands.length === 0) return failed
-    const refusals = await this.#sets.run(commands.map(([, command]) => command))
-    for (const { index, message } of refusals) {
-      const key = commands[index]?.[0]
-      if (key) failed.set(key, { code: 'NP_IPVS_SET_REFUSED', message })
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      const some = keys.slice(at, at + AT_ONCE)
+      for (const { index, message } of await this.#sets.run(some.map(commandFor))) {
+        const key = some[index]
+        if (key) failed.set(key, { code: 'NP_IPVS_SET_REFUSED', message })
+      }
     }
     return failed
   }

@@ -10,6 +10,8 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { FakeIpvs } from '../../kernel/ipvs/fake-ipvs.ts'
 import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { FakeClock } from '../../sync/fake-clock.ts'
 import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { serverKey } from './object.ts'
@@ -29,10 +31,14 @@ function spec(scheduler: string, ...pods: readonly string[]): ServerSpec {
   return { settings: { scheduler, flags: flagsOf(scheduler), persistence: undefined }, servers }
 }
 
-function servers(ipvs = new FakeIpvs(['rr', 'sh', 'wlc']), scheduler = 'rr') {
+function servers(
+  ipvs = new FakeIpvs(['rr', 'sh', 'wlc']),
+  scheduler = 'rr',
+  clock: Pick<Clock, 'now'> = new FakeClock(),
+) {
   const wanted = new Map<ObjectKey, ServerSpec>()
   const all = new VirtualServers({
-    ipvs,
+    ...{ ipvs, clock },
     specOf: (key) => wanted.get(key),
     drains: (key) => !key.includes('/udp/'),
     scheduler,
@@ -41,7 +47,7 @@ function servers(ipvs = new FakeIpvs(['rr', 'sh', 'wlc']), scheduler = 'rr') {
     wanted.set(serverKey(id), one)
     return all.apply([serverKey(id)], [])
   }
-  return { ipvs, all, want }
+  return { ipvs, all, want, wanted }
 }
 
 test('what is written is known, and read by somebody else the same', async () => {
@@ -174,4 +180,24 @@ test('real servers with their connections', async () => {
   const states = await all.states([SERVER_KEY, serverKey(OTHER)])
   expect([...states.keys()]).toEqual([SERVER_KEY])
   expect(states.get(SERVER_KEY)).toMatchObject([{ ip: '10.180.0.1', activeConnections: 2 }])
+})
+
+test('when the kernel searches, real servers go from the last virtual server to the first', async () => {
+  let now = 0
+  const { ipvs, all, wanted } = servers(undefined, undefined, { now: () => (now += 100) })
+  const ids = Array.from({ length: 150 }, (_, n) => ({ ...VIP, port: 1000 + n }))
+  for (const id of ids) wanted.set(serverKey(id), spec('rr', '10.180.0.1', '10.180.0.2'))
+  expect((await all.apply(ids.map(serverKey), [])).failed).toEqual(new Map())
+  const sent = ipvs.runs.flat()
+  const later = sent.slice(sent.findIndex(({ do: what }) => what === 'addServer') + 96)
+  const first = later.findIndex(({ do: what }) => what === 'addServer')
+  expect(later.slice(0, first).map(({ do: what }) => what)).toEqual(
+    Array.from({ length: 102 }, () => 'addService'),
+  )
+  const ports = later.slice(first).map(({ id }) => ('port' in id ? id.port : 0))
+  expect(ports).toEqual(ports.toSorted((a, b) => b - a))
+  expect(ports).toHaveLength(204)
+  const fresh = servers(ipvs).all
+  await fresh.observe(() => true)
+  expect(fresh.known).toEqual(all.known)
 })

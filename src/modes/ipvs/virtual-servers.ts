@@ -5,14 +5,16 @@ import {
   type VirtualServer,
   virtualServerKey,
 } from '../../kernel/ipvs/ipvs.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'
 import { serverIdOf, serverKey } from './object.ts'
 import { FOREIGN, runPlans, type Step } from './run-plans.ts'
 import { planHold, planServer } from './server-commands.ts'
-import { digestText, type ServerSpec, scheduledBy, specText } from './server-spec.ts'
+import { bareText, digestText, type ServerSpec, scheduledBy, specText } from './server-spec.ts'
 
 export interface VirtualServersParts {
   readonly ipvs: Ipvs
+  readonly clock: Pick<Clock, 'now'>
   /** What a virtual server should be; undefined: nothing any more. */
   specOf(key: ObjectKey): ServerSpec | undefined
   /** Whether connections of this virtual server outlive their backend. */
@@ -20,6 +22,14 @@ export interface VirtualServersParts {
   /** Taken where the kernel lacks the scheduler that a Service asks for. */
   readonly scheduler: string
 }
+
+/** Written at a time: what is made for them is forgotten again before it costs memory. */
+const AT_ONCE = 48
+
+/** Usual are 10 to 30 µs; more means that the kernel searches, see `inOrderOfDeletion`. */
+const SLOW_MS_PER_COMMAND = 0.1
+
+type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
 
 export interface ServersResult {
   readonly failed: ReadonlyMap<ObjectKey, Refusal>
@@ -70,7 +80,7 @@ export class VirtualServers {
 
   async apply(set: readonly ObjectKey[], unset: readonly ObjectKey[]): Promise<ServersResult> {
     const outcome: Outcome = { failed: new Map(), left: new Map() }
-    await this.#write(this.#plans(set), outcome)
+    await this.#write(set, (keys) => this.#plans(keys), outcome)
     await this.#withFallback(set, outcome)
     const held = await this.#remove(unset, outcome)
     return { ...outcome, held }
@@ -158,7 +168,8 @@ export class VirtualServers {
     const lacking = set.filter((key) => outcome.failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
     if (lacking.length === 0) return
     const served: Outcome = { failed: new Map(), left: new Map() }
-    await this.#write(this.#plans(lacking, this.#parts.scheduler), served)
+    const { scheduler } = this.#parts
+    await this.#write(lacking, (keys) => this.#plans(keys, scheduler), served)
     for (const key of lacking) {
       const why = served.failed.get(key)
       if (why?.code === FOREIGN) outcome.failed.set(key, why)
@@ -167,7 +178,35 @@ export class VirtualServers {
     }
   }
 
-  async #write(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
+  async #write(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      const isSlow = await this.#writeSome(plan(keys.slice(at, at + AT_ONCE)), outcome)
+      if (isSlow) return this.#writeInOrder(keys.slice(at + AT_ONCE), plan, outcome)
+    }
+  }
+
+  /** Makes those that are missing, without real servers; adds these as the kernel finds them fastest. */
+  async #writeInOrder(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      await this.#writeSome(plan(keys.slice(at, at + AT_ONCE)).flatMap(makingOf), outcome)
+    }
+    const made = keys.filter((key) => !outcome.failed.has(key))
+    const order = inOrderOfDeletion(made, await this.#parts.ipvs.services())
+    for (let at = 0; at < order.length; at += AT_ONCE) {
+      await this.#writeSome(plan(order.slice(at, at + AT_ONCE)), outcome)
+    }
+  }
+
+  /** Returns whether the kernel took long. */
+  async #writeSome(steps: readonly Step[], outcome: Outcome): Promise<boolean> {
+    const { clock } = this.#parts
+    const start = clock.now()
+    await this.#writeSteps(steps, outcome)
+    const commands = steps.reduce((sum, step) => sum + step.plan.commands.length, 0)
+    return (clock.now() - start) / commands > SLOW_MS_PER_COMMAND
+  }
+
+  async #writeSteps(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
     for (const { key, plan } of steps) this.#known.set(key, plan.text)
     const { unmade, incomplete } = await runPlans(this.#parts.ipvs, steps)
     const foreign = [...unmade].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : []))
@@ -198,10 +237,30 @@ export class VirtualServers {
       if (key && errno !== 'ESRCH') failed.set(key, { code: 'NP_IPVS_REFUSED', message })
     }
     await this.#read(idle.filter((key) => failed.has(key)))
-    await this.#write(
-      held.map((key) => ({ key, plan: planHold(serverIdOf(key), this.#known.get(key) ?? '|') })),
-      { failed: new Map(), left: new Map() },
-    )
+    const hold = (key: ObjectKey) => planHold(serverIdOf(key), this.#known.get(key) ?? '|')
+    const plan = (keys: readonly ObjectKey[]) => keys.map((key) => ({ key, plan: hold(key) }))
+    await this.#write(held, plan, { failed: new Map(), left: new Map() })
     return held
   }
+}
+
+/** Of a plan that makes a virtual server, only that. */
+function makingOf({ key, plan }: Step): readonly Step[] {
+  const commands = plan.commands.filter((command) => command.do === 'addService')
+  return commands.length === 0 ? [] : [{ key, plan: { commands, text: bareText(plan.text) } }]
+}
+
+/**
+ * Real servers of which thousands were deleted lately, by a flush, say, are on a
+ * list of the kernel for two minutes, newest first, and each addition searches
+ * it from its start. A flush deletes in the order in which virtual servers are
+ * listed: so the last of the list come first, and every search ends at once.
+ * Otherwise adding 100,000 real servers after a flush takes minutes, not a second.
+ */
+function inOrderOfDeletion(
+  keys: readonly ObjectKey[],
+  listed: readonly VirtualServer[],
+): readonly ObjectKey[] {
+  const places = new Map(listed.map(({ id }, place) => [serverKey(id), place]))
+  return keys.toSorted((a, b) => (places.get(b) ?? -1) - (places.get(a) ?? -1))
 }

@@ -14,6 +14,6 @@ test('10,000 virtual servers of 10 real servers each: added, listed, flushed, ad
     refusedAgain: [],
     serversAgain: 1000,
   })
-  // In an order that does not suit the kernel it takes minutes: see src/kernel/ipvs/run-commands.ts.
+  // In an order that does not suit the kernel it takes minutes: see src/kernel/ipvs/README.md.
   expect(ms['added again']).toBeLessThan(5000 + 5 * ms['added']!)
 })
