@@ -1,10 +1,11 @@
 import { type StdioOptions, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { openDoor } from './door.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
-import type { Kernel, KernelOutcome, KernelRun } from './kernel-run.ts'
+import type { Kernel, KernelOutcome, KernelRun, Share } from './kernel-run.ts'
 import { processorFor } from './processor.ts'
 import { lineOf, RunningKernel } from './running-kernel.ts'
 import { DOOR, findMemoryFolder, makeScratch } from './scratch.ts'
@@ -32,7 +33,8 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   const terminal = run.terminal === true ? rememberTerminal() : undefined
   const scratch = await makeScratch()
   const init = join(scratch, 'init')
-  const text = initScript({ run, release, modules, size: terminal?.size ?? '' })
+  const seen = { ...run, share: [...ownFolder(), ...(run.share ?? [])] }
+  const text = initScript({ run: seen, release, modules, size: terminal?.size ?? '' })
   await writeFile(init, text, { mode: 0o755 })
   const pinned = ['--cpu-list', String(processorFor(run.turn ?? process.pid)), program]
   const child = spawn('taskset', [...pinned, ...bootArguments(memory, scratch, init)], {
@@ -50,6 +52,12 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   })
   ended.catch(() => undefined)
   return { channel: kernel.channel, kill: () => kernel.kill(), ended }
+}
+
+/** The project is there inside, wherever it is: /tmp and /run are the kernel's own. */
+function ownFolder(): readonly Share[] {
+  const folder = fileURLToPath(new URL('../..', import.meta.url))
+  return /^\/(tmp|run)\//.test(folder) ? [{ host: folder, inside: folder }] : []
 }
 
 function bootArguments(memory: number, scratch: string, init: string): readonly string[] {

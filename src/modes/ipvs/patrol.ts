@@ -8,6 +8,8 @@ import type { VirtualServers } from './virtual-servers.ts'
 const EVERY_MS = 1_000
 /** Virtual servers looked at in each round besides the sentinel. */
 const PER_ROUND = 16
+/** Members; to read more would hold up changes. Verification reads larger sets, too. */
+const LARGEST_SET = 1_000
 
 export interface PatrolParts {
   readonly clock: Clock
@@ -74,13 +76,14 @@ export class Patrol {
       const [now, known] = [texts.get(key), servers.known.get(key)]
       return now === undefined || known === undefined || digestText(now) !== digestText(known)
     })
-    const keys = [...altered, ...(await sets.alteredIn(this.#setInTurn()))]
+    const keys = [...altered, ...(await this.#alteredMembers())]
     return keys.length > 0 ? { keys, by } : undefined
   }
 
-  #setInTurn(): string {
-    const { names } = this.#parts.sets
-    return names[this.#nextSet++ % names.length] ?? ''
+  async #alteredMembers(): Promise<readonly ObjectKey[]> {
+    const { sets } = this.#parts
+    const name = sets.names[this.#nextSet++ % sets.names.length] ?? ''
+    return sets.sizeOf(name) > LARGEST_SET ? [] : sets.alteredIn(name)
   }
 
   #next(keys: readonly ObjectKey[]): readonly ObjectKey[] {

@@ -125,13 +125,16 @@ export class SetMembers {
   /** Names of the sets that hold more or fewer members than we know of: one cheap question. */
   async disturbed(): Promise<readonly string[]> {
     const headers = await this.#sets.headers(PREFIX)
-    return this.names.filter(
-      (name) => headers.get(name)?.entries !== (this.#known.get(name)?.size ?? 0),
-    )
+    return this.names.filter((name) => headers.get(name)?.entries !== this.sizeOf(name))
   }
 
   get names(): readonly string[] {
     return [...this.#wanted.keys()]
+  }
+
+  /** Members that a set has, as far as we know. */
+  sizeOf(name: string): number {
+    return this.#known.get(name)?.size ?? 0
   }
 
   /** Members of one set that are more, fewer or marked otherwise than we know of. */

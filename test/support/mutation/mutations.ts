@@ -123,8 +123,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'flows of endpoints that are gone are not cut',
     file: 'src/nodeproxy/wiring/node-proxy.ts',
-    from: 'cutFlows: async (flows) => (await kernel.conntrack.cut(flows)).deleted',
-    to: 'cutFlows: async () => 0',
+    from: 'cutFlows: (flows) => cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),',
+    to: 'cutFlows: async () => 0,',
     test: 'datagrams',
   },
   {
