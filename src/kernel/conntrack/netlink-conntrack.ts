@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { inGroups } from '../../lib/groups.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
@@ -60,8 +61,7 @@ export class NetlinkConntrack implements Conntrack {
 
   async #delete(deletions: readonly OutgoingMessage[]): Promise<number> {
     let deleted = 0
-    for (let start = 0; start < deletions.length; start += BATCH) {
-      const batch = deletions.slice(start, start + BATCH)
+    for (const batch of inGroups(deletions, BATCH)) {
       const errors = await this.#connect().batch(batch)
       for (const errno of errors.values()) {
         if (errno !== constants.errno.ENOENT) throw refused('delete', errno)

@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { inGroups } from '../../lib/groups.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
@@ -40,9 +41,7 @@ export class NetlinkSets implements Sets {
       if (message === undefined) sendable.push({ index, command })
       else refusals.push({ index, errno: EINVAL, message })
     }
-    for (let start = 0; start < sendable.length; start += BATCH) {
-      refusals.push(...(await this.#attempt(sendable.slice(start, start + BATCH))))
-    }
+    for (const batch of inGroups(sendable, BATCH)) refusals.push(...(await this.#attempt(batch)))
     return refusals.sort((a, b) => a.index - b.index)
   }
 

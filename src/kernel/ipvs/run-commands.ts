@@ -1,3 +1,4 @@
+import { inGroups } from '../../lib/groups.ts'
 import { encodeCommand } from './codec/command.ts'
 import type { IpvsCommand, IpvsRefusal } from './ipvs.ts'
 import type { IpvsSocket } from './ipvs-socket.ts'
@@ -6,15 +7,17 @@ import { hasTakenEffect } from './repeated-batch.ts'
 
 /** Commands in one datagram. */
 const BATCH = 500
+
 /** Runs commands in batches; the refusals, by index. */
 export async function runCommands(
   socket: IpvsSocket,
   commands: readonly IpvsCommand[],
 ): Promise<readonly IpvsRefusal[]> {
   const refusals: IpvsRefusal[] = []
-  for (let at = 0; at < commands.length; at += BATCH) {
-    const batch = commands.slice(at, at + BATCH)
-    refusals.push(...(await runBatch(socket, batch, at)))
+  let start = 0
+  for (const batch of inGroups(commands, BATCH)) {
+    refusals.push(...(await runBatch(socket, batch, start)))
+    start += batch.length
   }
   return refusals.sort((a, b) => a.index - b.index)
 }

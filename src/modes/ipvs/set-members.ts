@@ -1,5 +1,6 @@
 import { memberText } from '../../kernel/ipset/member-text.ts'
 import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
+import { inGroups } from '../../lib/groups.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'
 import { parseMember } from './member.ts'
@@ -181,8 +182,7 @@ export class SetMembers {
     commandFor: (key: ObjectKey) => SetCommand,
   ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     const failed = new Map<ObjectKey, Refusal>()
-    for (let at = 0; at < keys.length; at += AT_ONCE) {
-      const some = keys.slice(at, at + AT_ONCE)
+    for (const some of inGroups(keys, AT_ONCE)) {
       for (const { index, message } of await this.#sets.run(some.map(commandFor))) {
         const key = some[index]
         if (key) failed.set(key, { code: 'NP_IPVS_SET_REFUSED', message })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   FOREIGN_TEXT,
   foreignAt,
@@ -200,4 +200,13 @@ test('when the kernel searches, real servers go from the last virtual server to 
   const fresh = servers(ipvs).all
   await fresh.observe(() => true)
   expect(fresh.known).toEqual(all.known)
+})
+
+test('a slow kernel is asked for no list where few virtual servers are written', async () => {
+  let now = 0
+  const { ipvs, want } = servers(undefined, undefined, { now: () => (now += 100) })
+  const listed = vi.spyOn(ipvs, 'services')
+  await want(VIP, spec('rr', '10.180.0.1'))
+  await want(VIP, spec('rr', '10.180.0.1'))
+  expect(listed).not.toHaveBeenCalled()
 })

@@ -6,7 +6,9 @@ import {
   virtualServerKey,
 } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { inGroups } from '../../lib/groups.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import { inOrderOfDeletion, isSearching } from './deletion-order.ts'
 import { serverIdOf, serverKey } from './object.ts'
 import { FOREIGN, runPlans, type Step } from './run-plans.ts'
 import { planHold, planServer } from './server-commands.ts'
@@ -25,9 +27,6 @@ export interface VirtualServersParts {
 
 /** Written at a time: what is made for them is forgotten again before it costs memory. */
 const AT_ONCE = 48
-
-/** Usual are 10 to 30 µs; more means that the kernel searches, see `inOrderOfDeletion`. */
-const SLOW_MS_PER_COMMAND = 0.1
 
 type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
 
@@ -179,22 +178,23 @@ export class VirtualServers {
   }
 
   async #write(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
-    for (let at = 0; at < keys.length; at += AT_ONCE) {
-      const isSlow = await this.#writeSome(plan(keys.slice(at, at + AT_ONCE)), outcome)
-      if (isSlow) return this.#writeInOrder(keys.slice(at + AT_ONCE), plan, outcome)
+    let written = 0
+    for (const group of inGroups(keys, AT_ONCE)) {
+      const isSlow = await this.#writeSome(plan(group), outcome)
+      written += group.length
+      const isMuchLeft = keys.length - written > AT_ONCE
+      if (isSlow && isMuchLeft) return this.#writeInOrder(keys.slice(written), plan, outcome)
     }
   }
 
   /** Makes those that are missing, without real servers; adds these as the kernel finds them fastest. */
   async #writeInOrder(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
-    for (let at = 0; at < keys.length; at += AT_ONCE) {
-      await this.#writeSome(plan(keys.slice(at, at + AT_ONCE)).flatMap(makingOf), outcome)
+    for (const group of inGroups(keys, AT_ONCE)) {
+      await this.#writeSome(plan(group).flatMap(makingOf), outcome)
     }
     const made = keys.filter((key) => !outcome.failed.has(key))
     const order = inOrderOfDeletion(made, await this.#parts.ipvs.services())
-    for (let at = 0; at < order.length; at += AT_ONCE) {
-      await this.#writeSome(plan(order.slice(at, at + AT_ONCE)), outcome)
-    }
+    for (const group of inGroups(order, AT_ONCE)) await this.#writeSome(plan(group), outcome)
   }
 
   /** Returns whether the kernel took long. */
@@ -203,7 +203,7 @@ export class VirtualServers {
     const start = clock.now()
     await this.#writeSteps(steps, outcome)
     const commands = steps.reduce((sum, step) => sum + step.plan.commands.length, 0)
-    return (clock.now() - start) / commands > SLOW_MS_PER_COMMAND
+    return isSearching(clock.now() - start, commands)
   }
 
   async #writeSteps(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
@@ -248,19 +248,4 @@ export class VirtualServers {
 function makingOf({ key, plan }: Step): readonly Step[] {
   const commands = plan.commands.filter((command) => command.do === 'addService')
   return commands.length === 0 ? [] : [{ key, plan: { commands, text: bareText(plan.text) } }]
-}
-
-/**
- * Real servers of which thousands were deleted lately, by a flush, say, are on a
- * list of the kernel for two minutes, newest first, and each addition searches
- * it from its start. A flush deletes in the order in which virtual servers are
- * listed: so the last of the list come first, and every search ends at once.
- * Otherwise adding 100,000 real servers after a flush takes minutes, not a second.
- */
-function inOrderOfDeletion(
-  keys: readonly ObjectKey[],
-  listed: readonly VirtualServer[],
-): readonly ObjectKey[] {
-  const places = new Map(listed.map(({ id }, place) => [serverKey(id), place]))
-  return keys.toSorted((a, b) => (places.get(b) ?? -1) - (places.get(a) ?? -1))
 }
