@@ -22,26 +22,30 @@ export async function clears(context: IpvsContext, count: number): Promise<Clear
   return { toNotice, toRepair }
 }
 
-async function clearOnce({ cluster, topology, view, daemon }: IpvsContext) {
-  const clearedAt = await clearUnseen(topology, view)
-  const noticedAt = await heard(() => daemon.saidAt(NOTICED, clearedAt))
-  const repairedAt = await view.seen(spread(cluster.size), {
-    timeoutMs: BOUND_MS,
-    pauseMs: POLL_MS,
-  })
-  if (repairedAt === undefined) throw new Error(`not repaired within ${BOUND_MS / 1_000} s`)
-  demandAll(view, cluster.size)
-  const repair = repairedAt - noticedAt
+async function clearOnce(context: IpvsContext) {
+  const clearedAt = await clearUnseen(context)
+  const noticedAt = await heard(() => context.daemon.saidAt(NOTICED, clearedAt))
+  const repair = (await repaired(context)) - noticedAt
+  demandAll(context.view, context.cluster.size)
   await delay(repair * 1.5 + 1_500)
   return { notice: noticedAt - clearedAt, repair }
 }
 
+/** The moment at which virtual servers all over the cluster are complete. */
+async function repaired({ cluster, view }: IpvsContext): Promise<number> {
+  const limits = { timeoutMs: BOUND_MS, pauseMs: POLL_MS }
+  const repairedAt = await view.seen(spread(cluster.size), limits)
+  if (repairedAt === undefined) throw new Error(`not repaired within ${BOUND_MS / 1_000} s`)
+  return repairedAt
+}
+
 /** Clears at a moment at which the daemon does not look: it would repair while ipvsadm goes on. */
-async function clearUnseen(topology: IpvsContext['topology'], view: IpvsContext['view']) {
+async function clearUnseen(context: IpvsContext) {
+  const { topology, view } = context
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const clearedAt = clearAll(topology.node)
     if (!view.exists(0)) return clearedAt
-    await delay(BOUND_MS / ATTEMPTS)
+    await repaired(context)
   }
   throw new Error(`ipvsadm -C left a virtual server, ${ATTEMPTS} times`)
 }

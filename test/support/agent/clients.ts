@@ -6,7 +6,6 @@ const KEPT_FAILURES = 100
 
 /** Below those that the system gives out, and in turn: none comes again while anybody remembers it. */
 const LOAD_PORTS = { first: 1100, count: 8900 } as const
-let loads = 0
 
 /** Makes the asked number of connections, several at a time; stops early when enough was seen. */
 export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
@@ -53,6 +52,12 @@ export class KeptConnections {
     return { id: this.#sockets.push(socket) - 1, outcome }
   }
 
+  /** Ends all of them. */
+  reset(): null {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+    return null
+  }
+
   /** One byte there and back. */
   ping(id: number, timeoutMs: number): Promise<boolean> {
     const socket = this.#sockets[id]
@@ -73,19 +78,27 @@ export class KeptConnections {
 
 /** Connects at a steady rate until stopped, whatever the answers. */
 export class Load {
+  static #started = 0
   readonly #startedAt = performance.now()
   readonly #running = new Set<Promise<void>>()
   readonly #answers: Record<string, number> = {}
   readonly #failures: { afterMs: number; outcome: Outcome }[] = []
   readonly #timer: NodeJS.Timeout
   #attempts = 0
+  #enough: { readonly attempts: number; resolve(): void } | undefined
   #failed = 0
 
   constructor(request: ConnectRequest, intervalMs: number) {
     this.#timer = setInterval(() => this.#start(request), intervalMs)
   }
 
-  async stop(): Promise<LoadReport> {
+  /** Goes on until there were at least so many attempts. */
+  async stop(atLeast: number): Promise<LoadReport> {
+    if (this.#attempts < atLeast) {
+      await new Promise<void>((resolve) => {
+        this.#enough = { attempts: atLeast, resolve }
+      })
+    }
     clearInterval(this.#timer)
     await Promise.all(this.#running)
     return {
@@ -98,8 +111,9 @@ export class Load {
 
   #start(request: ConnectRequest): void {
     this.#attempts++
+    if (this.#attempts === this.#enough?.attempts) this.#enough.resolve()
     const afterMs = Math.round(performance.now() - this.#startedAt)
-    const sourcePort = LOAD_PORTS.first + (loads++ % LOAD_PORTS.count)
+    const sourcePort = LOAD_PORTS.first + (Load.#started++ % LOAD_PORTS.count)
     const ongoing = attempt({ ...request, sourcePort }).then((outcome) => {
       this.#running.delete(ongoing)
       this.#count(outcome, afterMs)

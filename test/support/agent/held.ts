@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { attemptTcp } from './attempt.ts'
 import type { ConnectRequest, HeldReport, Outcome } from './protocol.ts'
 
-/** Milliseconds that an echo may take, on a busy machine, before its connection counts as lost. */
-const ECHO_MS = 10_000
+/** Milliseconds that an echo may take before its connection counts as lost. */
+const ECHO_MS = 3000
 
 interface Held {
   readonly socket: Socket

@@ -31,10 +31,12 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return kept.open(request.params)
     case 'ping':
       return kept.ping(request.params.id, request.params.timeoutMs)
+    case 'resetOpen':
+      return kept.reset()
     case 'loadStart':
       return { id: loads.push(new Load(request.params, request.params.intervalMs)) - 1 }
     case 'loadStop':
-      return loads[request.params.id]?.stop()
+      return loads[request.params.id]?.stop(request.params.atLeast ?? 0)
     case 'holdOpen':
       return hold(request.params)
     case 'holdCheck':

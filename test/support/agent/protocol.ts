@@ -101,9 +101,12 @@ export interface AgentCalls {
   open: { params: ConnectRequest; result: { id: number; outcome: Outcome } }
   /** Sends a byte over a kept connection and waits for its echo; false when it is dead. */
   ping: { params: { id: number; timeoutMs: number }; result: boolean }
+  /** Ends every kept connection. */
+  resetOpen: { params: null; result: null }
   /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
   loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
-  loadStop: { params: { id: number }; result: LoadReport }
+  /** Stops after at least so many attempts; 0 unless told otherwise. */
+  loadStop: { params: { id: number; atLeast?: number }; result: LoadReport }
   /** Opens many connections one after the other and keeps them talking, a byte each `everyMs`. */
   holdOpen: {
     params: ConnectRequest & { count: number; everyMs: number }
