@@ -1,0 +1,64 @@
+/** Words of 32 bits that come before the shards. Sums stand on a cache line of their own. */
+export const HEADER = { capacity: 0, keyLow: 1, keyHigh: 2, size: 16, evicted: 17 } as const
+const HEADER_WORDS = 32
+
+/** Words of one shard, a cache line. `used` slots were taken at least once; `freed` is a chain. */
+export const SHARD = { lock: 0, used: 1, freed: 2, newest: 3, oldest: 4 } as const
+export const SHARD_WORDS = 16
+
+/** What is kept of one client: one word in each of these columns. */
+export const COLUMN = {
+  /** Six words, see ClientKey. */
+  key: 0,
+  token: 6,
+  /** The last connection, in ms since the epoch: the low 32 bits, and how often they wrapped. */
+  time: 7,
+  era: 8,
+  /** The next slot in the bucket, or among those that were freed. */
+  next: 9,
+  newer: 10,
+  older: 11,
+} as const
+const COLUMNS = 12
+
+const MOST_SHARDS = 64
+const FEWEST_CLIENTS_PER_SHARD = 4096
+
+/** Where everything lies; offsets in words. A slot has a number from 1 on, 0 is none. */
+export interface Layout {
+  readonly shards: number
+  readonly slotsPerShard: number
+  /** A power of two. */
+  readonly bucketsPerShard: number
+  readonly shardsAt: number
+  readonly bucketsAt: number
+  readonly columnsAt: number
+  /** Words of one column. */
+  readonly columnWords: number
+  readonly words: number
+}
+
+/**
+ * Shards let threads work side by side. Chance gives some more clients than
+ * others, so each has room for six standard deviations beyond its share. Room
+ * that is never used costs nothing: its pages are never touched.
+ */
+export function layoutOf(capacity: number): Layout {
+  const shards = Math.min(powerOfTwoUpTo(capacity / FEWEST_CLIENTS_PER_SHARD), MOST_SHARDS)
+  const share = Math.ceil(capacity / shards)
+  const slotsPerShard = shards === 1 ? share : share + Math.ceil(6 * Math.sqrt(share))
+  const bucketsPerShard = 2 * powerOfTwoUpTo(share - 1)
+  const bucketsAt = HEADER_WORDS + shards * SHARD_WORDS
+  const columnsAt = bucketsAt + shards * bucketsPerShard
+  const columnWords = shards * slotsPerShard + 1
+  return {
+    ...{ shards, slotsPerShard, bucketsPerShard },
+    ...{ shardsAt: HEADER_WORDS, bucketsAt, columnsAt, columnWords },
+    words: columnsAt + COLUMNS * columnWords,
+  }
+}
+
+/** At least 1. */
+function powerOfTwoUpTo(limit: number): number {
+  return 2 ** Math.max(Math.floor(Math.log2(limit)), 0)
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { createAffinityMemory } from './affinity-memory.ts'
+import { AffinityTable } from './affinity-table.ts'
+import { openColumns } from './columns.ts'
+import { client, NO_CHANCE } from './fixtures.ts'
+import { SHARD } from './layout.ts'
+import { acquire, LOST, release } from './shard-lock.ts'
+
+const ALICE = client('192.0.2.1')
+const when = { now: 0, seconds: 1 }
+
+test('a lock that is never given back costs its shard, and nobody is stopped', () => {
+  const memory = createAffinityMemory(8, NO_CHANCE)
+  const { shards } = openColumns(memory)
+  const table = new AffinityTable(memory)
+  table.remember(1, ALICE, 7, 0)
+  expect(acquire(shards, 0)).toBe(true)
+  expect(table.find(1, ALICE, when)).toBeUndefined()
+  expect(shards[SHARD.lock]).toBe(LOST)
+  table.remember(1, client('192.0.2.2'), 8, 0)
+  table.forget(1, ALICE)
+  table.forgetGroups(new Set([1]))
+  expect(table.size).toBe(1)
+
+  release(shards, 0)
+  expect(table.find(1, ALICE, when)).toBe(7)
+})
