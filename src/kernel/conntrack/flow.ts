@@ -61,9 +61,7 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   const attributes = [encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[filter.protocol]]))]
   let flags = BY_PROTOCOL
   if (filter.port !== undefined) {
-    const port = Buffer.alloc(2)
-    port.writeUInt16BE(filter.port)
-    attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, port))
+    attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, network16(filter.port)))
     flags |= BY_DESTINATION_PORT
   }
   const payload = Buffer.concat([
@@ -76,6 +74,36 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
     ),
   ])
   return { type: CT_GET, flags: 0, payload }
+}
+
+/** Where the answers of a flow come from, and whom they go to. */
+export interface ReplyEnds {
+  readonly protocol: keyof typeof PROTOCOLS
+  /** 4 or 16 bytes. */
+  readonly source: Uint8Array
+  readonly destination: Uint8Array
+  readonly sourcePort: number
+  readonly destinationPort: number
+}
+
+/** Asks for the one flow whose answers have these ends. */
+export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
+  const isSix = ends.source.length === 16
+  const tuple = nest(
+    CTA_TUPLE_REPLY,
+    nest(
+      CTA_TUPLE_IP,
+      encodeAttribute(isSix ? 3 : 1, Buffer.from(ends.source)),
+      encodeAttribute(isSix ? 4 : 2, Buffer.from(ends.destination)),
+    ),
+    nest(
+      CTA_TUPLE_PROTO,
+      encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[ends.protocol]])),
+      encodeAttribute(CTA_PROTO_SRC_PORT, network16(ends.sourcePort)),
+      encodeAttribute(CTA_PROTO_DST_PORT, network16(ends.destinationPort)),
+    ),
+  )
+  return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isSix ? 6 : 4), tuple]) }
 }
 
 export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage {
@@ -169,5 +197,11 @@ function header(family: Family): Buffer {
 function host32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32LE(value)
+  return bytes
+}
+
+function network16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeUInt16BE(value)
   return bytes
 }

@@ -1,0 +1,64 @@
+/** Numbers of the Linux ABI, the same on x86-64 and arm64. */
+
+/** bits/socket_type.h */
+export const SOCK = {
+  stream: 1,
+  dgram: 2,
+  raw: 3,
+  nonBlocking: 0o4000,
+  closeOnExec: 0o2000000,
+} as const
+
+/** sys/epoll.h */
+export const EPOLL = {
+  in: 0x1,
+  out: 0x4,
+  err: 0x8,
+  hup: 0x10,
+  rdhup: 0x2000,
+  exclusive: 1 << 28,
+  edge: 1 << 31,
+} as const
+
+/** asm-generic/errno.h, those that are told apart. */
+export const ERRNO = {
+  interrupted: 4,
+  again: 11,
+  messageSize: 90,
+  noBuffers: 105,
+  inProgress: 115,
+} as const
+
+/** asm-generic/socket.h, linux/in.h, linux/in6.h, linux/tcp.h, linux/udp.h: level and option. */
+export const OPTION = {
+  reuseAddress: [1, 2],
+  error: [1, 4],
+  keepAlive: [1, 9],
+  linger: [1, 13],
+  reusePort: [1, 15],
+  receiveBuffer: [1, 8],
+  mark: [1, 36],
+  noDelay: [6, 1],
+  keepIdle: [6, 4],
+  keepInterval: [6, 5],
+  keepCount: [6, 6],
+  transparent4: [0, 19],
+  /** Where an accepted connection was meant to go before rules translated it. */
+  untranslated4: [0, 80],
+  /** Datagrams say whom they are addressed to. */
+  destination4: [0, 20],
+  only6: [41, 26],
+  untranslated6: [41, 80],
+  destination6: [41, 74],
+  transparent6: [41, 75],
+} as const satisfies Readonly<Record<string, readonly [level: number, option: number]>>
+
+export type OptionName = keyof typeof OPTION
+
+/** bits/socket.h */
+export const MSG = { dontWait: 0x40, noSignal: 0x4000 } as const
+
+/** fcntl.h: move pages rather than copy them, and never wait. */
+export const SPLICE = { move: 1, nonBlocking: 2, more: 4 } as const
+
+export const SHUT_WR = 1

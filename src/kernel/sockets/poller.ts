@@ -1,0 +1,71 @@
+import { EPOLL, SOCK } from './constants.ts'
+import type { NativeMemory, Syscalls } from './syscalls.ts'
+
+const ADD = 1
+const DELETE = 2
+const MOST_EVENTS = 512
+/** `struct epoll_event` has no padding on x86-64, and four bytes of it elsewhere. */
+const EVENT_BYTES = process.arch === 'x64' ? 12 : 16
+const DATA_AT = EVENT_BYTES - 8
+/** Behind the events that are read: the one that is written. */
+const OWN_EVENT = MOST_EVENTS * EVENT_BYTES
+
+/** Called for each descriptor that is ready, with bits of `EPOLL`. */
+export type OnReady = (descriptor: number, events: number) => void
+
+/** Waits for many descriptors at once (epoll). A closed descriptor leaves by itself. */
+export class Poller {
+  readonly #sys: Syscalls
+  readonly #memory: NativeMemory
+  readonly #descriptor: number
+
+  constructor(sys: Syscalls) {
+    this.#sys = sys
+    this.#memory = sys.allocate(OWN_EVENT + EVENT_BYTES)
+    this.#descriptor = sys.epoll_create1(SOCK.closeOnExec)
+    if (this.#descriptor < 0) throw new Error(`epoll_create1: errno ${sys.errno()}`)
+  }
+
+  /** Ready whenever it becomes so, both ways and at hang-ups: what is ready stays unsaid after that. */
+  addEdge(descriptor: number): boolean {
+    return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.rdhup | EPOLL.edge)
+  }
+
+  /** Ready as long as there is something to read. */
+  addReadable(descriptor: number): boolean {
+    return this.#add(descriptor, EPOLL.in)
+  }
+
+  /** As `addReadable`, of a descriptor that several pollers wait for: not all of them wake up. */
+  addShared(descriptor: number): boolean {
+    return this.#add(descriptor, EPOLL.in | EPOLL.exclusive)
+  }
+
+  /** For a descriptor that stays open. */
+  remove(descriptor: number): void {
+    this.#sys.epoll_ctl(this.#descriptor, DELETE, descriptor, this.#memory.address)
+  }
+
+  /** Waits at most so many milliseconds, -1 for ever; returns how many were ready. */
+  wait(timeoutMs: number, onReady: OnReady): number {
+    const { address, view } = this.#memory
+    const count = this.#sys.epoll_wait(this.#descriptor, address, MOST_EVENTS, timeoutMs)
+    for (let index = 0; index < count; index++) {
+      const at = index * EVENT_BYTES
+      onReady(view.getInt32(at + DATA_AT, true), view.getUint32(at, true))
+    }
+    return count
+  }
+
+  close(): void {
+    this.#sys.close(this.#descriptor)
+  }
+
+  #add(descriptor: number, events: number): boolean {
+    const { address, view } = this.#memory
+    view.setUint32(OWN_EVENT, events >>> 0, true)
+    view.setInt32(OWN_EVENT + DATA_AT, descriptor, true)
+    const event = address + BigInt(OWN_EVENT)
+    return this.#sys.epoll_ctl(this.#descriptor, ADD, descriptor, event) === 0
+  }
+}

@@ -1,0 +1,60 @@
+import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
+
+/** An address as the kernel takes it: `struct sockaddr_in` or `sockaddr_in6`. */
+export type SocketAddress = Uint8Array
+
+/** linux/socket.h */
+export const AF_INET = 2
+export const AF_INET6 = 10
+
+/** The longest of them. */
+export const SOCKET_ADDRESS_BYTES = 28
+
+const INET_BYTES = 16
+/** Where the address itself stands: behind family, port and, in IPv6, flow information. */
+const INET_AT = 4
+const INET6_AT = 8
+
+export function socketAddress(ip: IpAddress, port: number): SocketAddress {
+  return socketAddressOf(ipBytes(ip), port)
+}
+
+/** Of the 4 or 16 bytes of an IP address. */
+export function socketAddressOf(ip: Uint8Array, port: number): SocketAddress {
+  const isSix = ip.length === 16
+  const bytes = new Uint8Array(isSix ? SOCKET_ADDRESS_BYTES : INET_BYTES)
+  const view = new DataView(bytes.buffer)
+  view.setUint16(0, isSix ? AF_INET6 : AF_INET, true)
+  view.setUint16(2, port)
+  bytes.set(ip, isSix ? INET6_AT : INET_AT)
+  return bytes
+}
+
+export function portOf(address: SocketAddress): number {
+  return ((address[2] ?? 0) << 8) | (address[3] ?? 0)
+}
+
+/** The 4 or 16 bytes of the IP address: a view, not a copy. */
+export function ipPart(address: SocketAddress): Uint8Array {
+  return address[0] === AF_INET6
+    ? address.subarray(INET6_AT, INET6_AT + 16)
+    : address.subarray(INET_AT, INET_AT + 4)
+}
+
+export function ipOf(address: SocketAddress): IpAddress {
+  return formatIp(ipPart(address))
+}
+
+/** Equal for equal address and port: short text to look something up by. */
+export function addressKey(address: SocketAddress): string {
+  return textOf(address.subarray(2, 4)) + ipKey(address)
+}
+
+/** Equal for equal addresses, whatever the port. */
+export function ipKey(address: SocketAddress): string {
+  return textOf(ipPart(address))
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
+}

@@ -1,0 +1,160 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
+import { ERRNO, MSG, OPTION, type OptionName, SHUT_WR, SOCK } from './constants.ts'
+import { errnoName } from './errno-name.ts'
+import {
+  AF_INET,
+  AF_INET6,
+  SOCKET_ADDRESS_BYTES,
+  type SocketAddress,
+  socketAddress,
+} from './socket-address.ts'
+import type { NativeMemory, Syscalls } from './syscalls.ts'
+
+const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
+const BACKLOG = 4096
+
+/** Where things stand in the scratch memory. */
+const AT = { address: 0, length: 32, value: 40 } as const
+const SCRATCH_BYTES = 64
+
+export interface ListenOptions {
+  /** May answer with addresses that are not of this machine; needs CAP_NET_ADMIN. */
+  readonly transparent?: boolean
+  /** Several sockets share the address, and the kernel spreads clients over them. */
+  readonly shared?: boolean
+}
+
+/** Non-blocking sockets by number. Where it says so, -1 is a failure and `errno` its reason. */
+export class Sockets {
+  readonly sys: Syscalls
+  readonly #scratch: NativeMemory
+  readonly #address: bigint
+  readonly #length: bigint
+  readonly #value: bigint
+
+  constructor(sys: Syscalls) {
+    this.sys = sys
+    this.#scratch = sys.allocate(SCRATCH_BYTES)
+    const { address } = this.#scratch
+    this.#address = address
+    this.#length = address + BigInt(AT.length)
+    this.#value = address + BigInt(AT.value)
+  }
+
+  /** Throws NP_KERNEL_SOCKET. */
+  listenTcp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
+    const socket = this.#bound(SOCK.stream, { ip, port }, options)
+    if (this.sys.listen(socket, BACKLOG) === 0) return socket
+    throw this.#refused(socket, `listen on ${hostPort(ip, port)}`)
+  }
+
+  /** Its datagrams say whom they were sent to. Throws NP_KERNEL_SOCKET. */
+  bindUdp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
+    const socket = this.#bound(SOCK.dgram, { ip, port }, options)
+    this.set(socket, familyOf(ip) === 6 ? 'destination6' : 'destination4', 1)
+    return socket
+  }
+
+  /** The next client, or -1; its address is in `peer` then. */
+  accept(listener: number, peer: Uint8Array): number {
+    const { view, bytes } = this.#scratch
+    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
+    const client = this.sys.accept4(listener, this.#address, this.#length, FLAGS)
+    if (client >= 0) peer.set(bytes.subarray(0, SOCKET_ADDRESS_BYTES))
+    return client
+  }
+
+  /**
+   * The address that a client connected to before rules of this node translated it, as conntrack
+   * knows it; undefined: it does not know the connection.
+   */
+  untranslatedAddress(socket: number, isSix: boolean): SocketAddress | undefined {
+    const [level, option] = OPTION[isSix ? 'untranslated6' : 'untranslated4']
+    const { view, bytes } = this.#scratch
+    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
+    const result = this.sys.getsockopt(socket, level, option, this.#address, this.#length)
+    return result === 0 ? bytes.subarray(0, view.getUint32(AT.length, true)) : undefined
+  }
+
+  localAddress(socket: number): SocketAddress {
+    const { view, bytes } = this.#scratch
+    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
+    this.sys.getsockname(socket, this.#address, this.#length)
+    return bytes.subarray(0, view.getUint32(AT.length, true))
+  }
+
+  /** Begins to connect; -1 when that failed at once. */
+  connect(type: 'tcp' | 'udp', target: SocketAddress, mark: number): number {
+    const family = target[0] === AF_INET6 ? AF_INET6 : AF_INET
+    const kind = type === 'tcp' ? SOCK.stream : SOCK.dgram
+    const socket = this.sys.socket(family, kind | FLAGS, 0)
+    if (socket < 0) return -1
+    if (mark !== 0) this.set(socket, 'mark', mark)
+    this.#scratch.bytes.set(target, AT.address)
+    const isOk = this.sys.connect(socket, this.#address, target.length) === 0
+    if (isOk || this.sys.errno() === ERRNO.inProgress) return socket
+    this.sys.close(socket)
+    return -1
+  }
+
+  set(socket: number, name: OptionName, value: number): boolean {
+    const [level, option] = OPTION[name]
+    this.#scratch.view.setInt32(AT.value, value, true)
+    return this.sys.setsockopt(socket, level, option, this.#value, 4) === 0
+  }
+
+  /** The error that waits on a socket, 0 if none; reading takes it away. */
+  takeError(socket: number): number {
+    const [level, option] = OPTION.error
+    const { view } = this.#scratch
+    view.setUint32(AT.length, 4, true)
+    this.sys.getsockopt(socket, level, option, this.#value, this.#length)
+    return view.getInt32(AT.value, true)
+  }
+
+  /** Says that nothing more will be sent. */
+  endWriting(socket: number): void {
+    this.sys.shutdown(socket, SHUT_WR)
+  }
+
+  /** Makes the close that follows a reset for the other end. */
+  resetOnClose(socket: number): void {
+    const [level, option] = OPTION.linger
+    const { view } = this.#scratch
+    view.setInt32(AT.value, 1, true)
+    view.setInt32(AT.value + 4, 0, true)
+    this.sys.setsockopt(socket, level, option, this.#value, 8)
+  }
+
+  send(socket: number, memory: NativeMemory, length: number, from = 0): number {
+    return this.sys.send(socket, memory.address + BigInt(from), length, MSG.noSignal)
+  }
+
+  #bound(
+    type: number,
+    { ip, port }: { readonly ip: IpAddress; readonly port: number },
+    { transparent = false, shared = false }: ListenOptions,
+  ): number {
+    const isSix = familyOf(ip) === 6
+    const what = `listen on ${hostPort(ip, port)}`
+    const socket = this.sys.socket(isSix ? AF_INET6 : AF_INET, type | FLAGS, 0)
+    if (socket < 0) throw this.#refused(-1, what)
+    if (isSix) this.set(socket, 'only6', 1)
+    if (type === SOCK.stream) this.set(socket, 'reuseAddress', 1)
+    if (shared) this.set(socket, 'reusePort', 1)
+    if (transparent && !this.set(socket, isSix ? 'transparent6' : 'transparent4', 1)) {
+      throw this.#refused(socket, `take redirected packets at ${hostPort(ip, port)}`)
+    }
+    const target = socketAddress(ip, port)
+    this.#scratch.bytes.set(target, AT.address)
+    if (this.sys.bind(socket, this.#address, target.length) === 0) return socket
+    throw this.#refused(socket, what)
+  }
+
+  #refused(socket: number, what: string): NodeProxyError {
+    const errno = this.sys.errno()
+    if (socket >= 0) this.sys.close(socket)
+    return new NodeProxyError('NP_KERNEL_SOCKET', `cannot ${what}: ${errnoName(errno)}`)
+  }
+}

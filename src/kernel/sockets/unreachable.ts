@@ -1,0 +1,113 @@
+import { MSG, SOCK } from './constants.ts'
+import { AF_INET, AF_INET6, ipPart, type SocketAddress } from './socket-address.ts'
+import type { NativeMemory, Syscalls } from './syscalls.ts'
+
+const PROTOCOL = { icmp: 1, udp: 17, icmp6: 58 } as const
+/** Type and code of "port unreachable" (RFC 792, RFC 4443). */
+const PORT_UNREACHABLE = { 4: [3, 3], 16: [1, 4] } as const
+const ICMP_BYTES = 8
+const UDP_BYTES = 8
+const HOPS = 64
+
+/** A datagram that came from a client and that nobody takes. */
+export interface LostDatagram {
+  readonly client: SocketAddress
+  readonly destination: SocketAddress
+  /** Of its payload, in bytes. */
+  readonly length: number
+}
+
+/** Tells clients that nobody is there, as the kernel does for a closed port. */
+export class Unreachable {
+  readonly #sys: Syscalls
+  readonly #memory: NativeMemory
+  /** By address family; -1 where this process may not (CAP_NET_RAW). */
+  readonly #sockets = new Map<number, number>()
+
+  constructor(sys: Syscalls) {
+    this.#sys = sys
+    this.#memory = sys.allocate(256)
+  }
+
+  tell(lost: LostDatagram): boolean {
+    const { client } = lost
+    const socket = this.#socket(client[0] === AF_INET6 ? AF_INET6 : AF_INET)
+    if (socket < 0) return false
+    const message = portUnreachable(lost)
+    const target = Uint8Array.from(client)
+    target.fill(0, 2, 4)
+    this.#memory.bytes.set(message)
+    this.#memory.bytes.set(target, message.length)
+    const { address } = this.#memory
+    const size = client[0] === AF_INET6 ? 28 : 16
+    const to = address + BigInt(message.length)
+    return this.#sys.sendto(socket, address, message.length, MSG.noSignal, to, size) >= 0
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.values()) if (socket >= 0) this.#sys.close(socket)
+    this.#sockets.clear()
+  }
+
+  #socket(family: number): number {
+    const known = this.#sockets.get(family)
+    if (known !== undefined) return known
+    const protocol = family === AF_INET6 ? PROTOCOL.icmp6 : PROTOCOL.icmp
+    const flags = SOCK.nonBlocking | SOCK.closeOnExec
+    const socket = this.#sys.socket(family, SOCK.raw | flags, protocol)
+    this.#sockets.set(family, socket)
+    return socket
+  }
+}
+
+/** The ICMP message with the first bytes of the packet that it is about; IPv6 without checksum. */
+export function portUnreachable({ client, destination, length }: LostDatagram): Uint8Array {
+  const [source, target] = [ipPart(client), ipPart(destination)]
+  const isFour = source.length === 4
+  const header = isFour ? ipv4Header(source, target, length) : ipv6Header(source, target, length)
+  const message = new Uint8Array(ICMP_BYTES + header.length + UDP_BYTES)
+  const view = new DataView(message.buffer)
+  const [type, code] = PORT_UNREACHABLE[isFour ? 4 : 16]
+  message[0] = type
+  message[1] = code
+  message.set(header, ICMP_BYTES)
+  const udp = ICMP_BYTES + header.length
+  message.set(client.subarray(2, 4), udp)
+  message.set(destination.subarray(2, 4), udp + 2)
+  view.setUint16(udp + 4, UDP_BYTES + length)
+  if (isFour) view.setUint16(2, checksum(message))
+  return message
+}
+
+function ipv4Header(source: Uint8Array, target: Uint8Array, length: number): Uint8Array {
+  const header = new Uint8Array(20)
+  const view = new DataView(header.buffer)
+  header[0] = 0x45
+  view.setUint16(2, header.length + UDP_BYTES + length)
+  header[8] = HOPS
+  header[9] = PROTOCOL.udp
+  header.set(source, 12)
+  header.set(target, 16)
+  view.setUint16(10, checksum(header))
+  return header
+}
+
+function ipv6Header(source: Uint8Array, target: Uint8Array, length: number): Uint8Array {
+  const header = new Uint8Array(40)
+  header[0] = 0x60
+  new DataView(header.buffer).setUint16(4, UDP_BYTES + length)
+  header[6] = PROTOCOL.udp
+  header[7] = HOPS
+  header.set(source, 8)
+  header.set(target, 24)
+  return header
+}
+
+/** RFC 1071, of an even number of bytes. */
+function checksum(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let sum = 0
+  for (let at = 0; at < bytes.length; at += 2) sum += view.getUint16(at)
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
+  return ~sum & 0xffff
+}
