@@ -30,6 +30,7 @@ export function service(name: string, overrides: Partial<Service> = {}): Service
     publishNotReadyAddresses: false,
     proxyName: undefined,
     scheduler: undefined,
+    proxyProtocol: undefined,
     ...overrides,
   }
 }

@@ -55,6 +55,12 @@ test('one whole entry', () => {
   ])
 })
 
+test('the PROXY protocol is on every entry, and absent where nobody asks for it', () => {
+  const asked = compile({ ...DUAL, proxyProtocol: 'v2' })
+  expect(asked.map(({ proxyProtocol }) => proxyProtocol)).toEqual(['v2', 'v2'])
+  expect(compile().some((entry) => 'proxyProtocol' in entry)).toBe(false)
+})
+
 test('one entry per port and family, in the order of the ports, IPv4 first', () => {
   const ports = [servicePort({ name: 'dns', protocol: 'UDP', port: 53 }), servicePort()]
   expect(compile({ clusterIPs: DUAL.clusterIPs.toReversed(), ports }).map(({ id }) => id)).toEqual([

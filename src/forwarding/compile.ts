@@ -57,6 +57,7 @@ function compilePort({ service, port, family, sources, node }: PortInput): Forwa
     draining: NONE,
     affinity: seconds === undefined ? undefined : { seconds },
     scheduler: service.scheduler,
+    ...(service.proxyProtocol !== undefined && { proxyProtocol: service.proxyProtocol }),
   }
   const withCheck = port === service.ports[0] ? { ...entry, ...healthCheckPortOf(service) } : entry
   const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service)]

@@ -1,6 +1,6 @@
 import type { Brand } from '../lib/brand.ts'
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
-import type { Protocol, ServiceKey } from '../resources/types.ts'
+import type { Protocol, ProxyProtocol, ServiceKey } from '../resources/types.ts'
 import type { Refusal } from './problem.ts'
 
 /** For the modes, which know entries and not resources. */
@@ -66,6 +66,8 @@ export interface ForwardingEntry {
   readonly draining: readonly DrainingBackend[]
   readonly affinity: { readonly seconds: number } | undefined
   readonly scheduler: string | undefined
+  /** Backends are told the client's address at the start of each connection; absent: they are not. */
+  readonly proxyProtocol?: ProxyProtocol
   /** The node answers health checks of the Service on this TCP port; on its first entry only. */
   readonly healthCheckPort?: number
   /** What the Service asked for and the compiler refused; absent when nothing was. */

@@ -51,6 +51,7 @@ describe('every field that reaches the kernel counts', () => {
   test.each<[string, Partial<ForwardingEntry>]>([
     ['id', { id: 'shop/cart:http/TCP/6' as EntryId }],
     ['scheduler', { scheduler: undefined }],
+    ['PROXY protocol', { proxyProtocol: 'v2' }],
     ['affinity', { affinity: { seconds: 61 } }],
     ['no affinity', { affinity: undefined }],
     ['empty cluster', { whenEmpty: { cluster: 'drop', local: 'reject' } }],

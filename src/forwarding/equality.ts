@@ -7,6 +7,7 @@ export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolea
   return (
     a.id === b.id &&
     a.scheduler === b.scheduler &&
+    a.proxyProtocol === b.proxyProtocol &&
     a.healthCheckPort === b.healthCheckPort &&
     a.affinity?.seconds === b.affinity?.seconds &&
     a.whenEmpty.cluster === b.whenEmpty.cluster &&

@@ -53,6 +53,7 @@ export function service(overrides: Partial<Service> = {}): Service {
     publishNotReadyAddresses: false,
     proxyName: undefined,
     scheduler: undefined,
+    proxyProtocol: undefined,
     ...overrides,
   }
 }

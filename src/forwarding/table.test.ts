@@ -65,6 +65,7 @@ describe('replace', () => {
   test.each<[string, Partial<Service>]>([
     ['affinity', { affinitySeconds: 60 }],
     ['scheduler', { scheduler: 'wrr' }],
+    ['PROXY protocol', { proxyProtocol: 'v1' }],
     ['policy', { internalTrafficPolicy: 'Local' }],
     ['a frontend', { externalIPs: [ip('5.6.7.8')] }],
     ['source ranges', { type: 'LoadBalancer', loadBalancerIPs: [ip('5.6.7.8')] }],

@@ -90,6 +90,7 @@ const RICH_SERVICE = rawService({
     annotations: {
       'service.beta.orch.io/load-balancer-source-ranges': '10.0.0.0/8',
       'service.orch.io/ipvs-scheduler': 'rr',
+      'service.orch.io/proxy-protocol': 'v1',
     },
   },
   spec: {
@@ -265,6 +266,7 @@ function expectService(service: Service): void {
   expect(typeof service.publishNotReadyAddresses).toBe('boolean')
   if (service.proxyName !== undefined) expectText(service.proxyName, 63)
   if (service.scheduler !== undefined) expect(service.scheduler).toMatch(/^[a-z]{1,15}$/)
+  expect([undefined, 'v1', 'v2']).toContain(service.proxyProtocol)
 }
 
 function expectSource(source: EndpointSource): void {

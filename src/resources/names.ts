@@ -43,6 +43,7 @@ export const NAMES = {
     'service.beta.kubernetes.io/load-balancer-source-ranges',
   ],
   scheduler: ['service.orch.io/ipvs-scheduler', 'service.kubernetes.io/ipvs-scheduler'],
+  proxyProtocol: ['service.orch.io/proxy-protocol', 'service.kubernetes.io/proxy-protocol'],
   weight: ['service.orch.io/weight', 'service.kubernetes.io/weight'],
   zone: [
     'topology.kubernetes.io/zone',

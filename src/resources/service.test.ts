@@ -31,12 +31,18 @@ test('projects a Service to what a node needs', () => {
     publishNotReadyAddresses: false,
     proxyName: undefined,
     scheduler: undefined,
+    proxyProtocol: undefined,
   })
 })
 
 test('takes every field that there is', () => {
   const raw = rawService({
-    metadata: { annotations: { 'service.orch.io/ipvs-scheduler': ' wrr ' } },
+    metadata: {
+      annotations: {
+        'service.orch.io/ipvs-scheduler': ' wrr ',
+        'service.kubernetes.io/proxy-protocol': ' v2 ',
+      },
+    },
     spec: {
       type: 'LoadBalancer',
       clusterIPs: ['10.96.0.10', 'FD00::0A'],
@@ -72,6 +78,7 @@ test('takes every field that there is', () => {
     affinitySeconds: 60,
     publishNotReadyAddresses: true,
     scheduler: 'wrr',
+    proxyProtocol: 'v2',
   })
 })
 
@@ -303,6 +310,24 @@ test.each(['rr; reboot', 'x'.repeat(16), 'RR', 7])('scheduler %j is left out', (
   expect(placesOf(problemsOf(decoded))).toEqual([
     `metadata.annotations[service.orch.io/ipvs-scheduler] ${JSON.stringify(scheduler)}`,
   ])
+})
+
+test.each(['v3', 'V1', 'v1; reboot', '1', 2])('PROXY protocol %j is left out', (version) => {
+  const annotations = { 'service.orch.io/proxy-protocol': version }
+  const decoded = decodeService(rawService({ metadata: { annotations } }))
+  expect(valueOf(decoded).proxyProtocol).toBeUndefined()
+  expect(placesOf(problemsOf(decoded))).toEqual([
+    `metadata.annotations[service.orch.io/proxy-protocol] ${JSON.stringify(version)}`,
+  ])
+})
+
+test('of two families of annotations ours counts, and a blank one says nothing', () => {
+  const theirs = { 'service.kubernetes.io/proxy-protocol': 'v1' }
+  const versionOf = (mine: string) => {
+    const annotations = { ...theirs, 'service.orch.io/proxy-protocol': mine }
+    return sound(decodeService(rawService({ metadata: { annotations } }))).proxyProtocol
+  }
+  expect([versionOf('v2'), versionOf(' ')]).toEqual(['v2', undefined])
 })
 
 test('an overlong uid is left out', () => {

@@ -12,10 +12,11 @@ import type { Decoded } from './problem.ts'
 import type { Reader } from './reader.ts'
 import { readServicePorts } from './service-ports.ts'
 import { readSourceRanges } from './source-ranges.ts'
-import type { Service, ServiceKey } from './types.ts'
+import type { ProxyProtocol, Service, ServiceKey } from './types.ts'
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const
 const POLICIES = ['Cluster', 'Local'] as const
+const PROXY_PROTOCOLS = ['v1', 'v2'] as const
 const SCHEDULER = /^[a-z]{1,15}$/
 const LONGEST_UID = 128
 
@@ -48,6 +49,7 @@ export function readService(object: Reader): Service | typeof UNUSABLE {
     publishNotReadyAddresses: spec.flag('publishNotReadyAddresses') ?? false,
     proxyName: readProxyName(metadata),
     scheduler: readScheduler(metadata),
+    proxyProtocol: readProxyProtocol(metadata),
   }
 }
 
@@ -97,5 +99,15 @@ function readScheduler({ annotations }: Metadata): string | undefined {
   if (SCHEDULER.test(scheduler)) return scheduler
   const key = firstPresent(annotations, NAMES.scheduler)!
   annotations.refuse(key, 'must be an IPVS scheduler such as rr, wrr or lc', 'it is left out')
+  return undefined
+}
+
+function readProxyProtocol({ annotations }: Metadata): ProxyProtocol | undefined {
+  const version = named(annotations, NAMES.proxyProtocol)?.trim()
+  if (version === undefined || version === '') return undefined
+  const known = PROXY_PROTOCOLS.find((candidate) => candidate === version)
+  if (known !== undefined) return known
+  const key = firstPresent(annotations, NAMES.proxyProtocol)!
+  annotations.refuse(key, 'must be v1 or v2', 'it is left out')
   return undefined
 }

@@ -8,6 +8,9 @@ export type Protocol = 'TCP' | 'UDP' | 'SCTP'
 
 export type TrafficPolicy = 'Cluster' | 'Local'
 
+/** Version of the header that tells a backend the client's address. */
+export type ProxyProtocol = 'v1' | 'v2'
+
 export interface ServicePort {
   /** Empty when the Service has a single unnamed port. */
   readonly name: string
@@ -41,6 +44,8 @@ export interface Service {
   readonly proxyName: string | undefined
   /** Value of annotation `service.orch.io/ipvs-scheduler`. */
   readonly scheduler: string | undefined
+  /** Value of annotation `service.orch.io/proxy-protocol`. */
+  readonly proxyProtocol: ProxyProtocol | undefined
 }
 
 export interface Endpoint {

@@ -88,6 +88,7 @@ function decodeService(raw: RawService): Service {
     publishNotReadyAddresses: false,
     proxyName: metadata.labels?.[PROXY_NAME],
     scheduler: undefined,
+    proxyProtocol: undefined,
   }
 }
 

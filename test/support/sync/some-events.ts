@@ -34,6 +34,7 @@ const service = (key: ServiceKey): fc.Arbitrary<Service> =>
     publishNotReadyAddresses: fc.boolean(),
     proxyName: fc.constantFrom(undefined, undefined, undefined, 'other'),
     scheduler: fc.constantFrom(undefined, undefined, 'wlc', 'dh', 'missing'),
+    proxyProtocol: fc.constantFrom(undefined, undefined, 'v1', 'v2'),
   })
 
 const endpoint: fc.Arbitrary<Endpoint> = fc.record({
