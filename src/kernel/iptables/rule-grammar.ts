@@ -18,6 +18,7 @@ export const TARGETS: ReadonlySet<string> = new Set([
   'RETURN',
   'SET',
   'SNAT',
+  'TPROXY',
   'TRACE',
 ])
 
@@ -28,7 +29,8 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     `
     --random --random-fully --persistent --exist --return-nomatch --rcheck --update --set --reap
     --rsource --rdest --remove --rttl --notrack --save-mark --restore-mark --limit-iface-in
-    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark`,
+    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark
+    --transparent`,
   ),
   ...withWords(
     1,
@@ -40,7 +42,7 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     --ctreplsrc --ctreplsrcport --dst-type --src-type --reject-with --timeout --name --seconds
     --hitcount --mask --bytecode --object-pinned --nfmask --ctmask --physdev-in --physdev-out
     --icmp-type --icmpv6-type --nfacct-name --log-prefix --log-level --limit --limit-burst --cpu
-    --zone --src-range --dst-range --u32`,
+    --zone --src-range --dst-range --u32 --on-ip --on-port --tproxy-mark`,
   ),
   ...withWords(2, '--match-set --add-set --del-set --map-set --tcp-flags'),
 ])
@@ -113,6 +115,7 @@ function checkValue(option: string, value: string, context: RuleContext): string
       : `invalid port ${JSON.stringify(value)}`
   }
   if (option === '--to-destination') {
+    if (/^:\d+$/.test(value)) return undefined
     const host = value.replace(/:\d+(-\d+)?$/, '').replace(/^\[(.*)\]$/, '$1')
     return isNetwork(host, context.family) ? undefined : `Bad IP address ${JSON.stringify(value)}`
   }

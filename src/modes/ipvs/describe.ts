@@ -1,7 +1,8 @@
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
 import { objectOf } from '../netfilter/chains/object.ts'
+import { memberOf, nameOf } from '../netfilter/object-key.ts'
 import { familyOfSet } from './names.ts'
-import { kindOf, memberOf, nameOf, serverIdOf } from './object.ts'
+import { kindOf, serverIdOf } from './object.ts'
 
 /** What an object is; `rules` counts those of a chain. */
 export function describe(key: ObjectKey, rules = 0): ObjectDescription {

@@ -7,10 +7,11 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
+import { SetMembers } from '../netfilter/set-members.ts'
 import { drainMillis } from './drain-time.ts'
 import { Drainer } from './drainer.ts'
+import { keptSets, PREFIX, SET_REFUSED } from './names.ts'
 import { IpvsProgram } from './program.ts'
-import { SetMembers } from './set-members.ts'
 import type { IpvsSettings } from './settings.ts'
 import { TERRITORY } from './territory.ts'
 import { Transit } from './transit.ts'
@@ -58,7 +59,12 @@ export function createEstate(settings: IpvsSettings, kernel: IpvsDependencies): 
   })
   return {
     ...{ program, settings, ipvs: kernel.ipvs, servers, chains },
-    sets: new SetMembers(kernel.sets, families),
+    sets: new SetMembers({
+      sets: kernel.sets,
+      prefix: PREFIX,
+      kept: keptSets(families),
+      code: SET_REFUSED,
+    }),
     transit: new Transit(settings, kernel),
     drainer: new Drainer(servers, kernel.clock, millisOf),
   }

@@ -1,12 +1,13 @@
 import type { IpvsTimeouts } from '../../kernel/ipvs/ipvs.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
+import { Patrol } from '../netfilter/patrol.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
 import { createEstate, type Estate, type IpvsDependencies } from './estate.ts'
 import { GAPS } from './gaps.ts'
+import { Inspection } from './inspection.ts'
 import { observe } from './observe.ts'
-import { Patrol } from './patrol.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
 import { retire } from './retire.ts'
@@ -56,10 +57,15 @@ export class IpvsMode implements Mode {
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     const { servers, sets, chains, transit } = this.#estate
+    const inspection = new Inspection(servers, sets)
     const patrol = new Patrol({
-      ...{ clock: this.#kernel.clock, servers, sets, onForeignChange },
+      ...{ clock: this.#kernel.clock, onForeignChange },
       exclusively: (work) => this.#mutex.run(work),
-      housekeeping: () => endDrained(this.#estate),
+      look: async () => {
+        const change = await inspection.look()
+        await endDrained(this.#estate)
+        return change
+      },
     })
     const stops = [chains.watch(onForeignChange), transit.watch(onForeignChange)]
     return () => {

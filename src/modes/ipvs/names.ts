@@ -1,8 +1,12 @@
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
+import type { KeptSet } from '../netfilter/set-members.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
+
+/** Of sets and members that the kernel does not take. */
+export const SET_REFUSED = 'NP_IPVS_SET_REFUSED'
 
 export const CHAIN = {
   /** mangle PREROUTING: which packets go to a virtual server. */
@@ -65,6 +69,16 @@ export function setType(family: Family, role: SetRole): SetType {
   if (role === 'VIPS') return { type: 'hash:ip', ...common }
   if (role === 'ALLOWED') return { type: 'hash:ip,port,net', ...common }
   return { type: 'hash:ip,port', ...common, ...(role === 'SHORTCUT' ? { withMark: true } : {}) }
+}
+
+/** Every set of these families. */
+export function keptSets(families: readonly Family[]): readonly KeptSet[] {
+  return families.flatMap((family) =>
+    ROLES.map((role) => {
+      const isPrivate = role === 'LEAVING'
+      return { name: setName(family, role), type: setType(family, role), isPrivate }
+    }),
+  )
 }
 
 /** `NPVS-6-…` is of family 6. */

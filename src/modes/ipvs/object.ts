@@ -3,19 +3,18 @@ import {
   type VirtualServerId,
   virtualServerKey,
 } from '../../kernel/ipvs/ipvs.ts'
-import type { Family, IpAddress } from '../../lib/ip.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
+import { kindOf as wordOf } from '../netfilter/object-key.ts'
 
 /**
- * Keys of what this mode makes besides chains and jumps, whose keys begin with
- * their family: `vs/4/tcp/10.96.0.1:80`, `set/NPVS-4-SERVICES`,
- * `member/NPVS-4-SERVICES/10.96.0.1,tcp:80`, `route/4`, `relay/tcp/30080`.
+ * What this mode makes: virtual servers (`vs/4/tcp/10.96.0.1:80`), relays (`relay/tcp/30080`),
+ * and what `../netfilter/object-key.ts` has keys for.
  */
 export type Kind = 'vs' | 'set' | 'member' | 'route' | 'relay' | 'rule'
 
 export function kindOf(key: ObjectKey): Kind {
-  const kind = key.slice(0, key.indexOf('/'))
-  return kind === '4' || kind === '6' ? 'rule' : (kind as Kind)
+  return wordOf(key) as Kind
 }
 
 /** Those of one kind or several, in their order. */
@@ -30,31 +29,8 @@ export function serverKey(id: VirtualServerId): ObjectKey {
   return `vs/${virtualServerKey(id)}` as ObjectKey
 }
 
-export function setKey(name: string): ObjectKey {
-  return `set/${name}` as ObjectKey
-}
-
-export function memberKey(set: string, member: string): ObjectKey {
-  return `member/${set}/${member}` as ObjectKey
-}
-
-export function routeKey(family: Family): ObjectKey {
-  return `route/${family}` as ObjectKey
-}
-
 export function relayKey(protocol: 'TCP' | 'UDP', port: number): ObjectKey {
   return `relay/${protocol.toLowerCase()}/${port}` as ObjectKey
-}
-
-/** The part after the kind: a set's name, a virtual server's key. */
-export function nameOf(key: ObjectKey): string {
-  return key.slice(key.indexOf('/') + 1)
-}
-
-/** The set and the member that a `member` key names. */
-export function memberOf(key: ObjectKey): { readonly set: string; readonly member: string } {
-  const [, set = '', member = ''] = /^member\/([^/]+)\/(.+)$/.exec(key) ?? []
-  return { set, member }
 }
 
 /** Whether a `vs` key names a virtual server by its mark and not by an address. */

@@ -1,24 +1,16 @@
 import type { Family } from '../../lib/ip.ts'
-import type { Table } from '../netfilter/chains/place.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { RuleTrial } from '../netfilter/trial.ts'
 import type { SetRole } from './names.ts'
-
-/** One rule to try, and what to do when the kernel refuses it. */
-export interface Trial {
-  readonly what: string
-  readonly table: Table
-  readonly rule: string
-  readonly remedy: string
-}
 
 /** A rule for each extension that `scaffolding.ts` uses. */
 export function trials(
   settings: NetfilterSettings,
   family: Family,
   nameOf: (role: SetRole) => string,
-): readonly Trial[] {
+): readonly RuleTrial[] {
   const load = (modules: string) => `load the kernel modules: modprobe -a ${modules}`
   const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
   return [

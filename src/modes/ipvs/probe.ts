@@ -1,9 +1,9 @@
-import type { SetCommand } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
+import { lacking, type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './estate.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
-import { type Trial, trials } from './probe-rules.ts'
+import { trials } from './probe-rules.ts'
 import type { IpvsSettings } from './settings.ts'
 import { markPattern } from './shortcut-mark.ts'
 
@@ -21,7 +21,7 @@ export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings
   const { missing, facts } = await tryIpvs(kernel, settings)
   const rest: Missing[] = []
   for (const family of settings.netfilter.families) {
-    rest.push(...(await tryNetfilter(kernel, settings, family)))
+    rest.push(...(await tryNetfilter(kernel, netfilterTrials(settings, family))))
   }
   return { missing: [...missing, ...rest], facts: { backend, iptables: version, ...facts } }
 }
@@ -46,61 +46,11 @@ async function tryIpvs(
   }
 }
 
-async function tryNetfilter(
-  kernel: Pick<IpvsDependencies, 'sets' | 'iptables'>,
-  settings: IpvsSettings,
-  family: Family,
-): Promise<readonly Missing[]> {
-  const names = SETS.map((role) => probeSet(family, role))
-  const create = SETS.map((role): SetCommand => {
-    return { do: 'create', name: probeSet(family, role), type: setType(family, role) }
-  })
-  try {
-    const refusals = await kernel.sets.run(create)
-    const missing = refusals.map(({ index, message }): Missing => {
-      const { type } = setType(family, SETS[index] ?? 'SERVICES')
-      const remedy = `load the kernel module: modprobe ${moduleOf(type)}`
-      return { what: `IPv${family} sets of type ${type}: ${message}`, remedy }
-    })
-    if (missing.length === 0) {
-      const nameOf = (role: SetRole) => probeSet(family, role)
-      missing.push(...(await tryRules(kernel, trials(settings.netfilter, family, nameOf), family)))
-    }
-    const refused = new Set(refusals.map(({ index }) => index))
-    const made = names.filter((_, index) => !refused.has(index))
-    await kernel.sets.run(made.map((name): SetCommand => ({ do: 'destroy', name })))
-    return missing
-  } catch (error) {
-    const remedy = 'load the kernel modules: modprobe -a ip_set xt_set'
-    return [lacking(`IPv${family} sets of addresses`, error, remedy)]
+function netfilterTrials({ netfilter }: IpvsSettings, family: Family): Trials {
+  const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
+  return {
+    ...{ family, chain: CHAIN },
+    sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
+    rules: trials(netfilter, family, nameOf),
   }
-}
-
-async function tryRules(
-  { iptables }: Pick<IpvsDependencies, 'iptables'>,
-  rules: readonly Trial[],
-  family: Family,
-): Promise<readonly Missing[]> {
-  const missing: Missing[] = []
-  for (const { what, table, rule, remedy } of rules) {
-    const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
-    const result = await iptables.restore(family, text)
-    const cannot = !result.ok && (result.kind === 'refused' || result.kind === 'missing')
-    if (cannot) missing.push({ what: `IPv${family} ${what}: ${result.message}`, remedy })
-  }
-  return missing
-}
-
-function probeSet(family: Family, role: SetRole): string {
-  return `${PREFIX}PROBE-${family}-${role}`
-}
-
-/** `hash:ip,port,net` → `ip_set_hash_ipportnet`. */
-function moduleOf(type: string): string {
-  return `ip_set_${type.replace(':', '_').replaceAll(',', '')}`
-}
-
-function lacking(what: string, error: unknown, remedy: string): Missing {
-  const message = error instanceof Error ? error.message : String(error)
-  return { what: `${what}: ${message}`, remedy }
 }

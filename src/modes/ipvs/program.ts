@@ -3,27 +3,15 @@ import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
 import type { Place as RulePlace } from '../netfilter/chains/place.ts'
+import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
+import { WantedObjects, type Wishes } from '../netfilter/wanted-objects.ts'
 import { describe } from './describe.ts'
 import { ROLES, setName } from './names.ts'
-import { routeKey, setKey } from './object.ts'
-import { needsMark, type Place, PRESENT, type Rendered, render } from './render.ts'
+import { needsMark, type Rendered, render } from './render.ts'
 import { chains, jumps } from './scaffolding.ts'
 import type { ServerSpec } from './server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 import { MarkBook, markPattern } from './shortcut-mark.ts'
-
-interface Placed {
-  readonly entry: ForwardingEntry
-  readonly points: readonly string[]
-  readonly shared: readonly ObjectKey[]
-}
-
-/** An entry that wants to be at a point. */
-interface Contender {
-  readonly owner: EntryId
-  readonly rank: Place['rank']
-  readonly objects: Place['objects']
-}
 
 /**
  * Everything that the kernel should hold in this mode. Real servers are kept as
@@ -32,13 +20,9 @@ interface Contender {
 export class IpvsProgram implements Program {
   readonly #settings: IpvsSettings
   readonly #marks: MarkBook
-  readonly #placed = new Map<EntryId, Placed>()
-  readonly #points = new Map<string, readonly Contender[]>()
-  readonly #owners = new Map<ObjectKey, EntryId>()
-  /** All that want an object that may be shared. */
-  readonly #holders = new Map<ObjectKey, ReadonlySet<EntryId>>()
+  readonly #entries = new Map<EntryId, ForwardingEntry>()
+  readonly #wanted = new WantedObjects()
   readonly #rules = new Map<ObjectKey, readonly string[]>()
-  #changes = new Map<ObjectKey, Digest | undefined>()
 
   constructor(settings: IpvsSettings) {
     this.#settings = settings
@@ -51,19 +35,15 @@ export class IpvsProgram implements Program {
     const wanted = isOurs ? entry : undefined
     const moved = wanted && needsMark(wanted) ? this.#marks.assign(id) : this.#marks.release(id)
     this.#place(id, wanted)
-    for (const other of moved) this.#place(other, this.#placed.get(other)?.entry)
+    for (const other of moved) this.#place(other, this.#entries.get(other))
   }
 
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
-    const changes = this.#changes
-    this.#changes = new Map()
-    return changes
+    return this.#wanted.takeChanges()
   }
 
   ownersOf(key: ObjectKey): readonly EntryId[] {
-    const owner = this.#owners.get(key)
-    const owners = this.#holders.get(key) ?? (owner === undefined ? [] : [owner])
-    return [...owners].toSorted()
+    return this.#wanted.ownersOf(key)
   }
 
   describe(key: ObjectKey): ObjectDescription {
@@ -72,14 +52,14 @@ export class IpvsProgram implements Program {
 
   /** The mark of a member that has one. */
   markOf(key: ObjectKey): number | undefined {
-    const owner = this.#owners.get(key)
+    const owner = this.#wanted.ownerOf(key)
     return owner === undefined ? undefined : this.#marks.of(owner)
   }
 
   /** What a virtual server should be; undefined when it is not wanted. */
   specOf(key: ObjectKey): ServerSpec | undefined {
-    const owner = this.#owners.get(key)
-    const entry = owner === undefined ? undefined : this.#placed.get(owner)?.entry
+    const owner = this.#wanted.ownerOf(key)
+    const entry = owner === undefined ? undefined : this.#entries.get(owner)
     return entry && this.#render(entry).servers.get(key)
   }
 
@@ -100,90 +80,27 @@ export class IpvsProgram implements Program {
   }
 
   #place(id: EntryId, entry: ForwardingEntry | undefined): void {
-    const before = this.#placed.get(id)
-    const after = entry && this.#render(entry)
-    const points = byPoint(after?.places ?? [])
-    for (const point of new Set([...(before?.points ?? []), ...points.keys()])) {
-      this.#contend(point, id, points.get(point))
-    }
-    this.#share(id, after?.shared ?? new Map(), before?.shared ?? [])
-    if (entry === undefined) this.#placed.delete(id)
-    else {
-      const shared = [...(after?.shared.keys() ?? [])]
-      this.#placed.set(id, { entry, points: [...points.keys()], shared })
-    }
-  }
-
-  /** Puts an entry's wish for a point in the place of its earlier one, and lets the best win. */
-  #contend(point: string, owner: EntryId, place: Place | undefined): void {
-    const before = this.#points.get(point) ?? []
-    const others = before.filter((contender) => contender.owner !== owner)
-    const after = place ? [...others, { owner, ...place }].toSorted(byPrecedence) : others
-    if (after.length === 0) this.#points.delete(point)
-    else this.#points.set(point, after)
-    this.#swap(before[0], after[0])
-  }
-
-  #swap(before: Contender | undefined, after: Contender | undefined): void {
-    for (const key of before?.objects.keys() ?? []) {
-      if (!after?.objects.has(key)) this.#want(key, undefined)
-    }
-    for (const [key, digest] of after?.objects ?? []) {
-      const isSame = before?.owner === after?.owner && before?.objects.get(key) === digest
-      if (!isSame) this.#want(key, digest, after?.owner)
-    }
-  }
-
-  #share(
-    owner: EntryId,
-    after: ReadonlyMap<ObjectKey, Digest>,
-    before: readonly ObjectKey[],
-  ): void {
-    for (const [key, digest] of after) {
-      this.#holders.set(key, new Set([...(this.#holders.get(key) ?? []), owner]))
-      this.#want(key, digest, owner)
-    }
-    for (const key of before) {
-      if (after.has(key)) continue
-      const others = new Set(this.#holders.get(key))
-      others.delete(owner)
-      if (others.size > 0) this.#holders.set(key, others)
-      else {
-        this.#holders.delete(key)
-        this.#want(key, undefined)
-      }
-    }
-  }
-
-  #want(key: ObjectKey, digest: Digest | undefined, owner?: EntryId): void {
-    this.#changes.set(key, digest)
-    if (digest === undefined || owner === undefined) this.#owners.delete(key)
-    else this.#owners.set(key, owner)
+    if (entry === undefined) this.#entries.delete(id)
+    else this.#entries.set(id, entry)
+    this.#wanted.place(id, entry && wishesOf(this.#render(entry)))
   }
 
   #addBase(family: 4 | 6): void {
     const { netfilter } = this.#settings
-    for (const role of ROLES) this.#want(setKey(setName(family, role)), PRESENT)
-    this.#want(routeKey(family), PRESENT)
+    for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
+    this.#wanted.want(routeKey(family), PRESENT)
     for (const { table, chain, rules } of chains(netfilter, family)) {
       const key = keyOf({ kind: 'chain', family, table, chain })
       this.#rules.set(key, rules)
-      this.#want(key, digestRules(rules))
+      this.#wanted.want(key, digestRules(rules))
     }
-    for (const jump of jumps(netfilter, family)) this.#want(keyOf(jump), digestCount(1))
+    for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
   }
 }
 
-/** The places of one entry; a named address goes before one of the node's that is the same. */
-function byPoint(places: readonly Place[]): ReadonlyMap<string, Place> {
-  const points = new Map<string, Place>()
-  for (const place of places.toSorted((a, b) => b.rank - a.rank)) {
-    points.set(virtualServerKey(place.point), place)
+function wishesOf({ places, shared }: Rendered): Wishes {
+  return {
+    claims: places.map((place) => ({ ...place, point: virtualServerKey(place.point) })),
+    shared,
   }
-  return points
-}
-
-function byPrecedence(a: Contender, b: Contender): number {
-  if (a.rank !== b.rank) return a.rank - b.rank
-  return a.owner < b.owner ? -1 : 1
 }

@@ -1,15 +1,15 @@
+import { persistenceOf } from '../../affinity/persistence.ts'
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
 import { memberText } from '../../kernel/ipset/member-text.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
+import { memberKey, PRESENT } from '../netfilter/object-key.ts'
+import { asMembers } from '../netfilter/source-range.ts'
 import { type Point, pointText } from './member.ts'
 import { type SetRole, setName } from './names.ts'
-import { memberKey, relayKey, serverKey } from './object.ts'
+import { relayKey, serverKey } from './object.ts'
 import { digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
-
-/** Members without a mark, sets, routes and relays are right when they are there. */
-export const PRESENT = 1 as Digest
 
 /** What one entry wants at one point. A point that two entries claim goes to the lower rank. */
 export interface Place {
@@ -129,16 +129,8 @@ function allowed(
   { ip, protocol, port }: Point,
 ): readonly ObjectKey[] {
   return sourceRanges
-    .flatMap(halves)
+    .flatMap(asMembers)
     .map((net) => memberKey(setName(family, 'ALLOWED'), memberText({ ip, protocol, port, net })))
-}
-
-/** A set takes no network of length 0: it is given as two of length 1. */
-function halves(cidr: Cidr): readonly Cidr[] {
-  if (!cidr.endsWith('/0')) return [cidr]
-  return familyOf(cidr) === 4
-    ? (['0.0.0.0/1', '128.0.0.0/1'] as Cidr[])
-    : (['::/1', '8000::/1'] as Cidr[])
 }
 
 function vipKey({ family, ip }: Point): ObjectKey {
@@ -154,10 +146,8 @@ function specOf(
   const backends = usable(entry, pool)
   if (backends.length === 0) return undefined
   const scheduler = entry.scheduler ?? settings.scheduler
-  const prefix = entry.family === 4 ? 32 : 128
-  const persistence = entry.affinity && { seconds: entry.affinity.seconds, prefix }
   return {
-    settings: { scheduler, flags: flagsOf(scheduler), persistence },
+    settings: { scheduler, flags: flagsOf(scheduler), persistence: persistenceOf(entry) },
     servers: backends.map(({ ip, port, weight }) => ({
       ...{ ip, port, weight, forwarding: 'masquerade' as const },
       ...{ upperThreshold: 0, lowerThreshold: 0 },

@@ -1,8 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
-import { cleanUp, ifPresent } from './clean-up.ts'
+import { ifPresent } from '../netfilter/if-present.ts'
+import { memberOf } from '../netfilter/object-key.ts'
+import { cleanUp } from './clean-up.ts'
 import type { Estate } from './estate.ts'
-import { kindOf, memberOf } from './object.ts'
+import { kindOf } from './object.ts'
 import { observeAll } from './observe.ts'
 import { endDrained, forgetWays, waysTo } from './ways.ts'
 

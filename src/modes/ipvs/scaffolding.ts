@@ -6,6 +6,7 @@ import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
+import { setMatches } from '../netfilter/set-matches.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
 import { markPattern } from './shortcut-mark.ts'
@@ -190,12 +191,7 @@ function isShortcut(settings: NetfilterSettings): string {
 }
 
 function sets(family: Family) {
-  return {
-    isIn: (role: SetRole, fields = 'dst,dst') =>
-      `-m set --match-set ${setName(family, role)} ${fields} `,
-    isNotIn: (role: SetRole, fields = 'dst,dst') =>
-      `-m set ! --match-set ${setName(family, role)} ${fields} `,
-  }
+  return setMatches((role: SetRole) => setName(family, role))
 }
 
 function hex(mark: number): string {

@@ -5,7 +5,7 @@ import { FakeRoutes } from '../../kernel/route/fake-routes.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { ip, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
-import { policyRoute } from './policy-route.ts'
+import { policyRoute, ROUTE_TABLES } from '../netfilter/policy-route.ts'
 import type { IpvsSettings } from './settings.ts'
 import { Transit } from './transit.ts'
 
@@ -83,8 +83,19 @@ test('a route for another mark, of an earlier start, is replaced once the new on
   await after.set([FOUR, SIX])
   expect(await routes.list()).toHaveLength(4)
   await after.tidy([FOUR, SIX])
-  expect(await routes.list()).toEqual([policyRoute(netfilter, 4), policyRoute(netfilter, 6)])
+  const ours = ([4, 6] as const).map((family) => policyRoute(netfilter, family, ROUTE_TABLES.ipvs))
+  expect(await routes.list()).toEqual(ours)
   expect([...(await after.observe()).values()]).toEqual([1, 1])
+})
+
+test('the route of another mode stays', async () => {
+  const { routes, transit: ours } = transit()
+  const theirs = policyRoute(settings(), 4, ROUTE_TABLES.userspace)
+  await routes.ensure(theirs)
+  await ours.set([FOUR])
+  await ours.tidy([FOUR])
+  await ours.removeAll()
+  expect(await routes.list()).toEqual([theirs])
 })
 
 test('a family that is not served any more keeps no route', async () => {

@@ -1,11 +1,12 @@
 import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
+import { memberOf } from '../netfilter/object-key.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
 import type { Estate } from './estate.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { familyOfSet, setName } from './names.ts'
-import { isMarked, memberOf, serverIdOf } from './object.ts'
+import { isMarked, serverIdOf } from './object.ts'
 import { isQuiescent } from './server-commands.ts'
-import type { SetMembers } from './set-members.ts'
 
 /**
  * Members of LEAVING by which established connections find a virtual server that nobody

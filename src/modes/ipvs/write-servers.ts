@@ -1,9 +1,10 @@
 import type { Change, Digest, ObjectKey, Refusal } from '../mode.ts'
+import { memberOf, nameOf } from '../netfilter/object-key.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
 import type { Estate } from './estate.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
-import { kindOf, memberOf, nameOf, ofKind } from './object.ts'
+import { kindOf, ofKind } from './object.ts'
 import { FOREIGN } from './run-plans.ts'
-import type { SetMembers } from './set-members.ts'
 import type { VirtualServers } from './virtual-servers.ts'
 import { isRegistered, waysTo } from './ways.ts'
 

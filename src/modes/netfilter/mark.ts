@@ -30,18 +30,59 @@ export function clearMark(settings: MarkSettings): string {
 }
 
 /**
- * The mark of packets that ipvs mode has taken, 1–2³¹: the bit below the masquerade bit, or
- * above it where there is none below. A packet to a virtual server carries it from mangle
- * PREROUTING on, so that a policy route delivers it locally. While one mode takes over
- * from the other, both modes' rules stand, and exactly one of them may handle a new
+ * The mark of packets that ipvs or userspace mode has taken, 1–2³¹: the bit below the
+ * masquerade bit, or above it where there is none below. A packet to a Service carries it
+ * from mangle PREROUTING on, so that a policy route delivers it locally. While one mode takes
+ * over from the other, both modes' rules stand, and exactly one of them may handle a new
  * connection: the rules of iptables mode let pass what carries it.
  */
 export function routingBit({ masqueradeBit }: MarkSettings): number {
   return (1 << (masqueradeBit === 0 ? 1 : masqueradeBit - 1)) >>> 0
 }
 
-/** Matches packets that ipvs mode has taken. */
+/** Matches packets that ipvs or userspace mode has taken. */
 export function isRouted(settings: MarkSettings): string {
   const mark = hex(routingBit(settings))
+  return `-m mark --mark ${mark}/${mark} `
+}
+
+/** Target: the policy route delivers this packet to this node. */
+export function setRouted(settings: MarkSettings): string {
+  const mark = hex(routingBit(settings))
+  return `-j MARK --set-xmark ${mark}/${mark}`
+}
+
+/** Target: clears the routing bit of a packet that was delivered. */
+export function clearRouted(settings: MarkSettings): string {
+  return `-j MARK --set-xmark 0x0/${hex(routingBit(settings))}`
+}
+
+/**
+ * Matches the client's packets, and ICMP errors for it, of connections that `setTaken` noted:
+ * userspace mode has them, whatever became of the Service.
+ */
+export function isTaken(settings: MarkSettings): string {
+  const mark = hex(routingBit(settings))
+  return `-m conntrack --ctdir ORIGINAL -m connmark --mark ${mark}/${mark} `
+}
+
+/** Target: conntrack remembers that userspace mode has this connection, by the routing bit. */
+export function setTaken(settings: MarkSettings): string {
+  const mark = hex(routingBit(settings))
+  return `-j CONNMARK --set-xmark ${mark}/${mark}`
+}
+
+/**
+ * The mark (SO_MARK) of userspace mode's own connections to backends, which are never taken,
+ * be a backend's address that of a Service. A bit that is 0 in every mark of ipvs mode's
+ * shortcut, and neither the masquerade bit nor the routing bit.
+ */
+export function ownMark({ masqueradeBit }: MarkSettings): number {
+  return masqueradeBit < 9 ? 0x200 : 0x40
+}
+
+/** Matches packets of userspace mode's own connections. */
+export function isOwn(settings: MarkSettings): string {
+  const mark = hex(ownMark(settings))
   return `-m mark --mark ${mark}/${mark} `
 }

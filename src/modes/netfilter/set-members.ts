@@ -1,45 +1,47 @@
 import { memberText } from '../../kernel/ipset/member-text.ts'
 import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'
 import { parseMember } from './member.ts'
-import { PREFIX, ROLES, setName, setType } from './names.ts'
-import { memberKey, memberOf, nameOf, setKey } from './object.ts'
-import { PRESENT } from './render.ts'
+import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024
 
-/** A set of ours that was made otherwise than we make it. */
-const ALTERED = 2 as Digest
-
 /** A set's member that carries no mark where all should. */
 const UNMARKED = 0 as Digest
 
-interface Wanted {
-  readonly family: Family
+/** One set that a mode keeps. */
+export interface KeptSet {
+  readonly name: string
   readonly type: SetType
-  /** Its members are the business of this mode's own housekeeping, not of its program. */
-  readonly isPrivate: boolean
+  /** Its members are the business of the mode's own housekeeping, not of its program. */
+  readonly isPrivate?: boolean
 }
 
-/** The sets of this mode and what is in them, as last read or written. */
+export interface SetMembersOptions {
+  readonly sets: Sets
+  /** Begins the name of every set of the mode, and of nothing else. */
+  readonly prefix: string
+  readonly kept: readonly KeptSet[]
+  /** Of refusals. */
+  readonly code: string
+}
+
+/** The sets of one mode and what is in them, as last read or written. */
 export class SetMembers {
   readonly #sets: Sets
-  readonly #wanted: ReadonlyMap<string, Wanted>
+  readonly #prefix: string
+  readonly #code: string
+  readonly #wanted: ReadonlyMap<string, KeptSet>
   readonly #known = new Map<string, Map<string, Digest>>()
 
-  constructor(sets: Sets, families: readonly Family[]) {
+  constructor({ sets, prefix, kept, code }: SetMembersOptions) {
     this.#sets = sets
-    this.#wanted = new Map(
-      families.flatMap((family) =>
-        ROLES.map((role): [string, Wanted] => [
-          setName(family, role),
-          { family, type: setType(family, role), isPrivate: role === 'LEAVING' },
-        ]),
-      ),
-    )
+    this.#prefix = prefix
+    this.#code = code
+    this.#wanted = new Map(kept.map((set) => [set.name, set]))
   }
 
   /** Every member of every set. */
@@ -106,7 +108,7 @@ export class SetMembers {
   /** Reads everything, or some sets, and returns what concerns the program. */
   async observe(only?: ReadonlySet<string>): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
-    const headers = await this.#sets.headers(PREFIX)
+    const headers = await this.#sets.headers(this.#prefix)
     for (const [name, header] of headers) {
       const wanted = this.#wanted.get(name)
       seen.set(setKey(name), isAsWanted(header, wanted?.type) ? PRESENT : ALTERED)
@@ -125,7 +127,7 @@ export class SetMembers {
 
   /** Names of the sets that hold more or fewer members than we know of: one cheap question. */
   async disturbed(): Promise<readonly string[]> {
-    const headers = await this.#sets.headers(PREFIX)
+    const headers = await this.#sets.headers(this.#prefix)
     return this.names.filter((name) => headers.get(name)?.entries !== this.sizeOf(name))
   }
 
@@ -147,11 +149,12 @@ export class SetMembers {
     return [...others, ...gone].map(([member]) => memberKey(name, member))
   }
 
-  /** Removes all sets with our prefix; returns the first refusal. */
-  async removeAll(): Promise<Refusal | undefined> {
-    const names = await this.#sets.names(PREFIX)
-    const failed = await this.destroy(names.map(setKey))
-    return [...failed.values()][0]
+  /** Removes all sets with our prefix; throws the code of what stays. */
+  async removeAll(): Promise<void> {
+    const names = await this.#sets.names(this.#prefix)
+    const [refusal] = (await this.destroy(names.map(setKey))).values()
+    if (refusal === undefined) return
+    throw new NodeProxyError(refusal.code, `a set could not be removed: ${refusal.message}`)
   }
 
   async #read(name: string): Promise<void> {
@@ -185,7 +188,7 @@ export class SetMembers {
     for (const some of inGroups(keys, AT_ONCE)) {
       for (const { index, message } of await this.#sets.run(some.map(commandFor))) {
         const key = some[index]
-        if (key) failed.set(key, { code: 'NP_IPVS_SET_REFUSED', message })
+        if (key) failed.set(key, { code: this.#code, message })
       }
     }
     return failed

@@ -14,8 +14,8 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { ip } from '../fixtures.ts'
 import type { ForeignChange } from '../mode.ts'
+import { memberKey } from '../netfilter/object-key.ts'
 import { ROLES } from './names.ts'
-import { memberKey } from './object.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
 
