@@ -75,12 +75,52 @@ export interface ApplyResult {
 /** What a mode saw on its own: nothing specific (look at everything) or these objects. */
 export type ForeignChange = { readonly keys: readonly ObjectKey[] | 'all'; readonly by: string }
 
+/** What a mode has counted that moves the bytes itself; since it began, but for what is `…Now`. */
+export interface TrafficCounts {
+  readonly connections: number
+  readonly connectionsNow: number
+  readonly udpFlows: number
+  readonly udpFlowsNow: number
+  /** Of TCP and UDP payload, client to backend and back. */
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Connection attempts to a backend that failed, and further ones to another backend. */
+  readonly connectFailures: number
+  readonly connectRetries: number
+  /** Clients that no backend took. */
+  readonly unserved: number
+  /** Clients that were refused because there were as many connections as allowed. */
+  readonly overLimit: number
+  /** Idle connections that were ended to make room. */
+  readonly evicted: number
+  /** Clients outside the source ranges of the Service. */
+  readonly outsideRanges: number
+  /** Connections that were ended when the time to drain was over. */
+  readonly drainedOut: number
+  /** Backends that get nothing for a while because connections to them failed, in each worker. */
+  readonly setAsideNow: number
+  /** Backends that left and still have connections, in each worker. */
+  readonly drainingNow: number
+  /** Clients that session affinity remembers, and those that it forgot for lack of room. */
+  readonly affinityClientsNow: number
+  readonly affinityEvicted: number
+}
+
+/** The data path of such a mode. */
+export interface Traffic {
+  readonly dataPath: string
+  readonly workers: number
+  counts(): TrafficCounts
+}
+
 export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
   readonly program: Program
   /** Backends that get nothing new and keep their connections for a while; absent: the mode knows none. */
   readonly draining?: number
+  /** Absent: the kernel moves the bytes. */
+  readonly traffic?: Traffic | undefined
   probe(): Promise<Probe>
   /** Programs one change; never throws for a kernel refusal. */
   apply(change: Change): Promise<ApplyResult>

@@ -1,0 +1,88 @@
+import { portOf } from '../../../kernel/sockets/socket-address.ts'
+import type { Sockets } from '../../../kernel/sockets/sockets.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Family, IpAddress } from '../../../lib/ip.ts'
+import type { EntryPorts, ForwarderOptions, PortRange } from '../forwarder.ts'
+import type { Side } from '../route.ts'
+import type { Listener } from '../worker/messages.ts'
+
+/** Redirected packets keep their address. Who comes by himself asks for no Service, and is reset. */
+const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
+const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
+/** Of the sides, where nothing else is asked for. */
+const USUAL_PORTS: PortRange = { from: 10_258, to: 10_259 }
+/** Free ports that are tried where the usual ones are taken. */
+const ATTEMPTS = 16
+
+export interface TransparentListeners {
+  readonly ports: ReadonlyMap<Family, EntryPorts>
+  /** Of each worker: TCP sockets are shared, UDP sockets its own. */
+  readonly listeners: readonly (readonly Listener[])[]
+}
+
+/**
+ * Opens where redirected packets arrive: at the same ports after every start, if they are free,
+ * because rules of an earlier run lead clients there who would otherwise wait in vain. Throws
+ * NP_KERNEL_SOCKET.
+ */
+export function openTransparent(
+  sockets: Sockets,
+  { families, workers, portRange }: Pick<ForwarderOptions, 'families' | 'workers' | 'portRange'>,
+): TransparentListeners {
+  const listeners = Array.from({ length: workers }, (): Listener[] => [])
+  const ports = families.map((family) => {
+    const candidates = candidatesOf(portRange)
+    const sides = SIDES.map((side) => {
+      const { port, tcp, udp } = openPort(sockets, { ip: ANY[family], workers, candidates })
+      for (const [index, mine] of listeners.entries()) {
+        mine.push({ socket: tcp, protocol: 'TCP', side, at: undefined })
+        mine.push({ socket: udp[index] ?? -1, protocol: 'UDP', side, at: undefined })
+      }
+      return [side, port] as const
+    })
+    return [family, Object.fromEntries(sides) as EntryPorts] as const
+  })
+  return { ports: new Map(ports), listeners }
+}
+
+/** Port 0 is any that is free. */
+function* candidatesOf(range: PortRange | undefined): Generator<number, undefined> {
+  const { from, to } = range ?? USUAL_PORTS
+  for (let port = from; port <= to; port++) yield port
+  if (range === undefined) yield* Array.from({ length: ATTEMPTS }, () => 0)
+  return undefined
+}
+
+interface PortWanted {
+  readonly ip: IpAddress
+  readonly workers: number
+  /** Each is tried once, for whoever asks. */
+  readonly candidates: Generator<number, undefined>
+}
+
+/** The same port for TCP and UDP. */
+function openPort(sockets: Sockets, { ip, workers, candidates }: PortWanted) {
+  let problem: unknown = noPortLeft(ip)
+  for (let next = candidates.next(); !next.done; next = candidates.next()) {
+    const opened: number[] = []
+    try {
+      opened.push(sockets.listenTcp(ip, next.value, { transparent: true }))
+      const [tcp = -1] = opened
+      const port = portOf(sockets.localAddress(tcp))
+      const options = { transparent: true, shared: true }
+      while (opened.length <= workers) opened.push(sockets.bindUdp(ip, port, options))
+      return { port, tcp, udp: opened.slice(1) }
+    } catch (error) {
+      for (const socket of opened) sockets.sys.close(socket)
+      if (!(error instanceof NodeProxyError)) throw error
+      problem = error
+    }
+  }
+  throw problem
+}
+
+function noPortLeft(ip: IpAddress): NodeProxyError {
+  const message = `no port is left to listen on at ${ip}`
+  const hint = 'give portRange two ports or more that nobody else uses'
+  return new NodeProxyError('NP_KERNEL_SOCKET', message, { hint })
+}

@@ -1,0 +1,28 @@
+import type { Gap } from '../mode.ts'
+
+/** What this mode cannot do, and why. docs/semantics.md shows the list. */
+export const GAPS: readonly Gap[] = [
+  {
+    scenario: 'SCTP',
+    reason: 'the sockets of this process forward TCP and UDP; a Service port of SCTP is not served',
+  },
+  {
+    scenario: 'the source address of clients',
+    reason:
+      'a backend is connected by this process, so it sees an address of this node, whatever the traffic policy; the PROXY protocol can tell it the client',
+  },
+  {
+    scenario: 'connections that outlive the daemon',
+    reason:
+      'this process is one end of them, so they end with it, after the time to drain; affinity is forgotten as well',
+  },
+  {
+    scenario: 'refusal by a backend',
+    reason:
+      'a client is connected before a backend is found, so one that no backend accepts is reset and not refused',
+  },
+  {
+    scenario: 'IPVS schedulers',
+    reason: 'a backend is chosen in turn (rr) or by its connections (lc); other names are ignored',
+  },
+]

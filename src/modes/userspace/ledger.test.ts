@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
+import type { EntryId } from '../../forwarding/entry.ts'
+import { entry, frontend } from '../fixtures.ts'
+import { FakeForwarder } from './fake-forwarder.ts'
+import { Ledger } from './ledger.ts'
+import { entryKey } from './object.ts'
+import { digestRoute, render } from './render.ts'
+
+function routeAt(name: string, port: number) {
+  const one = entry({ id: name as EntryId, frontends: [frontend({ port })] })
+  const { route } = render(one, redirected())!
+  return { key: entryKey(one.id), route }
+}
+
+test('what was told is known by its digest, until it is taken away', async () => {
+  const forwarder = new FakeForwarder()
+  const ledger = new Ledger(forwarder)
+  const { key, route } = routeAt('a', 80)
+  expect(await ledger.tell(new Map([[key, route]]))).toEqual(new Map())
+  expect([...ledger.digests]).toEqual([[key, digestRoute(route)]])
+  expect([...forwarder.routes.values()]).toEqual([route])
+  await ledger.tell(new Map([[key, undefined]]))
+  expect([ledger.digests.size, forwarder.routes.size]).toEqual([0, 0])
+})
+
+test('nothing to tell troubles nobody', async () => {
+  const forwarder = new FakeForwarder()
+  expect(await new Ledger(forwarder).tell(new Map())).toEqual(new Map())
+  expect(forwarder.told).toEqual([])
+})
+
+test('a door may go from one route to another in one call, and two routes cannot have it', async () => {
+  const forwarder = new FakeForwarder()
+  const ledger = new Ledger(forwarder)
+  const [a, b] = [routeAt('a', 80), routeAt('b', 80)]
+  await ledger.tell(new Map([[a.key, a.route]]))
+  const refused = await ledger.tell(new Map([[b.key, b.route]]))
+  expect([...refused.keys()]).toEqual([b.key])
+  expect([...ledger.digests.keys()]).toEqual([a.key])
+  const swap = new Map([
+    [b.key, b.route],
+    [a.key, undefined],
+  ])
+  expect(await ledger.tell(swap)).toEqual(new Map())
+  expect([...ledger.digests.keys()]).toEqual([b.key])
+})
+
+test('a route whose change is refused is served no more, and is not known', async () => {
+  const forwarder = new FakeForwarder()
+  const ledger = new Ledger(forwarder)
+  const { key, route } = routeAt('a', 80)
+  await ledger.tell(new Map([[key, route]]))
+  forwarder.taken.add('TCP 172.30.0.41 81')
+  await ledger.tell(new Map([[key, routeAt('a', 81).route]]))
+  expect([ledger.digests.size, forwarder.routes.size]).toEqual([0, 0])
+})

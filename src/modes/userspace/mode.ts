@@ -1,0 +1,97 @@
+import { Mutex } from '../../lib/mutex.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  Mode,
+  ObjectKey,
+  Probe,
+  Traffic,
+} from '../mode.ts'
+import { Patrol } from '../netfilter/patrol.ts'
+import { SetInspector } from '../netfilter/set-inspector.ts'
+import { applyChange } from './apply.ts'
+import { cleanUp } from './clean-up.ts'
+import { createEstate, type Estate, type UserspaceDependencies } from './estate.ts'
+import { GAPS } from './gaps.ts'
+import { observe } from './observe.ts'
+import { probeUserspace } from './probe.ts'
+import type { UserspaceProgram } from './program.ts'
+import { retire } from './retire.ts'
+import type { UserspaceSettings } from './settings.ts'
+
+export type { RedirectKernel, UserspaceDependencies } from './estate.ts'
+
+export class UserspaceMode implements Mode {
+  readonly name = 'userspace'
+  readonly gaps = GAPS
+  readonly program: UserspaceProgram
+  readonly #settings: UserspaceSettings
+  readonly #dependencies: UserspaceDependencies
+  readonly #estate: Estate
+  /** The patrol and what `sync` asks for never overlap. */
+  readonly #mutex = new Mutex()
+
+  constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
+    this.#settings = settings
+    this.#dependencies = dependencies
+    this.#estate = createEstate(settings, dependencies)
+    this.program = this.#estate.program
+  }
+
+  /** Backends that take no new connections any more but have some. */
+  get draining(): number {
+    return this.#estate.ledger?.forwarder.counts().drainingNow ?? 0
+  }
+
+  get traffic(): Traffic | undefined {
+    return this.#estate.ledger?.forwarder
+  }
+
+  probe(): Promise<Probe> {
+    return probeUserspace(this.#dependencies, this.#settings)
+  }
+
+  apply(change: Change): Promise<ApplyResult> {
+    return this.#mutex.run(() => applyChange(change, this.#estate))
+  }
+
+  observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    return this.#mutex.run(() => observe(this.#estate, keys))
+  }
+
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    const { redirect } = this.#estate
+    const { kernel } = this.#dependencies
+    if (redirect === undefined || kernel === undefined) return () => {}
+    const inspector = new SetInspector(redirect.sets)
+    const patrol = new Patrol({
+      ...{ clock: kernel.clock, onForeignChange },
+      exclusively: (work) => this.#mutex.run(work),
+      look: () => lookAt(inspector),
+    })
+    const { chains, routes } = redirect
+    const stops = [chains.watch(onForeignChange), routes.watch(onForeignChange)]
+    return () => {
+      patrol.stop()
+      for (const stop of stops) stop()
+    }
+  }
+
+  cleanup(): Promise<void> {
+    return this.#mutex.run(() => cleanUp(this.#estate))
+  }
+
+  retire(signal: AbortSignal): Promise<void> {
+    return this.#mutex.run(() => retire(this.#estate, signal))
+  }
+}
+
+/** Sets tell nobody of changes; rules and routes do. */
+async function lookAt(inspector: SetInspector): Promise<ForeignChange | undefined> {
+  const by = 'another program'
+  if (await inspector.isDisturbed()) return { keys: 'all', by }
+  const keys = await inspector.alteredInNext()
+  return keys.length > 0 ? { keys, by } : undefined
+}

@@ -1,0 +1,78 @@
+import type { SetType } from '../../kernel/ipset/sets.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Territory } from '../netfilter/chains/keeper-options.ts'
+import type { KeptSet } from '../netfilter/set-members.ts'
+
+/** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
+export const PREFIX = 'NPUS-'
+
+/** mangle decides which packets come here, so it is written last. */
+export const TERRITORY: Territory = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
+
+/** Of sets and members that the kernel does not take. */
+export const SET_REFUSED = 'NP_USERSPACE_SET_REFUSED'
+
+export const CHAIN = {
+  /** mangle PREROUTING: which packets are ours. */
+  route: `${PREFIX}ROUTE`,
+  /** mangle: packets for a Service that belong to no connection yet. */
+  fresh: `${PREFIX}NEW`,
+  /** mangle: marks what the policy route is to deliver here. */
+  divert: `${PREFIX}DIVERT`,
+  /** mangle INPUT. */
+  input: `${PREFIX}INPUT`,
+  /** mangle OUTPUT: packets of this node's own processes. */
+  output: `${PREFIX}OUTPUT`,
+  /** nat PREROUTING: leads new connections to the forwarder's sockets. */
+  redirect: `${PREFIX}REDIRECT`,
+  /** nat: the same, for those of this node's pods and processes. */
+  pods: `${PREFIX}PODS`,
+  /** nat POSTROUTING: what we took meets no other rule. */
+  taken: `${PREFIX}TAKEN`,
+  filter: `${PREFIX}FILTER`,
+  martians: `${PREFIX}MARTIANS`,
+} as const
+
+/** What a set says of its members, which are an address, a protocol and a port. */
+export const ROLES = [
+  /** A door of ours. */
+  'SERVICES',
+  /** Only the sources in ALLOWED may pass. */
+  'RANGED',
+  /** With a source network. */
+  'ALLOWED',
+  /** Pods and this node itself have a backend, though others are refused or dropped. */
+  'SHORTCUT',
+  /** No backend for others: new connections are refused, or dropped. */
+  'REJECT',
+  'DROP',
+  /** This process answers there, whatever the INPUT policy. */
+  'ADMIT',
+] as const
+
+export type SetRole = (typeof ROLES)[number]
+
+/** `NPUS-4-SERVICES` */
+export function setName(family: Family, role: SetRole): string {
+  return `${PREFIX}${family}-${role}`
+}
+
+/** Members that a set may have at most; an empty set costs the same whatever stands here. */
+const MOST_MEMBERS = 1_048_576
+
+export function setType(family: Family, role: SetRole): SetType {
+  const type = role === 'ALLOWED' ? 'hash:ip,port,net' : 'hash:ip,port'
+  return { type, family, maxElements: MOST_MEMBERS }
+}
+
+/** Every set of these families. */
+export function keptSets(families: readonly Family[]): readonly KeptSet[] {
+  return families.flatMap((family) =>
+    ROLES.map((role) => ({ name: setName(family, role), type: setType(family, role) })),
+  )
+}
+
+/** `NPUS-6-…` is of family 6. */
+export function familyOfSet(name: string): Family {
+  return name.startsWith(`${PREFIX}6-`) ? 6 : 4
+}

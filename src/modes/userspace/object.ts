@@ -1,0 +1,30 @@
+import type { EntryId } from '../../forwarding/entry.ts'
+import type { ObjectKey } from '../mode.ts'
+import { nameOf, kindOf as wordOf } from '../netfilter/object-key.ts'
+
+/**
+ * What this mode makes: `entry/shop/cart:http/TCP/4`, a route of the forwarder, and what
+ * `../netfilter/object-key.ts` has keys for.
+ */
+export type Kind = 'entry' | 'set' | 'member' | 'route' | 'rule'
+
+export function kindOf(key: ObjectKey): Kind {
+  return wordOf(key) as Kind
+}
+
+/** Those of one kind or several, in their order. */
+export function ofKind(
+  keys: readonly ObjectKey[],
+  ...kinds: readonly Kind[]
+): readonly ObjectKey[] {
+  return keys.filter((key) => kinds.includes(kindOf(key)))
+}
+
+export function entryKey(id: EntryId): ObjectKey {
+  return `entry/${id}` as ObjectKey
+}
+
+/** The entry that an `entry` key names. */
+export function entryIdOf(key: ObjectKey): EntryId {
+  return nameOf(key) as EntryId
+}

@@ -1,0 +1,44 @@
+import type { Digest, ObjectKey } from '../mode.ts'
+import { memberOf, nameOf } from '../netfilter/object-key.ts'
+import type { Estate, Redirect } from './estate.ts'
+import { kindOf, ofKind } from './object.ts'
+
+type Digests = ReadonlyMap<ObjectKey, Digest>
+
+/** What the forwarder was told, and what the kernel holds of ours: all, or these objects. */
+export async function observe(
+  { ledger, redirect }: Estate,
+  keys: readonly ObjectKey[] | undefined,
+): Promise<Digests> {
+  const all = ledger?.digests ?? new Map()
+  const told = keys ? among(all, keys) : all
+  if (redirect === undefined) return new Map(told)
+  const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)
+  return new Map([...told, ...held])
+}
+
+async function observeAll({ chains, sets, routes }: Redirect): Promise<Digests> {
+  const rules = await chains.observe()
+  return new Map([...rules, ...(await sets.observe()), ...(await routes.observe())])
+}
+
+async function observeSome(
+  { chains, sets, routes }: Redirect,
+  keys: readonly ObjectKey[],
+): Promise<Digests> {
+  const seen = new Map(await chains.observe(ofKind(keys, 'rule')))
+  const inSets = ofKind(keys, 'set', 'member')
+  const found = inSets.length > 0 ? await sets.observe(new Set(inSets.map(setOf))) : new Map()
+  const routed = ofKind(keys, 'route').length > 0 ? await routes.observe() : new Map()
+  for (const [key, digest] of among(new Map([...found, ...routed]), keys)) seen.set(key, digest)
+  return seen
+}
+
+function among(digests: Digests, keys: readonly ObjectKey[]): Digests {
+  const wanted = new Set(keys)
+  return new Map([...digests].filter(([key]) => wanted.has(key)))
+}
+
+function setOf(key: ObjectKey): string {
+  return kindOf(key) === 'set' ? nameOf(key) : memberOf(key).set
+}

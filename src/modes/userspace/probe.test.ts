@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
+import { settings } from '../fixtures.ts'
+import { ruleTrials } from './probe-rules.ts'
+import { chains } from './scaffolding.ts'
+
+const FOUR = redirected({ netfilter: settings({ families: [4] }) })
+
+test('a kernel that can do everything lacks nothing, and keeps nothing of it', async () => {
+  const { mode, kernel } = fakeUserspaceNode()
+  expect(await mode.probe()).toEqual({
+    missing: [],
+    facts: {
+      ...{ dataPath: 'native', workers: '2', entrance: 'transparent' },
+      ...{ backend: 'legacy', iptables: '1.8.9' },
+    },
+  })
+  expect(await kernel.sets.names('')).toEqual([])
+  expect(kernel.iptables.dump()).not.toContain('NPUS')
+})
+
+test.each([
+  [/DNAT/, 'ports that are translated', 'xt_nat nf_nat'],
+  [/CONNMARK/, 'marks of connections', 'xt_conntrack xt_connmark'],
+  [/-m set/, 'rules that ask sets', 'xt_set'],
+])('without %s it lacks %s', async (pattern, what, modules) => {
+  const { mode, kernel } = fakeUserspaceNode({ given: FOUR })
+  kernel.iptables.refuse(pattern)
+  const { missing } = await mode.probe()
+  expect(missing).toEqual([
+    {
+      what: `IPv4 ${what}: refused by this kernel`,
+      remedy: `load the kernel modules: modprobe -a ${modules}`,
+    },
+  ])
+})
+
+test('every extension that a rule uses is tried', () => {
+  const { netfilter } = { netfilter: settings() }
+  const words = (text: string) => text.match(/-[mj] [a-zA-Z]+/g) ?? []
+  const { entrance } = redirected()
+  if (entrance.kind !== 'transparent') throw new TypeError('not redirected')
+  const tried = new Set(ruleTrials(entrance, 4, (role) => role).flatMap(({ rule }) => words(rule)))
+  const used = chains(netfilter, 4, { pods: 1, others: 2 }).flatMap(({ rules }) => rules)
+  const untried = new Set(used.flatMap(words).filter((word) => !tried.has(word)))
+  expect([...untried].filter((word) => !/-j (NPUS|DROP)/.test(word))).toEqual([
+    '-m mark',
+    '-j ACCEPT',
+  ])
+})

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
+import type { ForwardingEntry } from '../../forwarding/entry.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
+import { digestRoute, render } from './render.ts'
+import type { Door } from './route.ts'
+import type { UserspaceSettings } from './settings.ts'
+
+const external = frontend({ kind: 'externalIP', ip: ip('5.6.7.8') })
+const local = frontend({ ...external, pool: 'local', shortCircuit: true })
+const nodePort = frontend({ kind: 'nodePort', ip: 'node', port: 30_080 })
+const here = [backend('10.180.0.1', { local: true })]
+const noPools = { cluster: [], local: [] }
+
+function doorsOf(one: ForwardingEntry, given = redirected()): readonly Door[] {
+  return render(one, given)?.route.doors ?? []
+}
+
+/** `IP PORT` of each door. */
+function placesOf(one: ForwardingEntry, given = redirected()): readonly string[] {
+  return doorsOf(one, given).map((door) => `${door.ip} ${door.port}`)
+}
+
+/** Members without `NPUS-`, those that all may want last. */
+function membersOf(one: ForwardingEntry, given = redirected()): readonly string[] {
+  const { claims = [], shared = new Map() } = render(one, given) ?? {}
+  const keys = [...claims.flatMap(({ objects }) => [...objects.keys()]), ...shared.keys()]
+  return keys.map((key) => key.replace('member/NPUS-', ''))
+}
+
+test('a ClusterIP is one door for everybody, which one set knows', () => {
+  const pools = { others: 'cluster', pods: 'cluster' }
+  expect(doorsOf(entry())).toEqual([
+    { ip: '172.30.0.41', port: 80, pools, sourceRanges: undefined },
+  ])
+  expect(membersOf(entry())).toEqual(['4-SERVICES/172.30.0.41,tcp:80'])
+})
+
+test('a route has what the data path has to know, and nothing else', () => {
+  const draining = [{ ...backend('10.180.0.7'), until: 5 }]
+  const one = entry({
+    ...{ draining, affinity: { seconds: 9 }, proxyProtocol: 'v2', healthCheckPort: 32_000 },
+    pools: { cluster: [...here, backend('10.180.0.2', { weight: 0 })], local: here },
+  })
+  expect(render(one, redirected())?.route).toEqual({
+    ...{ id: one.id, service: 'shop/cart', protocol: 'TCP', family: 4, balancing: 'rr' },
+    doors: doorsOf(one),
+    pools: { cluster: here, local: here },
+    ...{ draining, affinity: { seconds: 9 }, proxyProtocol: 'v2' },
+  })
+})
+
+test('each change of a route changes its digest', () => {
+  const digests = [
+    entry(),
+    entry({ pools: noPools }),
+    entry({ proxyProtocol: 'v1' }),
+    entry({ frontends: [external] }),
+    entry({ draining: [{ ...backend('10.180.0.7'), until: 5 }] }),
+  ].map((one) => digestRoute(render(one, redirected())!.route))
+  expect(new Set(digests).size).toBe(digests.length)
+})
+
+test.each([
+  ['rr', 'lc', 'rr'],
+  ['lc', 'rr', 'lc'],
+  ['wlc', 'lc', 'lc'],
+  [undefined, 'lc', 'lc'],
+] as const)('scheduler %s where %s is for all: %s', (scheduler, balancing, expected) => {
+  const { route } = render(entry({ scheduler }), { ...redirected(), balancing })!
+  expect(route.balancing).toBe(expected)
+})
+
+test('SCTP and families that are not served are nothing', () => {
+  expect(render(entry({ protocol: 'SCTP' }), redirected())).toBeUndefined()
+  const six = redirected({ netfilter: settings({ families: [6] }) })
+  expect(render(entry({ healthCheckPort: 32_000 }), six)).toBeUndefined()
+})
+
+test('a node port is a door at every address of the family, and on loopback where asked for', () => {
+  const onLoopback = redirected({ netfilter: settings({ localhostNodePorts: true }) })
+  const six = entry({ family: 6, frontends: [nodePort] })
+  expect(placesOf(entry({ frontends: [nodePort] }))).toEqual(['192.0.2.10 30080'])
+  expect(placesOf(entry({ frontends: [nodePort] }), onLoopback)).toEqual([
+    '192.0.2.10 30080',
+    '127.0.0.1 30080',
+  ])
+  expect(placesOf(six, onLoopback)).toEqual(['fd00:2::10 30080'])
+  expect(render(six, redirected())?.claims.map(({ rank }) => rank)).toEqual([1])
+})
+
+test('policy Local: others get the local pool, pods and this node all', () => {
+  const one = entry({ frontends: [local], pools: { cluster: here, local: here } })
+  expect(doorsOf(one)[0]?.pools).toEqual({ others: 'local', pods: 'cluster' })
+  expect(membersOf(one)).toEqual(['4-SERVICES/5.6.7.8,tcp:80'])
+})
+
+test('policy Local with nobody here: others meet the answer, pods are taken', () => {
+  const one = entry({ frontends: [local], pools: { cluster: here, local: [] } })
+  const taken = ['4-SERVICES/5.6.7.8,tcp:80', '4-SHORTCUT/5.6.7.8,tcp:80']
+  expect(membersOf(one)).toEqual([...taken, '4-DROP/5.6.7.8,tcp:80'])
+  const whenEmpty = { cluster: 'reject', local: 'reject' } as const
+  expect(membersOf({ ...one, whenEmpty })).toEqual([...taken, '4-REJECT/5.6.7.8,tcp:80'])
+  expect(membersOf({ ...one, pools: noPools })).toEqual([
+    '4-SERVICES/5.6.7.8,tcp:80',
+    '4-DROP/5.6.7.8,tcp:80',
+  ])
+})
+
+test('an empty pool, or one of weight 0, has an answer', () => {
+  const asleep = { cluster: [backend('10.180.0.1', { weight: 0 })], local: [] }
+  for (const pools of [noPools, asleep]) {
+    expect(membersOf(entry({ pools }))).toContain('4-REJECT/172.30.0.41,tcp:80')
+  }
+})
+
+test('source ranges: members for the rules, and all of them for the forwarder', () => {
+  const sourceRanges = [cidr('203.0.113.0/25'), cidr('0.0.0.0/0')]
+  const one = entry({ frontends: [{ ...external, sourceRanges }] })
+  expect(membersOf(one)).toEqual([
+    '4-SERVICES/5.6.7.8,tcp:80',
+    '4-RANGED/5.6.7.8,tcp:80',
+    '4-ALLOWED/5.6.7.8,tcp:80,203.0.113.0/25',
+    '4-ALLOWED/5.6.7.8,tcp:80,0.0.0.0/1',
+    '4-ALLOWED/5.6.7.8,tcp:80,128.0.0.0/1',
+  ])
+  expect(doorsOf(one)[0]?.sourceRanges).toEqual(sourceRanges)
+})
+
+test('the health check port is admitted at every address of the family, doors or not', () => {
+  const one = entry({ healthCheckPort: 32_000, frontends: [] })
+  expect(membersOf(one)).toEqual(['4-ADMIT/192.0.2.10,tcp:32000'])
+})
+
+const bound: UserspaceSettings = {
+  entrance: {
+    kind: 'doors',
+    bindings: new Map([
+      ['shop/cart:http/TCP', [{ ip: ip('127.0.0.1'), port: 8080 }]],
+      ['shop/cart/TCP', [{ ip: ip('::1'), port: 8080 }]],
+    ]),
+  },
+  balancing: 'lc',
+}
+
+test('bound, a Service has the doors that it is given, all pods for everybody, and no members', () => {
+  const one = entry({ frontends: [frontend(), local], healthCheckPort: 32_000 })
+  const pools = { others: 'cluster', pods: 'cluster' }
+  expect(doorsOf(one, bound)).toEqual([
+    { ip: '127.0.0.1', port: 8080, pools, sourceRanges: undefined },
+  ])
+  expect(placesOf({ ...one, family: 6 }, bound)).toEqual(['::1 8080'])
+  expect(membersOf(one, bound)).toEqual([])
+  expect(render({ ...one, protocol: 'UDP' }, bound)).toBeUndefined()
+})

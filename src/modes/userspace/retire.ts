@@ -1,0 +1,32 @@
+import type { ObjectKey } from '../mode.ts'
+import { ifPresent } from '../netfilter/if-present.ts'
+import { cleanUp } from './clean-up.ts'
+import type { Estate } from './estate.ts'
+
+/**
+ * Another mode serves. New connections are its own from the moment at which the sets are
+ * empty; established ones come to the forwarder until they end or their time is over,
+ * because sockets and conntrack know them. Then everything is removed.
+ */
+export async function retire(estate: Estate, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await leave(estate)
+  await estate.ledger?.forwarder.drain(signal)
+  if (!signal.aborted) await cleanUp(estate)
+}
+
+async function leave({ redirect }: Estate): Promise<void> {
+  if (redirect === undefined) return
+  const { sets } = redirect
+  await ifPresent(async () => {
+    await sets.observe()
+    const [services, others] = [true, false].map((isService) =>
+      sets.keys().filter((key) => isOfServices(key) === isService),
+    )
+    await sets.delete([...(services ?? []), ...(others ?? [])])
+  })
+}
+
+function isOfServices(key: ObjectKey): boolean {
+  return key.includes('-SERVICES/')
+}

@@ -1,0 +1,41 @@
+import type { Backend, EntryId } from '../../forwarding/entry.ts'
+import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
+
+/** Protocols that sockets of this process can forward; SCTP is none of them. */
+export type RouteProtocol = 'TCP' | 'UDP'
+
+/** `pods`: this node's pods and processes; `others`: everybody else. */
+export type Side = 'pods' | 'others'
+
+/** An address at which clients find a Service. */
+export interface Door {
+  readonly ip: IpAddress
+  readonly port: number
+  /** Whom a client may get, by the side that it comes from. */
+  readonly pools: Readonly<Record<Side, 'cluster' | 'local'>>
+  /** Undefined: everyone. Others are dropped. */
+  readonly sourceRanges: readonly Cidr[] | undefined
+}
+
+/** How much of the client's address a backend is told, at the start of each connection. */
+export type ProxyProtocol = 'v1' | 'v2'
+
+/** How a backend is chosen: in turn, or the one with the fewest connections. */
+export type Balancing = 'rr' | 'lc'
+
+/**
+ * One Service port of one family as the data path forwards it: plain data, which
+ * goes to every worker as it is.
+ */
+export interface Route {
+  readonly id: EntryId
+  /** `namespace/name`, for those who count by Service. */
+  readonly service: string
+  readonly protocol: RouteProtocol
+  readonly family: Family
+  readonly doors: readonly Door[]
+  readonly pools: Readonly<Record<'cluster' | 'local', readonly Backend[]>>
+  readonly balancing: Balancing
+  readonly affinity: { readonly seconds: number } | undefined
+  readonly proxyProtocol: ProxyProtocol | undefined
+}

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest'
+import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
+import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import type { Family } from '../../lib/ip.ts'
+import { cidr, settings } from '../fixtures.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { EntryPorts } from './forwarder.ts'
+import { PREFIX, ROLES, setName, setType } from './names.ts'
+import { chains, jumps } from './scaffolding.ts'
+
+const PORTS: EntryPorts = { pods: 41_001, others: 41_002 }
+const TABLES = ['mangle', 'nat', 'filter'] as const
+
+/** All rules of a family, as one would read them: `*table`, chains, and below each its rules. */
+function textOf(given: NetfilterSettings, family: Family, ports: EntryPorts = PORTS) {
+  const rules = [
+    ...jumps(given, family).map(({ table, chain, rule }) => ({ table, chain, rules: [rule] })),
+    ...chains(given, family, ports),
+  ]
+  const lines = TABLES.flatMap((table) => [
+    `*${table}`,
+    ...rules
+      .filter((each) => each.table === table)
+      .flatMap((each) => each.rules.map((rule) => `${each.chain}: ${rule}`)),
+  ])
+  return lines.join('\n').replaceAll(PREFIX, '')
+}
+
+/** Built-in chains and ours; `ROUTE: …` is `-A NPUS-ROUTE …`. */
+const IPV4 = `*mangle
+PREROUTING: -j ROUTE
+INPUT: -j INPUT
+OUTPUT: -j OUTPUT
+ROUTE: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -g DIVERT
+ROUTE: -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j RETURN
+ROUTE: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
+ROUTE: -g NEW
+NEW: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g DIVERT
+NEW: -m set --match-set 4-DROP dst,dst -j DROP
+NEW: -m set --match-set 4-REJECT dst,dst -j RETURN
+NEW: -g DIVERT
+DIVERT: -j CONNMARK --set-xmark 0x2000/0x2000
+DIVERT: -j MARK --set-xmark 0x2000/0x2000
+INPUT: -m mark --mark 0x2000/0x2000 -j MARK --set-xmark 0x0/0x2000
+OUTPUT: -m mark --mark 0x40/0x40 -j RETURN
+OUTPUT: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -g DIVERT
+OUTPUT: -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j RETURN
+OUTPUT: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
+OUTPUT: -m set --match-set 4-RANGED dst,dst -m set ! --match-set 4-ALLOWED dst,dst,src -j DROP
+OUTPUT: -m set --match-set 4-SHORTCUT dst,dst -g DIVERT
+OUTPUT: -m set --match-set 4-DROP dst,dst -j DROP
+OUTPUT: -m set --match-set 4-REJECT dst,dst -j RETURN
+OUTPUT: -g DIVERT
+*nat
+PREROUTING: -m mark --mark 0x2000/0x2000 -j REDIRECT
+OUTPUT: -m mark --mark 0x2000/0x2000 -j PODS
+POSTROUTING: -j TAKEN
+REDIRECT: -s 10.0.0.0/8 -g PODS
+REDIRECT: -p tcp -j DNAT --to-destination :41002
+REDIRECT: -p udp -j DNAT --to-destination :41002
+PODS: -p tcp -j DNAT --to-destination :41001
+PODS: -p udp -j DNAT --to-destination :41001
+TAKEN: -m mark --mark 0x2000/0x2000 -j ACCEPT
+*filter
+INPUT: -m conntrack --ctstate NEW -j FILTER
+OUTPUT: -m conntrack --ctstate NEW -j FILTER
+FORWARD: -m conntrack --ctstate NEW -j FILTER
+FILTER: -m set --match-set 4-ADMIT dst,dst -j ACCEPT
+FILTER: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -j RETURN
+FILTER: -m set ! --match-set 4-REJECT dst,dst -j RETURN
+FILTER: -p tcp -j REJECT --reject-with tcp-reset
+FILTER: -j REJECT --reject-with icmp-port-unreachable`
+
+/** What is otherwise in IPv6. */
+const IN_IPV6: readonly (readonly [string, string])[] = [
+  [' 4-', ' 6-'],
+  ['-s 10.0.0.0/8', '-s fd00:10::/64'],
+  ['icmp-port-unreachable', 'icmp6-port-unreachable'],
+]
+
+test('the rules, however many Services there are', () => {
+  expect(textOf(settings(), 4)).toBe(IPV4)
+  const six = IN_IPV6.reduce((text, [four, other]) => text.replaceAll(four, other), IPV4)
+  expect(textOf(settings(), 6)).toBe(six)
+})
+
+test('with another masquerade bit the rules are the same, and all marks others', () => {
+  const moved = [
+    ['0x2000', '0x2'],
+    ['0x40/0x40', '0x200/0x200'],
+  ] as const
+  const text = textOf(settings({ masqueradeBit: 0 }), 4)
+  expect(text).toBe(moved.reduce((all, [from, to]) => all.replaceAll(from, to), IPV4))
+})
+
+function difference(given: Partial<NetfilterSettings>) {
+  const before = textOf(settings(), 4).split('\n')
+  const after = textOf(settings(given), 4).split('\n')
+  return {
+    gone: before.filter((line) => !after.includes(line)),
+    come: after.filter((line) => !before.includes(line)),
+  }
+}
+
+const ABOUT_PODS = [
+  'NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g DIVERT',
+  'REDIRECT: -s 10.0.0.0/8 -g PODS',
+]
+
+test('where nothing tells pods apart, only the node is of their side', () => {
+  const none = { gone: ABOUT_PODS, come: [] }
+  expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
+  const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const
+  expect(difference({ localTraffic: ofIpv6 })).toEqual(none)
+})
+
+test.each([
+  [{ by: 'source', cidrs: [cidr('0.0.0.0/0')] } as const, ''],
+  [{ by: 'interfacePrefix', prefix: 'veth' } as const, '-i veth+ '],
+  [{ by: 'bridge', name: 'cbr0' } as const, '-i cbr0 '],
+])('pods known by %j', (localTraffic, match) => {
+  const come = ABOUT_PODS.map((rule) => rule.replace('-s 10.0.0.0/8 ', match))
+  expect(difference({ localTraffic })).toEqual({ gone: ABOUT_PODS, come })
+})
+
+test('the guard of loopback is of IPv4', () => {
+  const come = [
+    'INPUT: -j MARTIANS',
+    'MARTIANS: ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP',
+  ]
+  expect(difference({ dropMartians: true })).toEqual({ gone: [], come })
+  expect(textOf(settings({ dropMartians: true }), 6)).toBe(textOf(settings(), 6))
+})
+
+test.each([4, 6] as const)(
+  'IPv%i: iptables takes every rule, every set is used',
+  async (family) => {
+    const sets = new FakeSets()
+    const iptables = new FakeIptables({ sets, backend: 'legacy' })
+    await sets.run(
+      ROLES.map((role) => {
+        return { do: 'create', name: setName(family, role), type: setType(family, role) } as const
+      }),
+    )
+    for (const table of TABLES) {
+      const own = chains(settings(), family, PORTS).filter((each) => each.table === table)
+      const text = [
+        `*${table}`,
+        ...own.map(({ chain }) => `:${chain} - [0:0]`),
+        ...own.flatMap(({ chain, rules }) => rules.map((rule) => `-A ${chain} ${rule}`)),
+        'COMMIT\n',
+      ].join('\n')
+      expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
+    }
+    expect(ROLES.filter((role) => !iptables.refersTo(setName(family, role)))).toEqual([])
+  },
+)

@@ -1,0 +1,159 @@
+import type { Family } from '../../lib/ip.ts'
+import type { JumpObject } from '../netfilter/chains/object.ts'
+import type { Table } from '../netfilter/chains/place.ts'
+import { martians } from '../netfilter/forward.ts'
+import { fromPods } from '../netfilter/local-traffic.ts'
+import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
+import { setMatches } from '../netfilter/set-matches.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { EntryPorts } from './forwarder.ts'
+import { CHAIN, type SetRole, setName } from './names.ts'
+import type { Side } from './route.ts'
+
+interface BaseChain {
+  readonly table: Table
+  readonly chain: string
+  readonly rules: readonly string[]
+}
+
+const NEW = '-m conntrack --ctstate NEW '
+const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
+
+/**
+ * All chains, however many Services there are: what differs between Services is in sets.
+ * `ports`: where the forwarder listens for packets of each side.
+ */
+export function chains(
+  settings: NetfilterSettings,
+  family: Family,
+  ports: EntryPorts,
+): readonly BaseChain[] {
+  const guard = martians(settings, family)
+  const chainsOf = (table: Table, rules: Readonly<Record<string, readonly string[]>>) =>
+    Object.entries(rules).map(([chain, of]): BaseChain => ({ table, chain, rules: of }))
+  return [
+    ...chainsOf('mangle', {
+      [CHAIN.route]: route(settings, family),
+      [CHAIN.fresh]: fresh(settings, family),
+      [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
+      [CHAIN.input]: [isRouted(settings) + clearRouted(settings)],
+      [CHAIN.output]: departure(settings, family),
+    }),
+    ...chainsOf('nat', {
+      [CHAIN.redirect]: redirect(settings, family, ports),
+      [CHAIN.pods]: toPort(ports.pods),
+      [CHAIN.taken]: [`${isRouted(settings)}-j ACCEPT`],
+    }),
+    ...chainsOf('filter', {
+      [CHAIN.filter]: answers(settings, family),
+      ...(guard.length > 0 ? { [CHAIN.martians]: guard } : {}),
+    }),
+  ]
+}
+
+/** Our rules in the built-in chains. */
+export function jumps(settings: NetfilterSettings, family: Family): readonly JumpObject[] {
+  const rules: readonly (readonly [Table, string, string])[] = [
+    ['mangle', 'PREROUTING', `-j ${CHAIN.route}`],
+    ['mangle', 'INPUT', `-j ${CHAIN.input}`],
+    ['mangle', 'OUTPUT', `-j ${CHAIN.output}`],
+    ['nat', 'PREROUTING', `${isRouted(settings)}-j ${CHAIN.redirect}`],
+    ['nat', 'OUTPUT', `${isRouted(settings)}-j ${CHAIN.pods}`],
+    ['nat', 'POSTROUTING', `-j ${CHAIN.taken}`],
+    ['filter', 'INPUT', `${NEW}-j ${CHAIN.filter}`],
+    ['filter', 'OUTPUT', `${NEW}-j ${CHAIN.filter}`],
+    ['filter', 'FORWARD', `${NEW}-j ${CHAIN.filter}`],
+    ...(martians(settings, family).length > 0
+      ? [['filter', 'INPUT', `-j ${CHAIN.martians}`] as const]
+      : []),
+  ]
+  return rules.map(([table, chain, rule]) => ({ kind: 'jump', family, table, chain, rule }))
+}
+
+/**
+ * Packets that come in: those of connections that we have, and then those for Services, unless
+ * they belong to a connection that others have.
+ */
+function route(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isNotIn } = sets(family)
+  return [
+    `${isTaken(settings)}-g ${CHAIN.divert}`,
+    `${NOT_OURS}-j RETURN`,
+    `${isNotIn('SERVICES')}-j RETURN`,
+    `-g ${CHAIN.fresh}`,
+  ]
+}
+
+function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn } = sets(family)
+  const pods = fromPods(settings, family)
+  return [
+    outsideRanges(family),
+    ...(pods ? [`${pods.source}${pods.interface}${isIn('SHORTCUT')}-g ${CHAIN.divert}`] : []),
+    `${isIn('DROP')}-j DROP`,
+    `${isIn('REJECT')}-j RETURN`,
+    `-g ${CHAIN.divert}`,
+  ]
+}
+
+/**
+ * Gives new connections the port of the forwarder's socket for their side, and leaves their
+ * address as it is. TPROXY would do without translation, but where bridged packets meet these
+ * rules (bridge-nf-call-iptables) the kernel forgets the socket that it has chosen.
+ */
+function redirect(
+  settings: NetfilterSettings,
+  family: Family,
+  ports: EntryPorts,
+): readonly string[] {
+  const pods = fromPods(settings, family)
+  return [
+    ...(pods ? [`${pods.source}${pods.interface}-g ${CHAIN.pods}`] : []),
+    ...toPort(ports.others),
+  ]
+}
+
+function toPort(port: EntryPorts[Side]): readonly string[] {
+  return ['tcp', 'udp'].map((name) => `-p ${name} -j DNAT --to-destination :${port}`)
+}
+
+/**
+ * Packets of this node's processes. With the routing bit they turn round to loopback and come
+ * in again. The forwarder's own connections never do, be a backend's address a Service's.
+ */
+function departure(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn, isNotIn } = sets(family)
+  return [
+    `${isOwn(settings)}-j RETURN`,
+    `${isTaken(settings)}-g ${CHAIN.divert}`,
+    `${NOT_OURS}-j RETURN`,
+    `${isNotIn('SERVICES')}-j RETURN`,
+    outsideRanges(family),
+    `${isIn('SHORTCUT')}-g ${CHAIN.divert}`,
+    `${isIn('DROP')}-j DROP`,
+    `${isIn('REJECT')}-j RETURN`,
+    `-g ${CHAIN.divert}`,
+  ]
+}
+
+/** Answers to new connections that nobody takes. Those of pods, at the shortcut, were taken. */
+function answers(settings: NetfilterSettings, family: Family): readonly string[] {
+  const { isIn, isNotIn } = sets(family)
+  const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'
+  return [
+    `${isIn('ADMIT')}-j ACCEPT`,
+    `${isTaken(settings)}-j RETURN`,
+    `${isNotIn('REJECT')}-j RETURN`,
+    '-p tcp -j REJECT --reject-with tcp-reset',
+    `-j REJECT --reject-with ${unreachable}`,
+  ]
+}
+
+function outsideRanges(family: Family): string {
+  const { isIn, isNotIn } = sets(family)
+  return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}-j DROP`
+}
+
+function sets(family: Family) {
+  return setMatches((role: SetRole) => setName(family, role))
+}

@@ -1,0 +1,30 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { Balancing } from './route.ts'
+
+/** An address of this machine at which a Service is offered. */
+export interface Listening {
+  readonly ip: IpAddress
+  readonly port: number
+}
+
+/** The kernel brings packets for the addresses of Services here; needs root. */
+export interface TransparentEntrance {
+  readonly kind: 'transparent'
+  readonly netfilter: NetfilterSettings
+  /** This node's addresses that serve node ports, without loopback. */
+  readonly nodeAddresses: readonly IpAddress[]
+}
+
+/** The forwarder listens where it is told to, at addresses of this machine. */
+export interface DoorsEntrance {
+  readonly kind: 'doors'
+  /** By `bindingKey`; Services that are not named are not served. */
+  readonly bindings: ReadonlyMap<string, readonly Listening[]>
+}
+
+export interface UserspaceSettings {
+  readonly entrance: TransparentEntrance | DoorsEntrance
+  /** For Services that name none. */
+  readonly balancing: Balancing
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { cidr } from '../../fixtures.ts'
+import { admit } from './admission.ts'
+import { affinityTable, at, NO_CHANCE, newCounters, route } from './fixtures.ts'
+import { SessionBook } from './session-book.ts'
+import { Switchboard } from './switchboard.ts'
+
+function setUp(connections = 1) {
+  const counters = newCounters()
+  const switchboard = new Switchboard({ drainMs: 0, random: NO_CHANCE })
+  const [door] = route().doors
+  const doors = [{ ...door!, sourceRanges: [cidr('192.0.2.0/24')] }]
+  switchboard.replace(route().id, route({ doors }), 0)
+  const limits = { connections, perClient: 1, idleMs: 0, udpIdleMs: 0, attempts: 1, retryMs: 1 }
+  const book = new SessionBook({ counters, occupancy: new SharedArrayBuffer(4), limits })
+  const parts = {
+    switchboard,
+    book,
+    counters,
+    limits,
+    affinity: affinityTable(),
+    aside: new Set<never>(),
+  }
+  return {
+    counters,
+    come: (client: string, port = 80) => {
+      const where = { client: at(client), destination: at('10.96.0.1', port) }
+      return admit(parts, 'TCP', { side: 'others', ...where, now: 0 })
+    },
+  }
+}
+
+test('a client that may enter is to be served', () => {
+  const { come } = setUp()
+  expect(come('192.0.2.1')?.knock.entrance.served.route.id).toBe(route().id)
+})
+
+test.each([
+  ['unserved', '192.0.2.1', 81, 1],
+  ['outsideRanges', '198.51.100.1', 80, 1],
+  ['overLimit', '192.0.2.1', 80, 0],
+] as const)('one that may not is counted: %s', (count, client, port, connections) => {
+  const { come, counters } = setUp(connections)
+  expect(come(client, port)).toBeUndefined()
+  expect(counters.get(count)).toBe(1)
+})

@@ -1,0 +1,48 @@
+import { tokenOf } from '../../../affinity/backend-token.ts'
+import type { Backend } from '../../../forwarding/entry.ts'
+import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
+import type { Session } from './session.ts'
+
+/** Milliseconds that a backend is set aside after its first failure; doubled with each further one. */
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+
+/** A backend of one route, with what this worker knows of it. */
+export class BackendState {
+  /** Its weight may change while it is at work. */
+  backend: Backend
+  readonly address: SocketAddress
+  /** What affinity remembers it by. */
+  readonly token: number
+  readonly sessions = new Set<Session>()
+  /** Undefined while it may get new clients; else when its last connections are ended (ms, epoch). */
+  leavesAt: number | undefined
+  /** What weighted round robin owes it. */
+  credit = 0
+  #failures = 0
+  #asideUntil = 0
+
+  constructor(backend: Backend) {
+    this.backend = backend
+    this.address = socketAddress(backend.ip, backend.port)
+    this.token = tokenOf(backend.ip, backend.port)
+  }
+
+  /** Whether connections to it failed lately, so that others should be tried before it. */
+  isAside(now: number): boolean {
+    return now < this.#asideUntil
+  }
+
+  /** Clients that fail together, because they came together, count as one failure. */
+  failed(now: number): void {
+    if (this.isAside(now)) return
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+    this.#failures++
+    this.#asideUntil = now + pause
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#asideUntil = 0
+  }
+}

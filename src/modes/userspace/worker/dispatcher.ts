@@ -1,0 +1,53 @@
+import { AffinityTable } from '../../../affinity/affinity-table.ts'
+import { systemRandom } from '../../../lib/random.ts'
+import type { BackendState } from './backend-state.ts'
+import { Counters } from './counters.ts'
+import type { Order, WorkerSetup } from './messages.ts'
+import type { SelectionParts } from './selection.ts'
+import { SessionBook } from './session-book.ts'
+import { Switchboard } from './switchboard.ts'
+
+/** Milliseconds between two looks at idle clients and backends that drain. */
+export const HOUSEKEEPING_MS = 1_000
+
+/** What a worker knows, however it moves the bytes: routes, clients, numbers. */
+export class Dispatcher {
+  readonly switchboard: Switchboard
+  readonly book: SessionBook
+  readonly counters: Counters
+  readonly selection: SelectionParts
+  readonly #aside = new Set<BackendState>()
+
+  constructor({ limits, affinity, counters, occupancy }: WorkerSetup) {
+    this.counters = new Counters(counters)
+    this.switchboard = new Switchboard({ drainMs: limits.drainMs, random: systemRandom })
+    this.book = new SessionBook({ counters: this.counters, occupancy, limits })
+    const table = new AffinityTable(affinity)
+    this.selection = { affinity: table, counters: this.counters, aside: this.#aside, limits }
+  }
+
+  take({ routes = [] }: Order, now: number): void {
+    for (const [id, route] of routes) this.switchboard.replace(id, route, now)
+    this.#endDrained(now)
+  }
+
+  /** Ends what was idle for too long, and what stayed too long with a backend that left. */
+  keepHouse(now: number): void {
+    this.book.expire(now)
+    this.#endDrained(now)
+    for (const state of this.#aside) if (!state.isAside(now)) this.#aside.delete(state)
+    this.counters.set('setAsideNow', this.#aside.size)
+  }
+
+  #endDrained(now: number): void {
+    let draining = 0
+    for (const { leavesAt = now, sessions } of this.switchboard.draining()) {
+      if (leavesAt > now && sessions.size > 0) draining++
+      if (leavesAt > now) continue
+      this.counters.add('drainedOut', sessions.size)
+      for (const session of sessions) session.abort()
+    }
+    this.switchboard.sweep()
+    this.counters.set('drainingNow', draining)
+  }
+}

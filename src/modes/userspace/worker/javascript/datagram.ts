@@ -1,0 +1,30 @@
+import type { Socket, SocketOptions } from 'node:dgram'
+import { familyOf, type IpAddress } from '../../../../lib/ip.ts'
+
+/** Bytes that may wait for room in the kernel; what comes after them is lost. */
+const MOST_WAITING = 1 << 20
+
+/** Addresses are numbers already, so that nothing has to be looked up. */
+export const DATAGRAM_OPTIONS = {
+  lookup: (host, _options, callback) => callback(null, host, familyOf(host as IpAddress)),
+} as const satisfies Partial<SocketOptions>
+
+export interface DatagramTarget {
+  readonly address: string
+  readonly port: number
+}
+
+/** Sends to a target, or where the socket is connected to; the error comes back by `onError`. */
+export function sendDatagram(
+  socket: Socket,
+  datagram: Uint8Array,
+  target: DatagramTarget | undefined,
+  onError: (error: NodeJS.ErrnoException) => void = () => undefined,
+): void {
+  if (socket.getSendQueueSize() > MOST_WAITING) return
+  const onSent = (error: NodeJS.ErrnoException | null) => {
+    if (error) onError(error)
+  }
+  if (target) socket.send(datagram, target.port, target.address, onSent)
+  else socket.send(datagram, onSent)
+}

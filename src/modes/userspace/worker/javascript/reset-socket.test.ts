@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { call, endOf, serveTcp } from '../../../../kernel/relay/peers.fixture.ts'
+import { resetSocket } from './reset-socket.ts'
+
+const cleanups: (() => unknown)[] = []
+
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup()
+})
+
+async function pair() {
+  const accepted = Promise.withResolvers<Socket>()
+  const { server, address } = await serveTcp(accepted.resolve)
+  const mine = call(address)
+  cleanups.push(() => [mine.destroy(), server.close()])
+  await once(mine, 'connect')
+  return { mine, peer: await accepted.promise }
+}
+
+test.each([
+  ['is open', () => undefined],
+  ['has more to say before its end', (mine: Socket) => mine.end(Buffer.alloc(1 << 26))],
+])('a connection that %s is reset', async (_, prepare) => {
+  const { mine, peer } = await pair()
+  const end = endOf(peer)
+  prepare(mine)
+  resetSocket(mine)
+  expect(await Promise.all([end, endOf(mine)])).toEqual(['ECONNRESET', 'closed'])
+})
+
+test('one that is just saying its end closes, too', async () => {
+  const { mine } = await pair()
+  mine.end()
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  expect([mine.writableEnded, mine.writableFinished]).toEqual([true, false])
+  const closed = once(mine, 'close')
+  resetSocket(mine)
+  await expect(closed).resolves.toBeDefined()
+})
+
+test('one that is under way, or closed already, makes no trouble', async () => {
+  const { server, address } = await serveTcp(() => undefined)
+  cleanups.push(() => server.close())
+  const mine = call(address)
+  resetSocket(mine)
+  resetSocket(mine)
+  expect(await endOf(mine)).toBe('closed')
+})

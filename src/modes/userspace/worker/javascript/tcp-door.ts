@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { type SocketAddress, socketAddress } from '../../../../kernel/sockets/socket-address.ts'
+import { admit } from '../admission.ts'
+import type { DoorAddress } from '../door-address.ts'
+import type { DoorParts, OpenDoor } from './open-door.ts'
+import { peerAddress } from './peer-address.ts'
+import { SOCKET_OPTIONS } from './socket-options.ts'
+import { TcpLink } from './tcp-link.ts'
+
+const BACKLOG = 4096
+
+/** Listens: every client gets a link to a backend, or a reset. Rejects when it cannot listen. */
+export async function openTcpDoor(
+  parts: DoorParts,
+  { ip, port }: DoorAddress,
+  isShared: boolean,
+): Promise<OpenDoor> {
+  const server = createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true })
+  const destination = socketAddress(ip, port)
+  server.on('connection', (socket) => receive(parts, socket, destination))
+  const listening = once(server, 'listening')
+  const options = { backlog: BACKLOG, ipv6Only: true, exclusive: true, reusePort: isShared }
+  server.listen({ ...options, host: ip, port })
+  await listening
+  // What goes wrong with one accept (too many open files) concerns that client only.
+  server.on('error', () => undefined)
+  return { close: () => server.close() }
+}
+
+function receive(parts: DoorParts, socket: Socket, destination: SocketAddress): void {
+  const { remoteAddress, remotePort } = socket
+  const client = peerAddress(remoteAddress, remotePort)
+  const selection =
+    client && admit(parts, 'TCP', { side: 'others', client, destination, now: Date.now() })
+  if (selection) new TcpLink(parts, socket, selection).begin()
+  else socket.on('error', () => undefined).resetAndDestroy()
+}

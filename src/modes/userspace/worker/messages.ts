@@ -1,0 +1,57 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { AffinityMemory } from '../../../affinity/affinity-memory.ts'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { SocketAddress } from '../../../kernel/sockets/socket-address.ts'
+import type { DataPath, ForwarderLimits } from '../forwarder.ts'
+import type { Route, RouteProtocol, Side } from '../route.ts'
+import type { CounterMemory } from './counters.ts'
+import type { DoorAddress } from './door-address.ts'
+
+/** A socket at which clients arrive, opened by the main thread. */
+export interface Listener {
+  readonly socket: number
+  readonly protocol: RouteProtocol
+  readonly side: Side
+  /** Undefined: rules of this node bring its clients, of any address. */
+  readonly at: SocketAddress | undefined
+}
+
+/** What a worker begins with. */
+export interface WorkerSetup {
+  readonly dataPath: DataPath
+  readonly limits: ForwarderLimits
+  readonly mark: number
+  readonly affinity: AffinityMemory
+  readonly counters: CounterMemory
+  /** Sessions of all workers. */
+  readonly occupancy: SharedArrayBuffer
+  readonly port: MessagePort
+  /** Native workers are woken up by it when there is a message. */
+  readonly wake: number
+}
+
+/** What a JavaScript worker does, which listens itself: first it closes, last it opens. */
+export interface DoorChange {
+  readonly open: readonly DoorAddress[]
+  readonly close: readonly DoorAddress[]
+  /** Other workers listen at the same addresses. */
+  readonly isShared: boolean
+}
+
+/** In the order in which they are to take effect; each is answered by its number. */
+export interface Order {
+  readonly number: number
+  readonly open?: readonly Listener[]
+  readonly routes?: readonly (readonly [EntryId, Route | undefined])[]
+  /** Sockets; the main thread closes them once all workers have answered. */
+  readonly close?: readonly number[]
+  /** For JavaScript workers. */
+  readonly doors?: DoorChange
+  readonly end?: true
+}
+
+export interface Answer {
+  readonly number: number
+  /** Doors that could not be opened, by `doorKey`, and why. */
+  readonly refused?: readonly (readonly [key: string, message: string])[]
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import type { OnReady, Poller } from '../../../../kernel/sockets/poller.ts'
+import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
+import { EventLoop } from './event-loop.ts'
+
+const IDLE_MS = 30
+const DESCRIPTOR = 7
+
+/** Says that a descriptor is ready, after nothing was for a while; then nothing ever is. */
+function quietPoller(): Poller {
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  let isFirst = true
+  const wait = (_: number, onReady: OnReady) => {
+    if (isFirst) {
+      Atomics.wait(cell, 0, 0, IDLE_MS)
+      isFirst = false
+      onReady(DESCRIPTOR, 0)
+    }
+    return 0
+  }
+  return { wait, addReadable: () => true } as unknown as Poller
+}
+
+test('time that nobody was there for is not taken from a timer', () => {
+  const loop = new EventLoop({} as Sockets, quietPoller())
+  const log: string[] = []
+  const begin = loop.now
+  const ready = () => {
+    log.push(`${loop.now - begin >= IDLE_MS - 1 ? 'after' : 'before'} the wait`)
+    loop.after(IDLE_MS - 10, () => {
+      log.push('timer')
+      loop.stop()
+    })
+    loop.again(() => loop.again(() => log.push('another round')))
+  }
+  loop.watchReadable(DESCRIPTOR, { ready })
+  loop.run()
+  expect(log).toEqual(['after the wait', 'another round', 'timer'])
+})

@@ -1,0 +1,109 @@
+import type { Poller } from '../../../../kernel/sockets/poller.ts'
+import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
+import { Timers } from './timers.ts'
+
+/** Someone who is told what a descriptor is ready for. */
+export interface Handler {
+  ready(descriptor: number, events: number): void
+}
+
+/** Milliseconds between two looks at the clock, when nothing happens. */
+const TICK_MS = 1_000
+
+/**
+ * The loop of one thread, which waits in the kernel and nowhere else: it never returns to
+ * Node's own event loop. Descriptors are closed at the end of a round, because in the middle
+ * of it the kernel could give the number to somebody for whom an old event still waits.
+ */
+export class EventLoop {
+  readonly #timers = new Timers()
+  readonly #sockets: Sockets
+  readonly #poller: Poller
+  readonly #handlers: (Handler | undefined)[] = []
+  #closing: number[] = []
+  #again: (() => void)[] = []
+  #now: number | undefined
+  #stopped = false
+
+  constructor(sockets: Sockets, poller: Poller) {
+    this.#sockets = sockets
+    this.#poller = poller
+  }
+
+  /** Milliseconds since the epoch, when somebody first asked after the last wait. */
+  get now(): number {
+    this.#now ??= Date.now()
+    return this.#now
+  }
+
+  /** Both ways, whenever the state changes. */
+  watch(descriptor: number, handler: Handler): boolean {
+    this.#handlers[descriptor] = handler
+    return this.#poller.addEdge(descriptor)
+  }
+
+  /** As long as there is something to read; `shared` with other threads. */
+  watchReadable(descriptor: number, handler: Handler, shared = false): boolean {
+    this.#handlers[descriptor] = handler
+    return shared ? this.#poller.addShared(descriptor) : this.#poller.addReadable(descriptor)
+  }
+
+  /** Runs `task` after so many milliseconds; the result cancels it. */
+  after(ms: number, task: () => void): () => void {
+    return this.#timers.after(this.now, ms, task)
+  }
+
+  /** Closes a descriptor; its handler hears nothing any more. */
+  close(descriptor: number): void {
+    this.#handlers[descriptor] = undefined
+    this.#closing.push(descriptor)
+  }
+
+  /** Stops watching a descriptor that stays open. */
+  forget(descriptor: number): void {
+    this.#handlers[descriptor] = undefined
+    this.#poller.remove(descriptor)
+  }
+
+  /** Runs a task in the next round: for work that would keep others waiting. */
+  again(task: () => void): void {
+    this.#again.push(task)
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Returns after `stop`. */
+  run(): void {
+    const onReady = (descriptor: number, events: number) =>
+      this.#handlers[descriptor]?.ready(descriptor, events)
+    while (!this.#stopped) {
+      const patience = this.#patience()
+      this.#now = undefined
+      this.#poller.wait(patience, onReady)
+      this.#runAgain()
+      this.#timers.run(this.now)
+      this.#closeAll()
+    }
+    this.#closeAll()
+  }
+
+  #patience(): number {
+    if (this.#again.length > 0) return 0
+    return Math.min(this.#timers.next(this.now), TICK_MS)
+  }
+
+  #runAgain(): void {
+    if (this.#again.length === 0) return
+    const tasks = this.#again
+    this.#again = []
+    for (const task of tasks) task()
+  }
+
+  #closeAll(): void {
+    if (this.#closing.length === 0) return
+    for (const descriptor of this.#closing) this.#sockets.sys.close(descriptor)
+    this.#closing = []
+  }
+}

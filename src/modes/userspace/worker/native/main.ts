@@ -1,0 +1,106 @@
+import { receiveMessageOnPort } from 'node:worker_threads'
+import { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
+import { PipePool } from '../../../../kernel/sockets/pipes.ts'
+import { Poller } from '../../../../kernel/sockets/poller.ts'
+import { Sockets } from '../../../../kernel/sockets/sockets.ts'
+import { openSyscalls, type Syscalls } from '../../../../kernel/sockets/syscalls.ts'
+import { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
+import { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
+import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
+import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
+import { EventLoop, type Handler } from './event-loop.ts'
+import { TcpEntrance } from './tcp-entrance.ts'
+import { UdpEntrance, type UdpEntranceParts } from './udp-entrance.ts'
+
+/** Who has more than this to say at once gets a pipe. */
+const BUFFER_BYTES = 1 << 16
+const MOST_PIPES = 128
+
+/** The life of a native worker, from its setup to the order to end: it blocks this thread. */
+export function runNativeWorker(setup: WorkerSetup): void {
+  const sys = openSyscalls()
+  if (sys === undefined) throw new TypeError('a native worker needs node:ffi')
+  new NativeWorker(setup, sys).run()
+}
+
+class NativeWorker implements Handler {
+  readonly #setup: WorkerSetup
+  readonly #sys: Syscalls
+  readonly #wakeMemory
+  readonly #poller: Poller
+  readonly #loop: EventLoop
+  readonly #dispatcher: Dispatcher
+  readonly #parts: UdpEntranceParts
+  readonly #entrances = new Map<number, TcpEntrance | UdpEntrance>()
+
+  constructor(setup: WorkerSetup, sys: Syscalls) {
+    this.#setup = setup
+    this.#sys = sys
+    this.#wakeMemory = sys.allocate(8)
+    const sockets = new Sockets(sys)
+    this.#poller = new Poller(sys)
+    this.#loop = new EventLoop(sockets, this.#poller)
+    this.#dispatcher = new Dispatcher(setup)
+    const { switchboard, book, selection } = this.#dispatcher
+    const pipes = new PipePool(sys, MOST_PIPES)
+    this.#parts = {
+      ...{ loop: this.#loop, switchboard, book, ...selection },
+      datagrams: new Datagrams(sys),
+      unreachable: new Unreachable(sys),
+      untranslated: new UntranslatedDatagrams(sys),
+      plumbing: { sockets, pipes, buffer: sys.allocate(BUFFER_BYTES) },
+      connectMs: setup.limits.connectMs,
+      mark: setup.mark,
+    }
+  }
+
+  run(): void {
+    this.#loop.watchReadable(this.#setup.wake, this)
+    this.#keepHouse()
+    this.ready()
+    this.#loop.run()
+    this.#parts.plumbing.pipes.close()
+    this.#parts.unreachable.close()
+    this.#parts.untranslated.close()
+    this.#poller.close()
+  }
+
+  /** The main thread has something to say. */
+  ready(): void {
+    this.#sys.read(this.#setup.wake, this.#wakeMemory.address, 8)
+    const { port } = this.#setup
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
+      this.#obey(next.message as Order)
+    }
+  }
+
+  #obey(order: Order): void {
+    for (const socket of order.close ?? []) this.#close(socket)
+    this.#dispatcher.take(order, this.#loop.now)
+    for (const listener of order.open ?? []) this.#open(listener)
+    if (order.end) {
+      this.#dispatcher.book.abortAll()
+      this.#loop.stop()
+    }
+    const answer: Answer = { number: order.number }
+    this.#setup.port.postMessage(answer)
+  }
+
+  #open(listener: Listener): void {
+    const isTcp = listener.protocol === 'TCP'
+    const Entrance = isTcp ? TcpEntrance : UdpEntrance
+    const entrance = new Entrance(this.#parts, listener)
+    this.#entrances.set(listener.socket, entrance)
+    this.#loop.watchReadable(listener.socket, entrance, isTcp)
+  }
+
+  #close(socket: number): void {
+    this.#entrances.get(socket)?.close()
+    this.#entrances.delete(socket)
+  }
+
+  #keepHouse(): void {
+    this.#dispatcher.keepHouse(this.#loop.now)
+    this.#loop.after(HOUSEKEEPING_MS, () => this.#keepHouse())
+  }
+}

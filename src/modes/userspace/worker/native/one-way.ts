@@ -1,0 +1,163 @@
+import { ERRNO } from '../../../../kernel/sockets/constants.ts'
+import type { Pipe, PipePool } from '../../../../kernel/sockets/pipes.ts'
+import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
+import type { NativeMemory } from '../../../../kernel/sockets/syscalls.ts'
+
+/** What all connections of a thread share. */
+export interface Plumbing {
+  readonly sockets: Sockets
+  readonly pipes: PipePool
+  /** Bytes on their way from one socket to another, within one call. */
+  readonly buffer: NativeMemory
+}
+
+/** Steps that one direction may take before others have their turn. */
+const STEPS = 16
+
+/**
+ * `waiting` for a socket, wants to go on with `more` after others had their turn, `done` with
+ * everything including the end, or `broken`: the connection has to be reset.
+ */
+export type Progress = 'waiting' | 'more' | 'done' | 'broken'
+
+/**
+ * One direction of a connection: from a source to a sink, at the speed of the slower one. Small
+ * amounts are read into this process and written on at once. Who fills the whole buffer has more
+ * to say: that goes through a pipe (splice), without a copy, until there is nothing left for now.
+ */
+export class OneWay {
+  /** Set by events, cleared by the kernel's answer. */
+  isReadable = false
+  isWritable = false
+  /** The source has said that it ends, so that a short read is not the last one. */
+  isEnding = false
+  /** Payload that the sink took. */
+  bytes = 0
+  readonly #plumbing: Plumbing
+  readonly #source: number
+  readonly #sink: number
+  #pipe: Pipe | undefined
+  #piped = 0
+  /** Read, and not taken by the sink yet. */
+  #held: Uint8Array | undefined
+  #hasEnded = false
+  #isDone = false
+
+  constructor(plumbing: Plumbing, source: number, sink: number) {
+    this.#plumbing = plumbing
+    this.#source = source
+    this.#sink = sink
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  /** Puts bytes before all that the source says. */
+  prepend(bytes: Uint8Array): void {
+    this.#held = bytes
+  }
+
+  pump(): Progress {
+    if (this.#isDone) return 'done'
+    for (let step = 0; step < STEPS; step++) {
+      const progress = this.#step()
+      if (progress !== undefined) return progress
+    }
+    return 'more'
+  }
+
+  /** Gives back what it borrowed; nothing will be pumped any more. */
+  release(): void {
+    if (this.#pipe === undefined) return
+    if (this.#piped > 0) this.#plumbing.pipes.discard(this.#pipe)
+    else this.#plumbing.pipes.giveBack(this.#pipe)
+    this.#pipe = undefined
+  }
+
+  /** Undefined: there may be more to do. */
+  #step(): Progress | undefined {
+    if (this.#held !== undefined) return this.#sendHeld(this.#held)
+    if (this.#piped > 0) return this.#emptyPipe(this.#pipe)
+    if (this.#hasEnded) return this.#end()
+    if (!this.isReadable || !this.isWritable) return this.#rest()
+    return this.#pipe === undefined ? this.#copy() : this.#fillPipe(this.#pipe)
+  }
+
+  #copy(): Progress | undefined {
+    const { sockets, buffer } = this.#plumbing
+    const size = buffer.bytes.length
+    const read = sockets.sys.recv(this.#source, buffer.address, size, 0)
+    if (read <= 0) return this.#readNothing(read)
+    if (read < size && !this.isEnding) this.isReadable = false
+    const sent = sockets.send(this.#sink, buffer, read)
+    if (sent < 0 && sockets.sys.errno() !== ERRNO.again) return 'broken'
+    this.#sent(Math.max(sent, 0))
+    if (sent < read) {
+      this.#held = Uint8Array.from(buffer.bytes.subarray(Math.max(sent, 0), read))
+      this.isWritable = false
+    }
+    if (read === size) this.#pipe = this.#plumbing.pipes.borrow()
+    return undefined
+  }
+
+  #fillPipe(pipe: Pipe): Progress | undefined {
+    const moved = this.#plumbing.pipes.fill(pipe, this.#source)
+    if (moved <= 0) return this.#readNothing(moved)
+    this.#piped = moved
+    return undefined
+  }
+
+  #emptyPipe(pipe: Pipe | undefined): Progress | undefined {
+    if (pipe === undefined || !this.isWritable) return 'waiting'
+    const moved = this.#plumbing.pipes.empty(pipe, this.#sink, this.#piped)
+    if (moved < 0) return this.#couldNotWrite()
+    this.#piped -= moved
+    this.#sent(moved)
+    return undefined
+  }
+
+  #sendHeld(held: Uint8Array): Progress | undefined {
+    if (!this.isWritable) return 'waiting'
+    const { sockets, buffer } = this.#plumbing
+    buffer.bytes.set(held)
+    const sent = sockets.send(this.#sink, buffer, held.length)
+    if (sent < 0) return this.#couldNotWrite()
+    this.#sent(sent)
+    this.#held = sent < held.length ? held.subarray(sent) : undefined
+    return undefined
+  }
+
+  #readNothing(result: number): Progress | undefined {
+    if (result === 0) {
+      this.#hasEnded = true
+      return undefined
+    }
+    if (this.#plumbing.sockets.sys.errno() !== ERRNO.again) return 'broken'
+    this.isReadable = false
+    return undefined
+  }
+
+  #couldNotWrite(): Progress {
+    if (this.#plumbing.sockets.sys.errno() !== ERRNO.again) return 'broken'
+    this.isWritable = false
+    return 'waiting'
+  }
+
+  /** Nothing to do for now: somebody else may need the pipe. */
+  #rest(): Progress {
+    this.release()
+    return 'waiting'
+  }
+
+  /** Whoever pumps passes the end on. */
+  #end(): Progress {
+    this.release()
+    this.#isDone = true
+    return 'done'
+  }
+
+  #sent(bytes: number): void {
+    this.bytes += bytes
+  }
+}

@@ -1,0 +1,183 @@
+import { EPOLL } from '../../../../kernel/sockets/constants.ts'
+import { ipKey } from '../../../../kernel/sockets/socket-address.ts'
+import type { BackendState } from '../backend-state.ts'
+import type { Counters } from '../counters.ts'
+import { proxyHeader } from '../proxy-header.ts'
+import type { Selection } from '../selection.ts'
+import type { Session } from '../session.ts'
+import type { SessionBook } from '../session-book.ts'
+import type { EventLoop, Handler } from './event-loop.ts'
+import { OneWay, type Plumbing } from './one-way.ts'
+
+const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP } = EPOLL
+
+export interface LinkParts {
+  readonly loop: EventLoop
+  readonly plumbing: Plumbing
+  readonly book: SessionBook
+  readonly counters: Counters
+  readonly connectMs: number
+  /** Of packets to backends, by which the rules know our own; 0: none. */
+  readonly mark: number
+}
+
+/** Connects a client to a backend; from then on its events keep the link going. */
+export function linkTcp(parts: LinkParts, socket: number, selection: Selection): void {
+  const link = new TcpLink(parts, socket, selection)
+  link.begin()
+}
+
+/** One client's TCP connection and the one to its backend. */
+class TcpLink implements Handler, Session {
+  readonly protocol = 'TCP'
+  readonly client: string
+  lastActive: number
+  readonly #parts: LinkParts
+  readonly #socket: number
+  readonly #selection: Selection
+  #server = -1
+  #state: BackendState | undefined
+  #up: OneWay | undefined
+  #down: OneWay | undefined
+  #cancel: () => void = nothing
+  #isOver = false
+
+  constructor(parts: LinkParts, socket: number, selection: Selection) {
+    this.#parts = parts
+    this.#socket = socket
+    this.#selection = selection
+    this.client = ipKey(selection.knock.client)
+    this.lastActive = parts.loop.now
+  }
+
+  /** With the first backend. */
+  begin(): void {
+    this.#parts.book.add(this)
+    this.#tryNext()
+  }
+
+  ready(descriptor: number, events: number): void {
+    if (this.#up === undefined || this.#down === undefined) this.#connecting(events)
+    else if (events & ERR) this.abort()
+    else this.#flow(descriptor, events, [this.#up, this.#down])
+  }
+
+  abort(): void {
+    const { sockets } = this.#parts.plumbing
+    for (const socket of [this.#socket, this.#server]) {
+      if (socket >= 0 && !this.#isOver) sockets.resetOnClose(socket)
+    }
+    this.#finish()
+  }
+
+  #tryNext(): void {
+    const { loop, plumbing, connectMs, counters, mark } = this.#parts
+    for (let state = this.#next(); state !== undefined; state = this.#next()) {
+      const server = plumbing.sockets.connect('tcp', state.address, mark)
+      if (server >= 0) {
+        this.#server = server
+        this.#state = state
+        state.sessions.add(this)
+        plumbing.sockets.set(server, 'noDelay', 1)
+        plumbing.sockets.set(server, 'keepAlive', 1)
+        this.#cancel = loop.after(connectMs, () => this.#failed())
+        loop.watch(server, this)
+        return
+      }
+      this.#selection.failed(state, loop.now)
+    }
+    counters.add('unserved')
+    this.abort()
+  }
+
+  #next(): BackendState | undefined {
+    return this.#selection.next(this.#parts.loop.now)
+  }
+
+  #connecting(events: number): void {
+    if (events & (ERR | HUP)) this.#failed()
+    else if (events & OUT) this.#established(events)
+  }
+
+  /** This backend does not take the client; another one may. */
+  #failed(): void {
+    this.#cancel()
+    const state = this.#state
+    this.#leaveServer()
+    if (state) this.#selection.failed(state, this.#parts.loop.now)
+    this.#tryNext()
+  }
+
+  #established(events: number): void {
+    this.#cancel()
+    const { loop, plumbing } = this.#parts
+    this.#state?.succeeded()
+    const up = new OneWay(plumbing, this.#socket, this.#server)
+    const down = new OneWay(plumbing, this.#server, this.#socket)
+    this.#up = up
+    this.#down = down
+    const { knock } = this.#selection
+    const { proxyProtocol } = knock.entrance.served.route
+    if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, knock))
+    if (loop.watch(this.#socket, this)) this.#flow(this.#server, events, [up, down])
+    else this.abort()
+  }
+
+  #flow(descriptor: number, events: number, [up, down]: readonly [OneWay, OneWay]): void {
+    const [from, to] = descriptor === this.#server ? [down, up] : [up, down]
+    if (events & (IN | RDHUP | HUP)) from.isReadable = true
+    if (events & (RDHUP | HUP)) from.isEnding = true
+    if (events & OUT) to.isWritable = true
+    this.lastActive = this.#parts.loop.now
+    if (events & OUT) this.#pump(to)
+    if (from.isReadable) this.#pump(from)
+  }
+
+  #pump(way: OneWay): void {
+    if (this.#isOver || way.isDone) return
+    switch (way.pump()) {
+      case 'waiting':
+        return
+      case 'more':
+        this.#parts.loop.again(() => this.#pump(way))
+        return
+      case 'broken':
+        this.abort()
+        return
+      case 'done':
+        this.#ended(way)
+    }
+  }
+
+  /** Half of the connection is over; with the other half all of it is. */
+  #ended(way: OneWay): void {
+    if (this.#up?.isDone && this.#down?.isDone) this.#finish()
+    else {
+      const sink = way === this.#up ? this.#server : this.#socket
+      this.#parts.plumbing.sockets.endWriting(sink)
+    }
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#cancel()
+    const { book, loop, counters } = this.#parts
+    this.#leaveServer()
+    loop.close(this.#socket)
+    this.#up?.release()
+    this.#down?.release()
+    counters.add('bytesIn', this.#up?.bytes ?? 0)
+    counters.add('bytesOut', this.#down?.bytes ?? 0)
+    book.remove(this)
+  }
+
+  #leaveServer(): void {
+    if (this.#server >= 0) this.#parts.loop.close(this.#server)
+    this.#server = -1
+    this.#state?.sessions.delete(this)
+    this.#state = undefined
+  }
+}
+
+function nothing(): void {}

@@ -1,0 +1,110 @@
+import { ERRNO } from '../../../../kernel/sockets/constants.ts'
+import type { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
+import { ipKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
+import type { BackendState } from '../backend-state.ts'
+import type { Counters } from '../counters.ts'
+import type { Selection } from '../selection.ts'
+import type { Session } from '../session.ts'
+import type { EventLoop, Handler } from './event-loop.ts'
+
+/** A datagram that is too long or finds no room is lost, as on any network. */
+const HARMLESS: ReadonlySet<number> = new Set([
+  ERRNO.again,
+  ERRNO.interrupted,
+  ERRNO.messageSize,
+  ERRNO.noBuffers,
+])
+/** Answers that are passed on before others have their turn. */
+const AT_ONCE = 32
+
+export interface FlowParts {
+  readonly loop: EventLoop
+  readonly datagrams: Datagrams
+  readonly counters: Counters
+}
+
+export interface FlowEnds {
+  /** Connected to the backend. */
+  readonly server: number
+  /** Answers leave by this socket, with this address. */
+  readonly replies: number
+  readonly from: SocketAddress
+  readonly state: BackendState
+  readonly onEnd: () => void
+  /** The backend is not there; `datagram` is what it was sent last, and never answered. */
+  readonly onRefused: (datagram: Uint8Array) => void
+}
+
+const NOTHING = new Uint8Array()
+/** Longer datagrams are not kept for another backend. */
+const KEPT_BYTES = 2048
+
+/** One client that talks to one address of a Service over UDP. */
+export class UdpFlow implements Handler, Session {
+  readonly protocol = 'UDP'
+  readonly client: string
+  lastActive: number
+  readonly #parts: FlowParts
+  readonly #ends: FlowEnds
+  readonly #selection: Selection
+  /** Until the first answer. */
+  #unanswered: Uint8Array | undefined = NOTHING
+  #isOver = false
+
+  constructor(parts: FlowParts, ends: FlowEnds, selection: Selection) {
+    this.#parts = parts
+    this.#ends = ends
+    this.#selection = selection
+    this.client = ipKey(selection.knock.client)
+    this.lastActive = parts.loop.now
+    ends.state.sessions.add(this)
+    parts.loop.watch(ends.server, this)
+  }
+
+  /** Passes on the datagram that was received last; false: the backend is not there. */
+  pass(length: number): boolean {
+    const { datagrams, counters, loop } = this.#parts
+    this.lastActive = loop.now
+    if (datagrams.pass(this.#ends.server, length) < 0) return !this.#isRefused()
+    counters.add('bytesIn', length)
+    if (this.#unanswered && length <= KEPT_BYTES) this.#unanswered = datagrams.copy(length)
+    return true
+  }
+
+  /** The backend answers, or somebody says that it is not there. */
+  ready(): void {
+    const { datagrams, counters, loop } = this.#parts
+    const { server, replies, from, state } = this.#ends
+    const ends = { from, to: this.#selection.knock.client }
+    for (let count = 0; count < AT_ONCE && !this.#isOver; count++) {
+      const length = datagrams.receiveConnected(server)
+      if (length < 0) {
+        if (this.#isRefused() && this.#unanswered) this.#ends.onRefused(this.#unanswered)
+        return
+      }
+      this.#unanswered = undefined
+      this.lastActive = loop.now
+      state.succeeded()
+      datagrams.passTo(replies, length, ends)
+      counters.add('bytesOut', length)
+    }
+    loop.again(() => this.ready())
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#ends.state.sessions.delete(this)
+    this.#parts.loop.close(this.#ends.server)
+    this.#ends.onEnd()
+  }
+
+  /** After a failed call: a full buffer loses a datagram, a backend that is not there the flow. */
+  #isRefused(): boolean {
+    const errno = this.#parts.datagrams.errno()
+    if (HARMLESS.has(errno)) return false
+    this.#selection.failed(this.#ends.state, this.#parts.loop.now)
+    this.abort()
+    return true
+  }
+}

@@ -1,0 +1,92 @@
+import type { AffinityTable } from '../../../affinity/affinity-table.ts'
+import { rememberChoice, stickyChoice, type Visit } from '../../../affinity/sticky-choice.ts'
+import { ipPart, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
+import type { ForwarderLimits } from '../forwarder.ts'
+import type { Side } from '../route.ts'
+import type { BackendState } from './backend-state.ts'
+import { chooseBackend } from './choose-backend.ts'
+import type { Counters } from './counters.ts'
+import type { Entrance } from './switchboard.ts'
+
+export interface SelectionParts {
+  readonly affinity: AffinityTable
+  readonly counters: Counters
+  /** Backends that were set aside lately. */
+  readonly aside: Set<BackendState>
+  readonly limits: Pick<ForwarderLimits, 'attempts' | 'retryMs'>
+}
+
+export interface Knock {
+  readonly entrance: Entrance
+  readonly side: Side
+  readonly client: SocketAddress
+  /** The address that the client asked for. */
+  readonly destination: SocketAddress
+  readonly now: number
+}
+
+/** One client on its way to a backend: which one to try next, and what came of it. */
+export class Selection {
+  readonly knock: Knock
+  readonly #parts: SelectionParts
+  readonly #tried = new Set<BackendState>()
+
+  constructor(parts: SelectionParts, knock: Knock) {
+    this.#parts = parts
+    this.knock = knock
+  }
+
+  /** Undefined: nobody is left, or enough were tried, or for long enough. */
+  next(now: number): BackendState | undefined {
+    const chosen = this.#tried.size === 0 ? this.#first(now) : this.#further(now)
+    if (chosen) this.#tried.add(chosen)
+    return chosen
+  }
+
+  failed(state: BackendState, now: number): void {
+    this.#parts.counters.add('connectFailures')
+    state.failed(now)
+    this.#parts.aside.add(state)
+  }
+
+  /** The backend that the client had before, unless it is known not to answer. */
+  #first(now: number): BackendState | undefined {
+    return stickyChoice(this.#parts.affinity, this.#visit(now), {
+      find: (token) => {
+        const state = this.#pool.get(token)
+        return state?.isAside(now) ? undefined : state
+      },
+      choose: () => this.#choose(now),
+    })
+  }
+
+  /** From now on the client goes there. */
+  #further(now: number): BackendState | undefined {
+    const chosen = this.#isOver(now) ? undefined : this.#choose(now)
+    if (chosen === undefined) return undefined
+    this.#parts.counters.add('connectRetries')
+    rememberChoice(this.#parts.affinity, this.#visit(now), chosen.token)
+    return chosen
+  }
+
+  #choose(now: number): BackendState | undefined {
+    const { balancing } = this.knock.entrance.served.route
+    return chooseBackend({ pool: this.#pool, tried: this.#tried, balancing, now })
+  }
+
+  #isOver(now: number): boolean {
+    const { attempts, retryMs } = this.#parts.limits
+    return this.#tried.size >= attempts || now - this.knock.now >= retryMs
+  }
+
+  get #pool(): ReadonlyMap<number, BackendState> {
+    const { served, door } = this.knock.entrance
+    return served.pool(door.pools[this.knock.side])
+  }
+
+  #visit(now: number): Visit {
+    const { served } = this.knock.entrance
+    const seconds = served.route.affinity?.seconds
+    return { group: served.group, client: ipPart(this.knock.client), seconds, now }
+  }
+}

@@ -1,0 +1,110 @@
+import type { Backend } from '../../../forwarding/entry.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import type { Random } from '../../../lib/random.ts'
+import type { Route } from '../route.ts'
+import { BackendState } from './backend-state.ts'
+
+export type PoolName = 'cluster' | 'local'
+
+/** By the token that affinity remembers. */
+export type Pool = ReadonlyMap<number, BackendState>
+
+export interface RouteEnvironment {
+  /** Milliseconds that connections may stay with a backend that left, if the route does not say. */
+  readonly drainMs: number
+  /** Whose turn is first, so that several workers do not all begin with the same backend. */
+  readonly random: Random
+}
+
+/** A route at work: its backends by pool, whose state outlives changes of the route. */
+export class ServedRoute {
+  /** For affinity: 52 bits that stand for the id. */
+  readonly group: number
+  readonly #environment: RouteEnvironment
+  readonly #states = new Map<string, BackendState>()
+  #route: Route
+  #pools: Readonly<Record<PoolName, Pool>> = { cluster: new Map(), local: new Map() }
+
+  constructor(route: Route, now: number, environment: RouteEnvironment) {
+    this.group = contentHash(route.id)
+    this.#environment = environment
+    this.#route = route
+    this.update(route, now)
+  }
+
+  get route(): Route {
+    return this.#route
+  }
+
+  pool(name: PoolName): Pool {
+    return this.#pools[name]
+  }
+
+  /** All backends, those included that left and still have clients. */
+  states(): Iterable<BackendState> {
+    return this.#states.values()
+  }
+
+  /** Whether backends left and still have clients. */
+  get isDraining(): boolean {
+    return this.#states.values().some(({ leavesAt }) => leavesAt !== undefined)
+  }
+
+  /** Nobody is left. */
+  get isEmpty(): boolean {
+    return this.#states.size === 0
+  }
+
+  /** Takes a changed route over; its id and protocol are the same. */
+  update(route: Route, now: number): void {
+    this.#route = route
+    const active = new Set<BackendState>()
+    const poolOf = (backends: readonly Backend[]): Pool => {
+      const states = backends.filter(isUsable).map((backend) => this.#state(backend))
+      for (const state of states) active.add(state)
+      return new Map(states.map((state) => [state.token, state]))
+    }
+    this.#pools = { cluster: poolOf(route.pools.cluster), local: poolOf(route.pools.local) }
+    for (const state of active) state.leavesAt = undefined
+    for (const state of this.#states.values()) {
+      if (!active.has(state)) state.leavesAt ??= now + this.#drainMs
+    }
+    this.sweep()
+  }
+
+  /** The route is gone: every backend leaves. */
+  retire(now: number): void {
+    this.update({ ...this.#route, pools: { cluster: [], local: [] } }, now)
+  }
+
+  /** Forgets backends that left and have no clients any more. */
+  sweep(): void {
+    for (const [key, { leavesAt, sessions }] of this.#states) {
+      if (leavesAt !== undefined && sessions.size === 0) this.#states.delete(key)
+    }
+  }
+
+  /** A UDP client has no connection that could be lost: it is sent elsewhere at once. */
+  get #drainMs(): number {
+    return this.#route.protocol === 'UDP' ? 0 : this.#environment.drainMs
+  }
+
+  #state(backend: Backend): BackendState {
+    const key = hostPort(backend.ip, backend.port)
+    const known = this.#states.get(key)
+    if (known !== undefined) {
+      known.backend = backend
+      return known
+    }
+    const state = new BackendState(backend)
+    state.credit = (this.#environment.random.below(1_000) / 1_000) * backend.weight
+    this.#states.set(key, state)
+    return state
+  }
+}
+
+/** Weight 0 means no new connections. */
+function isUsable({ weight }: Backend): boolean {
+  return weight > 0
+}

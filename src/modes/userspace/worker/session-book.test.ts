@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { FakeSession, newCounters } from './fixtures.ts'
+import { SessionBook } from './session-book.ts'
+
+const LIMITS = { connections: 3, perClient: 2, idleMs: 1000, udpIdleMs: 100 }
+
+function newBook(limits: Partial<typeof LIMITS> = {}, occupancy = new SharedArrayBuffer(4)) {
+  const counters = newCounters()
+  const book = new SessionBook({ counters, occupancy, limits: { ...LIMITS, ...limits } })
+  const enter = (client: string, protocol: 'TCP' | 'UDP' = 'TCP', lastActive = 0) => {
+    const session = new FakeSession(protocol, { client, onAbort: (each) => book.remove(each) })
+    session.lastActive = lastActive
+    book.add(session)
+    return session
+  }
+  return { book, counters, enter, occupancy }
+}
+
+test('sessions are counted by protocol, and removed once', () => {
+  const { book, counters, enter } = newBook()
+  const [tcp] = [enter('a'), enter('b', 'UDP')]
+  book.remove(tcp)
+  book.remove(tcp)
+  const names = ['connections', 'connectionsNow', 'udpFlows', 'udpFlowsNow'] as const
+  expect(names.map((name) => counters.get(name))).toEqual([1, 0, 1, 1])
+  expect(book.size).toBe(1)
+})
+
+test('no client has more than its share, and all together not more than allowed', () => {
+  const { book, counters, enter } = newBook()
+  const mine = [enter('a'), enter('a')]
+  expect([book.admit('a', 10), book.admit('b', 10)]).toEqual([false, true])
+  enter('b')
+  expect(book.admit('c', 10)).toBe(false)
+  expect(counters.get('overLimit')).toBe(2)
+  for (const session of mine) book.remove(session)
+  expect([book.admit('a', 10), book.admit('c', 10)]).toEqual([true, true])
+})
+
+test('workers share one limit', () => {
+  const one = newBook()
+  const two = newBook({}, one.occupancy)
+  for (const client of ['a', 'b', 'c']) one.enter(client)
+  expect(two.book.admit('d', 10)).toBe(false)
+})
+
+test('who has been idle for half a minute makes room', () => {
+  const { book, counters, enter } = newBook()
+  const [busy, idle] = [enter('a', 'TCP', 30_000), enter('b', 'TCP', 1), enter('c', 'TCP', 30_000)]
+  expect(book.admit('d', 30_000)).toBe(false)
+  expect(book.admit('d', 30_001)).toBe(true)
+  expect([busy.isAborted, idle.isAborted, book.size]).toEqual([false, true, 2])
+  expect([counters.get('evicted'), counters.get('overLimit')]).toEqual([1, 1])
+})
+
+test('only some are looked at for one newcomer, others for the next', () => {
+  const { book, enter } = newBook({ connections: 20 })
+  for (let count = 0; count < 19; count++) enter(`busy ${count}`, 'TCP', 60_000)
+  const idle = enter('idle')
+  const admitted = [1, 2, 3].map(() => book.admit('new', 60_000))
+  expect([admitted, idle.isAborted]).toEqual([[false, false, true], true])
+})
+
+test('idle sessions end by the time-out of their protocol', () => {
+  const { book, enter } = newBook()
+  const [tcp, udp] = [enter('a'), enter('b', 'UDP')]
+  book.expire(99)
+  expect(udp.isAborted).toBe(false)
+  book.expire(999)
+  expect([tcp.isAborted, udp.isAborted]).toEqual([false, true])
+  book.expire(1000)
+  expect([tcp.isAborted, book.size]).toEqual([true, 0])
+})
+
+test('without a time-out nobody is too idle', () => {
+  const { book, enter } = newBook({ idleMs: 0 })
+  enter('a')
+  book.expire(1e9)
+  expect(book.size).toBe(1)
+  book.abortAll()
+  expect(book.size).toBe(0)
+})

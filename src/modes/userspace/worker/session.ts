@@ -1,0 +1,10 @@
+/** One client's connection or flow, as those see it who may have to end it. */
+export interface Session {
+  readonly protocol: 'TCP' | 'UDP'
+  /** Whose it is: the same for all sessions of one address (`ipKey`). */
+  readonly client: string
+  /** When a byte of it was moved, or it began: milliseconds since the epoch. */
+  readonly lastActive: number
+  /** Ends it at once: a reset for TCP, silence for UDP. */
+  abort(): void
+}
