@@ -5,24 +5,28 @@ import { systemClock } from '../lib/clock.ts'
 import type { ExitCode, Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
+import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
+import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
 import { listenForSignals, type Signals } from './wiring/signals.ts'
 import { applySysctls, routeLocalnet } from './wiring/sysctls.ts'
 
-/** Runs until a signal ends it; the rules stay. */
+/** Runs until a signal ends it; the kernel keeps what it has. */
 export async function runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode> {
   const { log, line } = launch
   const signals = listenForSignals()
-  const kernel = await openKernel(systemClock, config.iptables.backend)
+  const { backend } = config.iptables
+  const kernel = await openKernel({ clock: systemClock, backend, rights: readRights() })
+  tellWhatIsNotDone(kernel, log)
   try {
     const open = await openModes(kernel, config, log)
     try {
       applySysctls(config, kernel.sysctl, log)
-      await applyProcessSettings(config, log)
+      await applyProcessSettings(config, { log })
       if (!line.initOnly) await serve(launch, { ...open, kernel }, signals)
       else initialise(open.modes.current, { config, kernel, log })
     } finally {
@@ -44,7 +48,7 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
   try {
     const node = await runNode({ ...ground, launch, client, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
-    log.info({ signal: await signals.stop }, 'node-proxy stops; the rules stay')
+    log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
     await node.close()
   } finally {
     await client.close()

@@ -1,4 +1,5 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import type { ServiceKey } from '../../resources/types.ts'
 
 /** The modes that a configuration may name; which of them exist is the build's business. */
 export const MODE_NAMES = ['', 'iptables', 'ipvs', 'userspace', 'nftables', 'auto'] as const
@@ -30,14 +31,34 @@ export const SCHEDULERS = [
 
 export const IPTABLES_BACKENDS = ['', 'nft', 'legacy'] as const
 
+/** How packets reach the userspace mode. */
+export const USERSPACE_ENTRIES = ['auto', 'redirect', 'bind'] as const
+
+/** What moves the bytes in userspace mode. */
+export const DATA_PATHS = ['auto', 'native', 'javascript'] as const
+
+export const BALANCINGS = ['rr', 'lc'] as const
+
 export type ModeName = (typeof MODE_NAMES)[number]
 export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
 export type Scheduler = (typeof SCHEDULERS)[number]
 export type IptablesBackend = (typeof IPTABLES_BACKENDS)[number]
+export type UserspaceEntry = (typeof USERSPACE_ENTRIES)[number]
+export type DataPathChoice = (typeof DATA_PATHS)[number]
+export type Balancing = (typeof BALANCINGS)[number]
 
 export interface SocketAddress {
   readonly ip: IpAddress
   readonly port: number
+}
+
+/** An address of this machine at which the userspace mode serves one port of a Service. */
+export interface Binding extends SocketAddress {
+  /** `namespace/name` */
+  readonly service: ServiceKey
+  /** Name or number of the port; absent: the only one of the protocol. */
+  readonly portRef?: string
+  readonly protocol: 'TCP' | 'UDP'
 }
 
 /** First and last port, both included. */
@@ -91,6 +112,28 @@ export interface NodeProxyConfiguration {
       readonly udp: number
       readonly sctp: number
     }
+  }
+  readonly userspace: {
+    readonly entry: UserspaceEntry
+    readonly bindMap: readonly Binding[]
+    readonly dataPath: DataPathChoice
+    /** 0: one for each processor, at most 8. */
+    readonly workers: number
+    /** 0: as many as open files allow. */
+    readonly maxConnections: number
+    /** 0: half of all. */
+    readonly maxConnectionsPerClient: number
+    readonly connectTimeout: number
+    readonly retryTimeout: number
+    readonly connectAttempts: number
+    /** 0: never. */
+    readonly idleTimeout: number
+    readonly gracefulTermination: number
+    readonly shutdownTimeout: number
+    readonly affinityClients: number
+    readonly syncPeriod: number
+    readonly minSyncPeriod: number
+    readonly scheduler: Balancing
   }
   /** Empty: ClusterCIDR. */
   readonly detectLocalMode: DetectLocalMode

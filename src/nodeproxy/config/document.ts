@@ -16,6 +16,7 @@ setting is refused as a whole, with the names of those settings, and the old one
 
 Rules between settings: minSyncPeriod ≤ syncPeriod; detectLocalMode BridgeInterface needs
 detectLocal.bridgeInterface, InterfaceNamePrefix needs detectLocal.interfaceNamePrefix;
+userspace.entry bind needs userspace.bindMap;
 healthzBindAddress and metricsBindAddress may not want the same socket.
 
 ## Flags that are no setting

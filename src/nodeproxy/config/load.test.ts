@@ -39,6 +39,24 @@ describe('loadConfiguration', () => {
         backend: '',
       },
       clientConnection: { kubeconfig: '', qps: 5, burst: 10 },
+      userspace: {
+        entry: 'auto',
+        bindMap: [],
+        dataPath: 'auto',
+        workers: 0,
+        maxConnections: 0,
+        maxConnectionsPerClient: 0,
+        connectTimeout: 1_000,
+        retryTimeout: 5_000,
+        connectAttempts: 3,
+        idleTimeout: 86_400_000,
+        gracefulTermination: 900_000,
+        shutdownTimeout: 20_000,
+        affinityClients: 1_048_576,
+        syncPeriod: 30_000,
+        minSyncPeriod: 0,
+        scheduler: 'rr',
+      },
       oomScoreAdj: -999,
       conntrack: { maxPerCore: 32_768, min: 131_072, tcpEstablishedTimeout: 86_400_000 },
     })
@@ -91,6 +109,19 @@ describe('loadConfiguration', () => {
     ])
   })
 
+  it('takes bindings of file and flags, and names the one that is none', async () => {
+    const text = `${HEAD}userspace:\n  bindMap: ["127.0.0.1:80=shop/cart"]\n`
+    const flag = '--userspace-bind-map=127.0.0.1:81=shop/cart'
+    const ports = ({ config }: Awaited<ReturnType<typeof loaded>>) =>
+      config.userspace.bindMap.map(({ port }) => port)
+    expect(ports(await loaded(text, '--userspace-entry=bind'))).toEqual([80])
+    expect(ports(await loaded(text, flag, `${flag}:http/UDP`))).toEqual([81, 81])
+    const wrong = await load(undefined, '--userspace-bind-map=127.0.0.1:80')
+    expect(wrong.ok ? [] : wrong.problems.map(describeProblem)).toEqual([
+      expect.stringMatching(/^--userspace-bind-map: "127\.0\.0\.1:80": .*write ADDRESS=SERVICE/),
+    ])
+  })
+
   it.each([
     [
       'iptables:\n  minSyncPeriod: 5s\n  syncPeriod: 4s',
@@ -101,6 +132,8 @@ describe('loadConfiguration', () => {
       /3:18: detectLocalMode.*needs detectLocal\.bridgeInterface/,
     ],
     ['detectLocalMode: InterfaceNamePrefix', /needs detectLocal\.interfaceNamePrefix/],
+    ['userspace:\n  minSyncPeriod: 5s\n  syncPeriod: 4s', /4:18: userspace\.minSyncPeriod: "5s"/],
+    ['userspace:\n  entry: bind', /4:10: userspace\.entry: "bind": .*needs userspace\.bindMap/],
     ['metricsBindAddress: "127.0.0.1:10256"', /want the same port/],
     ['metricsBindAddress: "[::]:10256"', /want the same port/],
   ])('refuses %j', async (text, message) => {
@@ -143,6 +176,7 @@ describe('a written configuration', () => {
           addresses: fc.constantFrom('', 'primary', '10.0.0.0/8,fd00::/8'),
           healthz: fc.constantFrom('', '[::]:80', '10.0.0.1'),
           range: fc.constantFrom('', '80-90'),
+          binding: fc.constantFrom('', '127.0.0.1:80=a/b', '[::1]:53=a/b:dns/UDP,[::1]:53=a/b'),
         }),
         async (want) => {
           const { config } = await loaded(
@@ -154,6 +188,7 @@ describe('a written configuration', () => {
             `--nodeport-addresses=${want.addresses}`,
             `--healthz-bind-address=${want.healthz}`,
             `--proxy-port-range=${want.range}`,
+            `--userspace-bind-map=${want.binding}`,
           )
           const again = await loaded(await configurationYaml(config))
           expect(again.config).toEqual(config)
@@ -192,11 +227,13 @@ describe('compareConfigurations', () => {
       '--proxy-mode=ipvs',
       '--proxy-name=other',
       '--oom-score-adj=0',
+      '--userspace-bind-map=127.0.0.1:80=a/b',
+      '--userspace-workers=2',
     )
     expect(compareConfigurations(running, running)).toEqual({ live: [], restart: [] })
     expect(compareConfigurations(running, next)).toEqual({
-      live: ['mode', 'oomScoreAdj', 'logging.verbosity'],
-      restart: ['proxyName'],
+      live: ['mode', 'userspace.bindMap', 'oomScoreAdj', 'logging.verbosity'],
+      restart: ['proxyName', 'userspace.workers'],
     })
   })
 })

@@ -19,7 +19,9 @@ export function socketAddress(port: number): ValueType<SocketAddress | undefined
   const remedy = `write IP:port with a port from 1 to 65535, such as 0.0.0.0:${port} or [::]:${port}`
   const decode = (raw: Raw): Decoded<SocketAddress | undefined> => {
     if (raw === '') return accept(undefined)
-    const address = typeof raw === 'string' ? parseSocketAddress(raw, port) : undefined
+    const bare = typeof raw === 'string' ? parseIp(raw) : undefined
+    if (bare !== undefined) return accept({ ip: bare, port })
+    const address = typeof raw === 'string' ? parseSocketAddress(raw) : undefined
     return address === undefined ? refuse(`${remedy}, or "" for none`) : accept(address)
   }
   return {
@@ -86,7 +88,8 @@ export const portRange: ValueType<PortRange | undefined> = {
   encode: (value) => (value === undefined ? '' : `${value.from}-${value.to}`),
 }
 
-function splitCommas(text: string): string[] {
+/** The items of a flag that holds a list. */
+export function splitCommas(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())
   return parts.length === 1 && parts[0] === '' ? [] : parts
 }
@@ -101,9 +104,8 @@ function decodeCidrs(list: readonly Raw[]): Decoded<readonly Cidr[]> {
   return accept(cidrs)
 }
 
-function parseSocketAddress(text: string, fallbackPort: number): SocketAddress | undefined {
-  const bare = parseIp(text)
-  if (bare !== undefined) return { ip: bare, port: fallbackPort }
+/** `IP:port` or `[IPv6]:port`; undefined when it is neither. */
+export function parseSocketAddress(text: string): SocketAddress | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):([1-9][0-9]{0,4})$/.exec(text)
   const ip = parseIp(match?.[1] ?? match?.[2] ?? '')
   const port = Number(match?.[3])

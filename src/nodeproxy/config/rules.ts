@@ -15,6 +15,14 @@ type Rule = (config: NodeProxyConfiguration) => Conflict | undefined
 const RULES: readonly Rule[] = [
   (config) => minAboveSync(config, 'iptables'),
   (config) => minAboveSync(config, 'ipvs'),
+  (config) => minAboveSync(config, 'userspace'),
+  ({ userspace }) =>
+    userspace.entry === 'bind' && userspace.bindMap.length === 0
+      ? {
+          paths: ['userspace.entry'],
+          message: 'entry bind needs userspace.bindMap; set it',
+        }
+      : undefined,
   (config) => neededBy(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => neededBy(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   ({ healthzBindAddress: healthz, metricsBindAddress: metrics }) =>
@@ -47,7 +55,7 @@ export function checkRules(config: NodeProxyConfiguration, settings: Settings): 
 
 function minAboveSync(
   config: NodeProxyConfiguration,
-  section: 'iptables' | 'ipvs',
+  section: 'iptables' | 'ipvs' | 'userspace',
 ): Conflict | undefined {
   const { minSyncPeriod, syncPeriod } = config[section]
   if (minSyncPeriod <= syncPeriod) return undefined

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { NetlinkSets } from '../../kernel/ipset/netlink-sets.ts'
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import { openIptables } from '../../kernel/iptables/command-iptables.ts'
@@ -10,14 +9,19 @@ import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { Family } from '../../lib/ip.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { ExitCode } from '../program.ts'
-import { cleanupSettings, ipvsCleanupSettings } from './cleanup-settings.ts'
+import {
+  cleanupSettings,
+  ipvsCleanupSettings,
+  userspaceCleanupSettings,
+} from './cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
+import { presentFamilies } from './present-families.ts'
 import { type Removal, removeAll } from './removals.ts'
+import { NO_RULES, readRights } from './rights.ts'
 
 /** What `iptables` is here, and both back ends by name where this machine has them. */
 const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
@@ -26,7 +30,13 @@ const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
 export async function cleanUpKernel(
   config: NodeProxyConfiguration,
   log: Logger,
+  rights = readRights(),
 ): Promise<ExitCode> {
+  if (!rights.netAdmin) {
+    const { code, what, remedy } = NO_RULES
+    log.error({ code, remedy }, `${what}, so nothing of ours can be removed`)
+    return 1
+  }
   const runner = new Spawner()
   const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
   try {
@@ -36,6 +46,7 @@ export async function cleanUpKernel(
     const removals = [
       ...backends.map((iptables) => iptablesRules(iptables, means)),
       ...backends.map((iptables) => ipvs(iptables, means)),
+      ...backends.map((iptables) => userspace(iptables, means)),
       ...backends.map((iptables) => iptablesSets(iptables, means)),
     ]
     const failures = await removeAll(removals.map(unlessAbsent))
@@ -69,12 +80,8 @@ async function open(
   }
 }
 
-function families(): readonly Family[] {
-  return existsSync('/proc/net/if_inet6') ? [4, 6] : [4]
-}
-
 function iptablesMode(iptables: Iptables, { sets, config }: Means): IptablesMode {
-  const settings = { ...cleanupSettings(config), families: families() }
+  const settings = { ...cleanupSettings(config), families: presentFamilies() }
   return new IptablesMode(settings, { iptables, sets, monitor: deafMonitor })
 }
 
@@ -92,9 +99,21 @@ function ipvs(iptables: Iptables, { sets, config }: Means): Removal {
     const { openIpvsDeaf } = await import('./modes/open-ipvs.ts')
     const ground = openIpvsDeaf({ iptables, sets, clock })
     try {
-      await ground.build(ipvsCleanupSettings(config, families())).cleanup()
+      await ground.build(ipvsCleanupSettings(config, presentFamilies())).cleanup()
     } finally {
       await ground.close()
+    }
+  }
+}
+
+function userspace(iptables: Iptables, { sets, config }: Means): Removal {
+  return async () => {
+    const { openUserspaceDeaf } = await import('./modes/open-userspace.ts')
+    const ground = openUserspaceDeaf({ iptables, sets, clock })
+    try {
+      await ground.build(userspaceCleanupSettings(config, presentFamilies())).cleanup()
+    } finally {
+      ground.close()
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import type { IpvsSettings } from '../../modes/ipvs/settings.ts'
 import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
+import type { UserspaceSettings } from '../../modes/userspace/settings.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 
 /** Cleaning up renders nothing, so all but the mark only have to be complete. */
@@ -31,5 +32,16 @@ export function ipvsCleanupSettings(
     excludeCIDRs: [],
     timeouts: { tcp: 0, tcpFin: 0, udp: 0 },
     drain: { tcp: 0, udp: 0, sctp: 0 },
+  }
+}
+
+export function userspaceCleanupSettings(
+  config: Pick<NodeProxyConfiguration, 'iptables'>,
+  families: readonly Family[],
+): UserspaceSettings {
+  const netfilter = { ...cleanupSettings(config), families }
+  return {
+    entrance: { kind: 'transparent', netfilter, nodeAddresses: [] },
+    balancing: 'rr',
   }
 }

@@ -8,11 +8,12 @@ import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
 import { ruleCounts } from './rule-counts.ts'
+import { trafficGauges } from './traffic-gauges.ts'
 
 interface Running {
   readonly table: ForwardingTable
   readonly tracker: DeltaTracker
-  readonly mode: Pick<Mode, 'program'>
+  readonly mode: Pick<Mode, 'program' | 'traffic'>
 }
 
 export interface GaugeSources {
@@ -34,6 +35,7 @@ export function refreshGauges(
   metrics.modeInfo.reset()
   metrics.modeInfo.set({ mode: mode.name, backend: mode.backend }, 1)
   metrics.drainingBackends.set(mode.draining)
+  trafficGauges(metrics, running?.mode.traffic)
   if (running === undefined) return
   for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
   kernelObjects(metrics, running)

@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../client/api-client.ts'
-import type { Backend } from '../../kernel/iptables/iptables.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
@@ -13,7 +12,7 @@ import type { Kernel } from './kernel.ts'
 import type { OpenModes } from './modes/open-modes.ts'
 import { NodeProxy } from './node-proxy.ts'
 import { applyProcessSettings } from './process-settings.ts'
-import { statusPages } from './status-pages.ts'
+import { type StatusParts, statusPages } from './status-pages.ts'
 
 export interface NodeParts extends OpenModes {
   readonly launch: Launch
@@ -38,7 +37,8 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const configuration = new Configuration({ launch, clock, metrics, consider })
   modes.current.tune(launch.config)
   const proxy = await NodeProxy.create({ ...parts, configuration, kernel, metrics, log, clock })
-  const { backend } = kernel.iptables
+  const { netfilter } = kernel
+  const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
   try {
     return await follow({ launch, client, nodeName }, { proxy, configuration, metrics, backend })
   } catch (error) {
@@ -51,7 +51,7 @@ interface Parts {
   readonly proxy: NodeProxy
   readonly configuration: Configuration
   readonly metrics: Metrics
-  readonly backend: Backend
+  readonly backend: StatusParts['backend']
 }
 
 /** Opens the pages, the watch on the cluster and that on the configuration file. */
@@ -78,8 +78,10 @@ async function follow(
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
+  let before = config
   configuration.follow(() => {
-    void applyProcessSettings(configuration.current, log)
+    void applyProcessSettings(configuration.current, { log, before })
+    before = configuration.current
     proxy.reconfigure()
   })
   return {

@@ -11,7 +11,8 @@ export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
-  readonly backend: Backend
+  /** `none`: there is no iptables here, or no right to use it. */
+  readonly backend: Backend | 'none'
   readonly watch: () => WatchState
 }
 
@@ -48,6 +49,12 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
       },
     },
     configz: () => configuration.describe(),
-    mode: () => proxy.modeName,
+    mode: () => modeText(proxy),
   }
+}
+
+/** `iptables`; of a mode that moves the bytes itself how it does so, too: `userspace (native)`. */
+function modeText({ modeName, running }: Pick<NodeProxy, 'modeName' | 'running'>): string {
+  const traffic = running?.mode.traffic
+  return traffic === undefined ? modeName : `${modeName} (${traffic.dataPath})`
 }

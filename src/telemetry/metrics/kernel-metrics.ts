@@ -42,6 +42,6 @@ export const kernelMetrics = {
     name: 'mode_info',
     type: 'gauge',
     labels: ['mode', 'backend'],
-    help: '1 for the mode that is at work.',
+    help: '1 for the mode that is at work; backend none: no iptables is used.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -1,4 +1,5 @@
 import type { MetricDefinition } from './definition.ts'
+import { forwarderMetrics } from './forwarder-metrics.ts'
 import { kernelMetrics } from './kernel-metrics.ts'
 import { processMetrics } from './process-metrics.ts'
 import { sourceMetrics } from './source-metrics.ts'
@@ -11,6 +12,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
   {
     Synchronisation: syncMetrics,
     Kernel: kernelMetrics,
+    'Userspace mode': forwarderMetrics,
     'API server': sourceMetrics,
     Daemon: processMetrics,
   }
@@ -18,6 +20,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
 export const METRIC_TABLE = {
   ...syncMetrics,
   ...kernelMetrics,
+  ...forwarderMetrics,
   ...sourceMetrics,
   ...processMetrics,
 } as const

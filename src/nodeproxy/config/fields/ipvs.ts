@@ -1,12 +1,12 @@
 import { SCHEDULERS } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
-import { cidrList, portRange } from '../network-types.ts'
+import { cidrList } from '../network-types.ts'
 import { boolean, duration, oneOf } from '../scalar-types.ts'
 
 const MINUTES_15 = 900_000
 
-/** The settings of the ipvs and userspace modes. */
-export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTimeout'> = {
+/** The settings of the ipvs mode. */
+export const ipvsFields: FieldsOf<PathsUnder<'ipvs'>> = {
   'ipvs.syncPeriod': {
     flag: 'ipvs-sync-period',
     type: duration(1),
@@ -49,21 +49,6 @@ export const ipvsFields: FieldsOf<PathsUnder<'ipvs'> | 'portRange' | 'udpIdleTim
   'ipvs.gracefulTermination.tcp': drain('tcp', 'TCP', MINUTES_15),
   'ipvs.gracefulTermination.udp': drain('udp', 'UDP', 0),
   'ipvs.gracefulTermination.sctp': drain('sctp', 'SCTP', MINUTES_15),
-  portRange: {
-    flag: 'proxy-port-range',
-    type: portRange,
-    fallback: undefined,
-    doc: 'Ports that the userspace mode may listen on. Empty: any free port.',
-    reload: 'restart',
-  },
-  udpIdleTimeout: {
-    flag: 'udp-timeout',
-    type: duration(1),
-    fallback: 250,
-    doc: 'How long the userspace mode keeps an idle UDP flow.',
-    reload: 'live',
-    zeroIsUnset: true,
-  },
 }
 
 function drain(name: string, protocol: string, fallback: number) {

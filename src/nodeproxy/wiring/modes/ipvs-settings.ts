@@ -1,8 +1,7 @@
-import { cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
-import { isSpecialAddress } from '../../../lib/special-address.ts'
 import type { IpvsSettings } from '../../../modes/ipvs/settings.ts'
 import { netfilterSettings } from '../netfilter-settings.ts'
 import type { Situation } from './mode-kind.ts'
+import { nodeAddresses } from './node-addresses.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 
@@ -29,20 +28,6 @@ export function ipvsSettings(situation: Situation): IpvsSettings {
 /** The scheduler of Services that name none. */
 export function schedulerOf(configured: string): string {
   return configured === '' ? DEFAULT_SCHEDULER : configured
-}
-
-/** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
-function nodeAddresses({ config, node, facts, localAddresses }: Situation): readonly IpAddress[] {
-  const { nodePortAddresses } = config
-  const serves = (ip: IpAddress) => {
-    if (nodePortAddresses === 'primary') return node?.addresses.includes(ip) ?? false
-    if (nodePortAddresses.length === 0) return true
-    return nodePortAddresses.some(
-      (cidr) => familyOf(cidr) === familyOf(ip) && cidrContains(cidr, ip),
-    )
-  }
-  const candidates = localAddresses.filter((ip) => facts.families.includes(familyOf(ip)))
-  return candidates.filter((ip) => !isSpecialAddress(ip) && serves(ip))
 }
 
 /** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */

@@ -9,6 +9,7 @@ import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
 import type { Kernel } from '../kernel.ts'
+import { NO_RULES } from '../rights.ts'
 import { configuration, recordingLog } from '../wiring.fixture.ts'
 import { kindsOf, openModes } from './open-modes.ts'
 
@@ -16,10 +17,12 @@ function rig() {
   const iptables = new FakeIptables()
   const modules = new FakeModules()
   const kernel: Kernel = {
-    ...{ iptables, modules, families: [4, 6] },
-    sets: new FakeSets(),
+    netfilter: {
+      ...{ ok: true, families: [4, 6] },
+      parts: { iptables, modules, sets: new FakeSets(), monitor: new FakeMonitor() },
+    },
+    families: [4, 6],
     conntrack: new FakeConntrack(),
-    monitor: new FakeMonitor(),
     sysctl: new FakeSysctl(),
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
@@ -31,6 +34,22 @@ function rig() {
 test('the modes that can be chosen are those that can be named', () => {
   const { kernel, log } = rig()
   expect(kindsOf(kernel, log).map(({ name }) => name)).toEqual(AVAILABLE_MODES)
+})
+
+test('without rules the modes that write them can be named too, and say what they lack', async () => {
+  const { kernel, log, lines } = rig()
+  const denied: Kernel = { ...kernel, netfilter: { ok: false, lack: NO_RULES } }
+  expect(kindsOf(denied, log).map(({ name }) => name)).toEqual(AVAILABLE_MODES)
+  await expect(openModes(denied, configuration({ mode: 'auto' }), log)).rejects.toThrow(
+    expect.objectContaining({ code: 'NP_NODEPROXY_UNPRIVILEGED' }),
+  )
+  expect(
+    lines.filter((line) => line.startsWith('error')).map((line) => line.split(':')[0]),
+  ).toEqual([
+    'error mode ipvs',
+    'error mode iptables',
+    ...Array(2).fill(expect.stringMatching(/^error /)),
+  ])
 })
 
 test('what the kernel can do is found out by trying, once, whatever the mode', async () => {

@@ -4,12 +4,16 @@ import { detectExtensions } from '../../../modes/iptables/probe.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Kernel } from '../kernel.ts'
+import type { Netfilter } from '../netfilter.ts'
 import type { KernelFacts } from '../netfilter-settings.ts'
+import { deniedKind } from './denied-kind.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import { iptablesKind } from './iptables.ts'
 import { IpvsKind } from './ipvs.ts'
 import type { ModeKind } from './mode-kind.ts'
 import { Modes, type Trial } from './modes.ts'
+import { UserspaceKind } from './userspace.ts'
+import { UserspaceLeftovers } from './userspace-leftovers.ts'
 
 export interface OpenModes {
   readonly modes: Modes
@@ -22,8 +26,8 @@ export async function openModes(
   config: NodeProxyConfiguration,
   log: Logger,
 ): Promise<OpenModes> {
-  const facts = { families: kernel.families, ...(await detectExtensions(kernel)) }
-  log.info(facts, 'what this kernel can do')
+  const facts = { families: kernel.families, ...(await extensionsOf(kernel)) }
+  if (kernel.netfilter.ok) log.info(facts, 'what this kernel can do')
   const trial: Trial = (tried) => ({
     config: tried,
     node: undefined,
@@ -36,12 +40,31 @@ export async function openModes(
 
 /** All modes of this build, best first, as AVAILABLE_MODES names them. */
 export function kindsOf(kernel: Kernel, log: Logger): readonly ModeKind[] {
-  return [ipvsKind(kernel, log), iptablesKind(kernel)]
+  const { netfilter } = kernel
+  if (netfilter.ok) {
+    const { parts } = netfilter
+    return [ipvsKind(parts, kernel, log), iptablesKind(parts), userspaceKind(kernel, log)]
+  }
+  const { lack } = netfilter
+  return [
+    deniedKind('ipvs', { lack, periods: ({ ipvs }) => ipvs }),
+    deniedKind('iptables', { lack, periods: ({ iptables }) => iptables }),
+    userspaceKind(kernel, log),
+  ]
+}
+
+/** What rules may use; nothing where there are none. */
+async function extensionsOf({ netfilter }: Kernel) {
+  if (netfilter.ok) return detectExtensions(netfilter.parts)
+  return { hairpin: 'rules', randomFully: false } as const
 }
 
 /** Its code is loaded with the first question to it. */
-function ipvsKind(kernel: Kernel, log: Logger): IpvsKind {
-  const { iptables, sets, modules, sysctl, families } = kernel
+function ipvsKind(
+  { iptables, sets, modules }: Netfilter,
+  { sysctl, families }: Kernel,
+  log: Logger,
+): IpvsKind {
   const code = () => import('./open-ipvs.ts')
   return new IpvsKind({
     ...{ iptables, modules, sysctl, clock, log },
@@ -49,5 +72,21 @@ function ipvsKind(kernel: Kernel, log: Logger): IpvsKind {
     hasIpvs,
     open: async () => (await code()).openIpvs({ iptables, sets, clock, families }),
     openDeaf: async () => (await code()).openIpvsDeaf({ iptables, sets, clock }),
+  })
+}
+
+/** The same; without rules nothing of an earlier run can be looked for. */
+function userspaceKind({ netfilter, families }: Kernel, log: Logger): UserspaceKind {
+  const code = () => import('./open-userspace.ts')
+  return new UserspaceKind({
+    ...{ netfilter, clock, log },
+    open: async (config, entry) =>
+      (await code()).openUserspace({ config, entry, families, netfilter, clock, log }),
+    leftovers: (situation) => {
+      if (!netfilter.ok) return undefined
+      const { iptables, sets } = netfilter.parts
+      const open = async () => (await code()).openUserspaceDeaf({ iptables, sets, clock })
+      return new UserspaceLeftovers({ sets, open, situation })
+    },
   })
 }

@@ -1,0 +1,6 @@
+import type { Conntrack } from './conntrack.ts'
+
+/** Where this process may not touch tracked flows: none is cut. */
+export const idleConntrack: Conntrack = {
+  cut: async () => ({ deleted: 0 }),
+}

@@ -1,0 +1,90 @@
+import { availableParallelism } from 'node:os'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
+import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
+import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { ownMark } from '../../../modes/netfilter/mark.ts'
+import { openForwarder } from '../../../modes/userspace/crew/open-forwarder.ts'
+import { Ledger } from '../../../modes/userspace/ledger.ts'
+import { type RedirectKernel, UserspaceMode } from '../../../modes/userspace/mode.ts'
+import { TERRITORY } from '../../../modes/userspace/names.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NetfilterAccess } from '../netfilter.ts'
+import { openMonitor } from '../open-monitor.ts'
+import { DrainingForwarder } from './draining-forwarder.ts'
+import { forwarderOptions } from './forwarder-options.ts'
+import { openFilesLimit } from './open-files.ts'
+import type { UserspaceGround } from './userspace-ground.ts'
+import type { DeafUserspaceGround } from './userspace-leftovers.ts'
+
+export interface UserspaceGroundOptions {
+  readonly config: NodeProxyConfiguration
+  readonly entry: 'redirect' | 'bind'
+  readonly families: readonly Family[]
+  readonly netfilter: NetfilterAccess
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Starts the workers, and opens what brings packets to them. */
+export async function openUserspace(options: UserspaceGroundOptions): Promise<UserspaceGround> {
+  const { config, entry, log } = options
+  const configured = forwarderOptions(config, options, {
+    processors: availableParallelism(),
+    openFiles: openFilesLimit(),
+    hasSyscalls: openSyscalls() !== undefined,
+  })
+  const kernel = await openRedirect(options)
+  const mark = entry === 'redirect' ? ownMark(config.iptables) : 0
+  const onLost = (error: Error) => end(log, error)
+  const forwarder = new DrainingForwarder(await openForwarder({ ...configured, mark, onLost }))
+  const ledger = new Ledger(forwarder)
+  return {
+    entry,
+    hears: kernel?.monitor !== deafMonitor,
+    suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
+    build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),
+    async close(signal) {
+      await forwarder.drain(signal)
+      await forwarder.close()
+      kernel?.routes.close()
+    },
+  }
+}
+
+/** Opens it to be removed: nobody listens for changes, and no worker is started. */
+export function openUserspaceDeaf({
+  iptables,
+  sets,
+  clock,
+}: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): DeafUserspaceGround {
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  const kernel = { iptables, sets, clock, routes, monitor: deafMonitor }
+  return {
+    build: (settings) => new UserspaceMode(settings, { kernel }),
+    close: () => routes.close(),
+  }
+}
+
+async function openRedirect({
+  entry,
+  netfilter,
+  clock,
+  families,
+}: UserspaceGroundOptions): Promise<RedirectKernel | undefined> {
+  if (entry === 'bind' || !netfilter.ok) return undefined
+  const { iptables, sets } = netfilter.parts
+  const monitor = await openMonitor(iptables, { clock, families, territory: TERRITORY })
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  return { iptables, sets, monitor, routes, clock }
+}
+
+/** Its connections are lost, and so are the routes that it alone had. */
+function end(log: Logger, error: Error): void {
+  log.fatal({ err: error }, 'a worker ended by itself, so node-proxy ends')
+  process.exit(1)
+}
