@@ -5,7 +5,9 @@ import { runBenchmark } from './benchmark.ts'
 import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
-import { type Options, parseOptions, USAGE } from './options.ts'
+import { type ModeName, type Options, parseOptions, USAGE } from './options.ts'
+import { lackForUserspace } from './userspace/lack.ts'
+import { runUserspace } from './userspace/run.ts'
 
 try {
   const options = parseOptions(process.argv.slice(2))
@@ -18,16 +20,23 @@ try {
 
 /** The modes that were asked for; unless any were, those that this machine can do. */
 async function run(options: Options, folder: string): Promise<void> {
-  const { modes } = options
-  const place = modes?.includes('ipvs') === false ? undefined : await findIpvsPlace()
-  if (place === undefined && modes?.includes('ipvs') !== false) {
-    const lack = 'the ipvs mode needs ip_vs: apt-get install user-mode-linux ipvsadm'
-    if (modes !== undefined) throw new Error(lack)
-    process.stderr.write(`bench: left out: ${lack}\n`)
+  const wants = (mode: ModeName) => options.modes?.includes(mode) !== false
+  const place = wants('ipvs') ? await findIpvsPlace() : undefined
+  if (wants('ipvs') && place === undefined) {
+    leaveOut(options, 'the ipvs mode needs ip_vs: apt-get install user-mode-linux ipvsadm')
   }
+  const lack = wants('userspace') ? lackForUserspace() : undefined
+  if (lack !== undefined) leaveOut(options, lack)
   enterControl()
-  if (modes?.includes('iptables') !== false) await runBenchmark(options, folder)
+  if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
+  if (wants('userspace') && lack === undefined) await runUserspace(options, folder)
+}
+
+/** Fails if the mode was named. */
+function leaveOut({ modes }: Options, lack: string): void {
+  if (modes !== undefined) throw new Error(lack)
+  process.stderr.write(`bench: left out: ${lack}\n`)
 }
 
 /** Whatever happens, no namespace and no file of this run stays behind. */

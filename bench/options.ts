@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
-export type ModeName = 'iptables' | 'ipvs'
+export type ModeName = 'iptables' | 'ipvs' | 'userspace'
 
 export interface Options {
   /** Undefined: all that this machine can do. */
@@ -19,9 +19,10 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs         default: all that this machine can do; ipvs in User-mode Linux
+  --modes=iptables,ipvs,userspace
+                                default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
-  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each
+  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; not in userspace mode
   --backends=nft,legacy         iptables back ends
   --quick                       few repetitions: for trying out, not for quoting
   --keep                        replace only what this run measures
@@ -63,8 +64,8 @@ function parseSize(text: string): number {
 }
 
 function parseMode(text: string): ModeName {
-  if (text === 'iptables' || text === 'ipvs') return text
-  throw new Error(`--modes: ${JSON.stringify(text)} is neither iptables nor ipvs`)
+  if (text === 'iptables' || text === 'ipvs' || text === 'userspace') return text
+  throw new Error(`--modes: ${JSON.stringify(text)} is none of iptables, ipvs, userspace`)
 }
 
 function parseBackend(text: string): Backend {

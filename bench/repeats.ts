@@ -13,6 +13,12 @@ export interface Repeats {
   /** In ipvs mode: foreign clears, and events of a watch without a daemon. */
   readonly clears: number
   readonly events: number
+  /** In userspace mode: how often everybody has a turn, and for how long with each figure. */
+  readonly rounds: number
+  readonly roundMs: number
+  /** Starts for the memory of idle connections, and how long these are watched. */
+  readonly idleStarts: number
+  readonly restMs: number
 }
 
 export const FULL: Repeats = {
@@ -27,6 +33,10 @@ export const FULL: Repeats = {
   bursts: 5,
   clears: 5,
   events: 100,
+  rounds: 5,
+  roundMs: 2_500,
+  idleStarts: 3,
+  restMs: 10_000,
 }
 
 /** For development: the same steps, too few of each to be worth quoting. */
@@ -42,4 +52,8 @@ export const QUICK: Repeats = {
   bursts: 2,
   clears: 2,
   events: 20,
+  rounds: 2,
+  roundMs: 500,
+  idleStarts: 1,
+  restMs: 2_000,
 }

@@ -72,7 +72,12 @@ export function buildTopology(serial: number): Topology {
   }
 }
 
-function link(node: string, device: string, peer: string, [near, far]: [string, string]): void {
+export function link(
+  node: string,
+  device: string,
+  peer: string,
+  [near, far]: [string, string],
+): void {
   ipBatch(node, [
     `link add ${device} type veth peer name eth0 netns ${peer}`,
     `addr add ${near}/30 dev ${device}`,

@@ -4,9 +4,11 @@ import type { IpvsResults } from './ipvs/results.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
 import { resultsText } from './results-text.ts'
+import type { UserspaceResults } from './userspace/results.ts'
 
 const IPTABLES = 'results/latest.json'
 const IPVS = 'results/ipvs.json'
+const USERSPACE = 'results/userspace.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -14,6 +16,10 @@ export function readResults(into: string): Results | undefined {
 
 export function readIpvsResults(into: string): IpvsResults | undefined {
   return read(join(into, IPVS)) as IpvsResults | undefined
+}
+
+function readUserspaceResults(into: string): UserspaceResults | undefined {
+  return read(join(into, USERSPACE)) as UserspaceResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -24,11 +30,16 @@ export function saveIpvsResults(into: string, results: IpvsResults): void {
   save(into, IPVS, resultsText(results))
 }
 
+export function saveUserspaceResults(into: string, results: UserspaceResults): void {
+  save(into, USERSPACE, resultsText(results))
+}
+
 /** The page is made from the files, so that anybody can make it again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
   writeFileSync(join(into, name), text)
-  writeFileSync(join(into, 'RESULTS.md'), resultsPage(readResults(into), readIpvsResults(into)))
+  const all = [readResults(into), readIpvsResults(into), readUserspaceResults(into)] as const
+  writeFileSync(join(into, 'RESULTS.md'), resultsPage(...all))
 }
 
 function read(file: string): unknown {

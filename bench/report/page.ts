@@ -11,11 +11,21 @@ import {
   objectsTable,
 } from './tables.ts'
 import { TARGETS } from './targets.ts'
+import type { UserspaceResults } from './userspace/results.ts'
+import { userspaceSection } from './userspace/section.ts'
 import { judgeAll, targetsTable } from './verdict.ts'
 
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
-export function resultsPage(iptables: Results | undefined, ipvs: IpvsResults | undefined): string {
-  const sections = [iptables && iptablesSection(iptables), ipvs && ipvsSection(ipvs)]
+export function resultsPage(
+  iptables: Results | undefined,
+  ipvs: IpvsResults | undefined,
+  userspace: UserspaceResults | undefined,
+): string {
+  const sections = [
+    iptables && iptablesSection(iptables),
+    ipvs && ipvsSection(ipvs),
+    userspace && userspaceSection(userspace),
+  ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results
 

@@ -11,7 +11,9 @@ export interface Verdict extends Judged {
 export interface Judged {
   readonly measured: number
   readonly limit: number
-  readonly unit: 'ms' | 'µs' | 'MiB' | '%'
+  readonly unit: 'ms' | 'µs' | 'MiB' | 'KiB' | '%' | '×'
+  /** The limit is the least, not the most that is allowed. */
+  readonly atLeast?: true
 }
 
 /** A target that may concern only some cells. */
@@ -29,15 +31,19 @@ export function judgeAll<Cell>(
     cells.flatMap((cell) => {
       const judged = judge(cell, cells)
       if (judged === undefined) return []
-      return [{ target: name, at: at(cell), ...judged, met: judged.measured <= judged.limit }]
+      return [{ target: name, at: at(cell), ...judged, met: isMet(judged) }]
     }),
   )
+}
+
+function isMet({ measured, limit, atLeast }: Judged): boolean {
+  return atLeast === true ? measured >= limit : measured <= limit
 }
 
 export function targetsTable(all: readonly Verdict[]): string {
   const met = all.filter((verdict) => verdict.met).length
   const number = (value: number, { unit }: Verdict) =>
-    `${value.toFixed(unit === '%' ? 2 : unit === 'µs' || value < 100 ? 1 : 0)} ${unit}`
+    `${value.toFixed(unit === '%' || unit === '×' ? 2 : unit === 'µs' || value < 100 ? 1 : 0)} ${unit}`
   const rows = table(all, [
     ['target', ({ target }) => target],
     ['at', ({ at }) => at],

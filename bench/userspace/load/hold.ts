@@ -1,0 +1,30 @@
+import type { SocketAddress } from '../../../src/kernel/sockets/socket-address.ts'
+import type { Sockets } from '../../../src/kernel/sockets/sockets.ts'
+import { Talks } from './talks.ts'
+
+/** Connections that are being made at a time. */
+const AT_ONCE = 32
+const PATIENCE_MS = 60_000
+/** More than these say that the proxy does not want to. */
+const MOST_FAILURES = 1_000
+const LONGEST_WAIT_MS = 100
+
+export interface Holding {
+  readonly sockets: readonly number[]
+  readonly failures: number
+}
+
+/** Connections that had one answer, so that the backend has them, too. */
+export function hold(sockets: Sockets, target: SocketAddress, count: number): Holding {
+  const held = new Set<number>()
+  const talks = new Talks(sockets, target, (socket) => held.add(socket))
+  const until = performance.now() + PATIENCE_MS
+  const isHopeless = () => talks.failures > MOST_FAILURES || performance.now() > until
+  while (held.size < count && !isHopeless()) {
+    const most = Math.min(count, held.size + AT_ONCE)
+    while (talks.size < most && talks.open());
+    talks.wait(LONGEST_WAIT_MS)
+  }
+  talks.end(held)
+  return { sockets: [...held], failures: talks.failures }
+}

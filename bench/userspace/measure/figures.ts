@@ -1,0 +1,39 @@
+import type { Contestant } from '../contest.ts'
+import type { Exchanges } from '../load/order.ts'
+import type { Sample } from '../sample.ts'
+
+/** Connections that are made at a time, and streams. */
+const CONCURRENCY = 32
+const STREAMS = 64
+
+/** One figure of one subject in one round, by so many milliseconds of load. */
+export type TakeFigure = (contestant: Contestant, ms: number) => Promise<Sample>
+
+/** In the order of a round: everybody has a turn with one before the next one begins. */
+export const FIGURES: Readonly<Record<string, TakeFigure>> = {
+  'one stream': async (contestant, ms) => ({ stream: await streams(contestant, 1, ms) }),
+  streams: async (contestant, ms) => ({ streams: await streams(contestant, STREAMS, ms) }),
+  connections: async (contestant, ms) => {
+    const load = { connections: CONCURRENCY, ms }
+    const { perSecond, failures } = await contestant.ask('exchanges', load)
+    return { connections: { perSecond: [perSecond], failures: [failures] } }
+  },
+  'round trip': async (contestant, ms) => ({
+    roundTrip: latency(await contestant.ask('roundTrips', { ms })),
+  }),
+  'first byte': async (contestant, ms) => ({
+    firstByte: latency(await contestant.ask('exchanges', { ms })),
+  }),
+}
+
+async function streams(contestant: Contestant, connections: number, ms: number) {
+  const report = await contestant.ask('stream', { connections, ms })
+  return {
+    gigabytesPerSecond: [report.gigabytesPerSecond],
+    cpuSecondsPerGigabyte: [report.cpuSecondsPerGigabyte],
+  }
+}
+
+function latency({ p50, p99, failures }: Exchanges) {
+  return { p50: [p50], p99: [p99], failures: [failures] }
+}

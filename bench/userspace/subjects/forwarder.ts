@@ -1,0 +1,20 @@
+import type { DataPath } from '../../../src/modes/userspace/forwarder.ts'
+import { startProgram } from './program.ts'
+import type { Subject } from './subject.ts'
+
+const PROGRAM = new URL('./forwarder-main.ts', import.meta.url).pathname
+/** As the launcher of the daemon. */
+const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'] as const
+const CACHE = new URL('../../../node_modules/.cache/node-proxy', import.meta.url).pathname
+
+/** The daemon's data path without the daemon, which listens at the address itself. */
+export function forwarder(dataPath: DataPath): Subject {
+  return {
+    name: dataPath,
+    start(place) {
+      const task = JSON.stringify({ ...place, dataPath })
+      const command = [process.execPath, ...FLAGS, PROGRAM, task]
+      return startProgram(place, command, { NODE_COMPILE_CACHE: CACHE })
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startProgram } from './program.ts'
+import type { Place, Subject } from './subject.ts'
+
+export const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
+const SPARE = 500
+
+export const nginx: Subject = {
+  name: 'nginx',
+  start(place) {
+    const file = join(place.folder, 'nginx.conf')
+    writeFileSync(file, nginxConfig(place))
+    return startProgram(place, ['nginx', '-e', 'stderr', '-c', file])
+  },
+}
+
+/** A listening socket for each worker, by which the kernel spreads the clients evenly. */
+export function nginxConfig({ listen, backend, workers, descriptors, folder }: Place): string {
+  return `load_module ${STREAM_MODULE};
+user root;
+worker_processes ${workers};
+worker_rlimit_nofile ${descriptors};
+daemon off;
+pid ${folder}/nginx.pid;
+error_log stderr crit;
+events { worker_connections ${descriptors - SPARE}; }
+stream {
+  server {
+    listen ${listen.ip}:${listen.port} reuseport backlog=4096;
+    proxy_pass ${backend.ip}:${backend.port};
+    proxy_timeout 1h;
+  }
+}
+`
+}

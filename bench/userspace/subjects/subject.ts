@@ -1,0 +1,35 @@
+import type { SubjectName } from '../../report/userspace/results.ts'
+
+export interface Endpoint {
+  readonly ip: string
+  readonly port: number
+}
+
+/** Where a proxy works and what it has to do there. */
+export interface Place {
+  /** Namespace of the proxy. */
+  readonly node: string
+  readonly listen: Endpoint
+  readonly backend: Endpoint
+  /** For configuration files. */
+  readonly folder: string
+  /** Worker threads or processes. */
+  readonly workers: number
+  /** Descriptors that one process may have (RLIMIT_NOFILE, hard). */
+  readonly descriptors: number
+}
+
+/** A way from client to backend that is compared with the others. */
+export interface Subject {
+  readonly name: SubjectName
+  /** Resolves when connections arrive. */
+  start(place: Place): Promise<Running>
+}
+
+export interface Running {
+  /** What the client connects to. */
+  readonly address: Endpoint
+  /** Processes; their children and threads belong to them. */
+  readonly pids: readonly number[]
+  stop(): Promise<void>
+}
