@@ -13,11 +13,17 @@ const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', imp
 const NOT_OF_IPVS = ['lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
 
 /**
- * Five projects: `unit` is everything that needs neither root nor a kernel,
+ * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, whom backends see,
+ * which is the node (source-address), and drift of rules (drift).
+ */
+const NOT_OF_USERSPACE = ['lab', 'no-ipvs', 'source-address', 'drift']
+
+/**
+ * Six projects: `unit` is everything that needs neither root nor a kernel,
  * `house` holds the rules of the house against the source, and `kernel` sends
  * real packets through network namespaces of its own, one file at a time and
  * after the others, so that nothing competes with it for the processor. `ipvs`
- * does so in ipvs mode, `docker` in containers, where an engine is reachable.
+ * does so in ipvs mode, `userspace` in userspace mode, `docker` in containers, where an engine is reachable.
  */
 export default defineConfig({
   test: {
@@ -34,7 +40,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**', '**/*.docker.test.ts'],
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
@@ -80,6 +86,22 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'userspace',
+          include: ['test/kernel/*.test.ts'],
+          exclude: [
+            '**/*.ipvs.test.ts',
+            ...NOT_OF_USERSPACE.map((name) => `test/kernel/${name}.test.ts`),
+          ],
+          env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
+          globalSetup: ['test/support/require-root.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
           name: 'docker',
           include: ['test/docker/**/*.docker.test.ts'],
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
@@ -87,7 +109,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -3,6 +3,7 @@ import { type LabConfig, type LabFlow, readLabConfigs } from '../support/flows/l
 import { expectMartiansRefused } from '../support/flows/martian.ts'
 import { proxyConfigOf, runFlow } from '../support/flows/replay.ts'
 import { createSituation } from '../support/flows/situation.ts'
+import { inUserspace } from '../support/flows/userspace-flow.ts'
 import { proxyMode } from '../support/lab/daemon-config.ts'
 import { readSysctl } from '../support/lab/sysctl.ts'
 import { useLab } from '../support/lab/use-lab.ts'
@@ -63,6 +64,7 @@ function flowsOf(config: LabConfig): (readonly [string, { flow: LabFlow; step: n
 }
 
 function forMode(flow: LabFlow): LabFlow {
+  if (proxyMode() === 'userspace') return inUserspace(flow)
   const deviation = flow.modes?.[proxyMode()]
   return deviation === undefined ? flow : { ...flow, expect: { ...flow.expect, ...deviation } }
 }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import { ipOf } from '../support/flows/judge.ts'
+import { isUserspace } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /** Both ways a packet may return to its pod: bridged (bridge-nf-call-iptables=1) or routed. */
@@ -55,7 +56,7 @@ describe.each([true, false])('bridge-nf-call-iptables %s', (bridgeNetfilter) => 
     await expectFlow(lab(), { ...self, dst: '1.2.3.4', dport: 80, expect })
   })
 
-  test('its neighbours see it unmasqueraded', async () => {
+  test.skipIf(isUserspace())('its neighbours see it unmasqueraded', async () => {
     const endpoints = [{ ip: '10.180.0.1' }, { ip: '10.180.0.2' }]
     await deploy(lab(), { key: 'ns/pair', clusterIP: '172.30.11.2', endpoints })
     const outcomes = await lab().connect('pod', {

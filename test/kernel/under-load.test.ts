@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { LoadReport } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
+import { isUserspace } from '../support/lab/daemon-config.ts'
 import { undisturbed } from '../support/lab/undisturbed.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
@@ -50,7 +51,7 @@ test('endpoints replaced one after the other, each gone as soon as the daemon sa
   expect(Object.keys(report.answers).length).toBeGreaterThan(10)
 })
 
-test('the daemon killed with SIGKILL and started again', async () => {
+test.skipIf(isUserspace())('the daemon killed with SIGKILL and started again', async () => {
   await deploy(lab(), deployment(1))
   const { agent } = await lab().site('pod', CLIENT.source)
   const kept = await agent.call('open', CLIENT)
@@ -63,7 +64,7 @@ test('the daemon killed with SIGKILL and started again', async () => {
   expect(await agent.call('ping', { id: kept.id, timeoutMs: 1000 })).toBe(true)
 })
 
-test('endpoints that changed while the daemon was dead', async () => {
+test.skipIf(isUserspace())('endpoints that changed while the daemon was dead', async () => {
   await deploy(lab(), deployment(1))
   const { agent } = await lab().site('pod', CLIENT.source)
   await underLoad(async () => {
@@ -83,14 +84,17 @@ test('endpoints that changed while the daemon was dead', async () => {
   expect(names).toEqual(new Set(['10.180.2.2:80', '10.180.0.3:80', '10.180.2.4:80']))
 })
 
-test('the daemon stopped with SIGTERM: it leaves the rules and the next one adopts them', async () => {
-  await deploy(lab(), deployment(1))
-  await underLoad(async () => {
-    expect(await lab().daemon.stop()).toBe(0)
-    await lab().daemon.start()
-    await lab().daemon.synced()
-  })
-})
+test.skipIf(isUserspace())(
+  'the daemon stopped with SIGTERM: it leaves the rules and the next one adopts them',
+  async () => {
+    await deploy(lab(), deployment(1))
+    await underLoad(async () => {
+      expect(await lab().daemon.stop()).toBe(0)
+      await lab().daemon.start()
+      await lab().daemon.synced()
+    })
+  },
+)
 
 test('other Services come and go', async () => {
   await deploy(lab(), deployment(1))

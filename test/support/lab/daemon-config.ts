@@ -46,6 +46,11 @@ export function proxyMode(): string {
   return process.env['NP_PROXY_MODE'] ?? 'iptables'
 }
 
+/** Where this process forwards, backends see the node, and nothing is served while it is away. */
+export function isUserspace(): boolean {
+  return proxyMode() === 'userspace'
+}
+
 /** Flags for the back end under test: `NP_IPTABLES_BACKEND` (nft or legacy), the machine's unless set. */
 export function backendFlags(): string[] {
   const backend = process.env['NP_IPTABLES_BACKEND'] ?? ''

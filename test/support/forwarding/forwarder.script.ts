@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EntryId } from '../../../src/forwarding/entry.ts'
+import { openForwarder } from '../../../src/modes/userspace/crew/open-forwarder.ts'
+import type {
+  DataPath,
+  Forwarder,
+  ForwarderLimits,
+} from '../../../src/modes/userspace/forwarder.ts'
+import type { Route } from '../../../src/modes/userspace/route.ts'
+import { serveCalls, tellNews } from './serve-calls.ts'
+
+/** The data path in a process of its own, which tells when a worker is lost. */
+export type ForwarderCalls = typeof calls
+
+export interface ForwarderStart {
+  readonly dataPath: DataPath
+  readonly workers: number
+  readonly limits?: Partial<ForwarderLimits>
+}
+
+export interface Usage {
+  /** How many of each kind: `socket:[]`, `pipe:[]`, … */
+  readonly descriptors: Readonly<Record<string, number>>
+  readonly sockets: number
+  /** Bytes of memory, after a collection. */
+  readonly rss: number
+}
+
+const LIMITS: ForwarderLimits = {
+  ...{ connections: 8_000, perClient: 4_000, connectMs: 500, retryMs: 5_000, attempts: 4 },
+  ...{ idleMs: 0, udpIdleMs: 30_000, drainMs: 8_000, affinityClients: 1_000 },
+}
+const LOOK_EVERY_MS = 20
+/** In /proc/net/tcp (linux/tcp_states.h). */
+const SYN_RECV = '03'
+
+const opened: { forwarder?: Forwarder; routes: Set<EntryId> } = { routes: new Set() }
+
+function forwarder(): Forwarder {
+  if (opened.forwarder === undefined) throw new Error('the forwarder is not open')
+  return opened.forwarder
+}
+
+const calls = {
+  async open({ dataPath, workers, limits }: ForwarderStart) {
+    opened.forwarder = await openForwarder({
+      ...{ dataPath, workers, entrance: 'doors', families: [4], mark: 0 },
+      limits: { ...LIMITS, ...limits },
+      onLost: (error) => tellNews(error.message),
+    })
+  },
+  /** Refused routes and why. */
+  async apply(routes: readonly Route[]) {
+    for (const { id } of routes) opened.routes.add(id)
+    return [...(await forwarder().apply(new Map(routes.map((route) => [route.id, route]))))]
+  },
+  removeAll: () => forwarder().apply(new Map([...opened.routes].map((id) => [id, undefined]))),
+  counts: () => forwarder().counts(),
+  /** Waits until there are so many clients, but not for ever. */
+  async untilClients(wanted: number, patienceMs = 10_000) {
+    for (const deadline = Date.now() + patienceMs; Date.now() < deadline; ) {
+      const { connectionsNow, udpFlowsNow } = forwarder().counts()
+      if (connectionsNow + udpFlowsNow === wanted) return true
+      await delay(LOOK_EVERY_MS)
+    }
+    return false
+  },
+  /** Waits until no backend is draining any more, but not for ever. */
+  async untilDrained(patienceMs = 20_000) {
+    for (const deadline = Date.now() + patienceMs; Date.now() < deadline; ) {
+      if (forwarder().counts().drainingNow === 0) return true
+      await delay(LOOK_EVERY_MS)
+    }
+    return false
+  },
+  /** TCP connections of this node that wait for the last word of their client. */
+  halfOpen: () =>
+    readFileSync('/proc/self/net/tcp', 'utf8')
+      .split('\n')
+      .filter((line) => line.trim().split(/\s+/)[3] === SYN_RECV).length,
+  usage(): Usage {
+    globalThis.gc?.()
+    const links = readdirSync('/proc/self/fd').map(targetOf)
+    const kinds = Object.groupBy(links, (link) => link.replace(/\d+/g, ''))
+    const descriptors = Object.fromEntries(
+      Object.entries(kinds).map(([kind, all = []]) => [kind, all.length]),
+    )
+    const sockets = descriptors['socket:[]'] ?? 0
+    return { descriptors, sockets, rss: process.memoryUsage.rss() }
+  },
+  close: () => forwarder().close(),
+}
+
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`)
+  } catch {
+    return ''
+  }
+}
+
+serveCalls(calls)

@@ -1,0 +1,96 @@
+import type { Outcome } from './conversation.ts'
+import type { BackendNews } from './listener.script.ts'
+
+/**
+ * What a test did to a backend, and from when on (milliseconds since the epoch) conversations
+ * may be cut for it: `killed` at once; `left`, those that stayed too long; `lost`, all that it
+ * had when packets to it vanished and it was taken away.
+ */
+export interface Fate {
+  readonly kind: 'killed' | 'left' | 'lost'
+  readonly from: number
+  /** Conversations that began later went to others. */
+  readonly until: number
+}
+
+export interface Evidence {
+  readonly outcomes: readonly Outcome[]
+  readonly news: readonly BackendNews[]
+  readonly fates: ReadonlyMap<number, Fate>
+}
+
+export interface Verdict {
+  /** What must not happen, one line for each conversation. */
+  readonly faults: readonly string[]
+  /** Conversations that were whole in both directions. */
+  readonly whole: number
+  /** Those that were cut for a reason, by the fate of their backend. */
+  readonly cut: Readonly<Record<Fate['kind'], number>>
+}
+
+/** Whether each conversation ended whole, or was cut for a reason that the test knows. */
+export function judge(evidence: Evidence): Verdict {
+  const told = read(evidence.news)
+  const cut = { killed: 0, left: 0, lost: 0 }
+  const faults: string[] = []
+  let whole = 0
+  for (const outcome of evidence.outcomes) {
+    const { heard, ended } = outcome
+    const who = heard.opening?.who ?? told.accepted.get(outcome.client)
+    const fate = who === undefined ? anyFate(outcome, evidence.fates) : evidence.fates.get(who)
+    const isWhole = ended === 'fin' && heard.isWhole && heard.opening !== undefined
+    const fault = heard.fault ?? (isWhole ? upFault(outcome, told, fate) : undefined)
+    if (fault !== undefined) faults.push(describe(outcome, who, fault))
+    else if (isWhole) whole++
+    else if (fate && mayBeCut(outcome, fate)) cut[fate.kind]++
+    else faults.push(describe(outcome, who, 'cut'))
+  }
+  return { faults, whole, cut }
+}
+
+interface Told {
+  readonly accepted: ReadonlyMap<string, number>
+  readonly over: ReadonlyMap<string, BackendNews & { readonly kind: 'over' }>
+}
+
+function read(news: readonly BackendNews[]): Told {
+  const accepted = new Map<string, number>()
+  const over = new Map<string, BackendNews & { readonly kind: 'over' }>()
+  for (const item of news) {
+    if (item.kind === 'accepted') accepted.set(item.client, item.who)
+    else over.set(`${item.who} ${item.serial}`, item)
+  }
+  return { accepted, over }
+}
+
+/** What the backend heard of a conversation that was whole for its client. */
+function upFault({ heard, said, order }: Outcome, told: Told, fate?: Fate): string | undefined {
+  const { who = 0, serial = 0 } = heard.opening ?? {}
+  const other = told.over.get(`${who} ${serial}`)
+  if (other === undefined) return fate && fate.kind !== 'left' ? undefined : 'not told by backend'
+  const { fault, bytes, isWhole } = other.heard
+  if (fault !== undefined) return `backend heard ${fault}`
+  const isGood = other.ended === 'fin' && isWhole && bytes === said
+  if (isGood || (fate && fate.kind !== 'left')) return undefined
+  return `backend heard ${bytes} of ${said} bytes (${order}), then ${other.ended}`
+}
+
+/** Of a conversation whose backend nobody knows: it had not accepted it yet. */
+function anyFate({ began, over }: Outcome, fates: Evidence['fates']): Fate | undefined {
+  return fates
+    .values()
+    .find(({ kind, from, until }) => kind !== 'left' && began <= until && over >= from)
+}
+
+function mayBeCut({ ended, over, isStubborn }: Outcome, { kind, from }: Fate): boolean {
+  return ended !== 'never' && over >= from && (kind !== 'left' || isStubborn)
+}
+
+function describe(outcome: Outcome, who: number | undefined, fault: string): string {
+  const { order, client, ended, heard, reason = 'no error' } = outcome
+  const bytes = `${heard.bytes} of ${heard.opening?.length ?? 'unknown'} bytes`
+  const stubborn = outcome.isStubborn ? ' stubborn' : ''
+  const times = `${outcome.began} to ${outcome.over}`
+  const what = `${order}${stubborn} ${client} to backend ${who ?? 'unknown'}, ${times}`
+  return `${what}: ${fault}; ${ended} (${reason}) after ${bytes}`
+}

@@ -1,0 +1,82 @@
+import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
+import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
+import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
+import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
+import { FakeRoutes } from '../../../src/kernel/route/fake-routes.ts'
+import { ip, settings } from '../../../src/modes/fixtures.ts'
+import { FakeForwarder } from '../../../src/modes/userspace/fake-forwarder.ts'
+import { Ledger } from '../../../src/modes/userspace/ledger.ts'
+import { type RedirectKernel, UserspaceMode } from '../../../src/modes/userspace/mode.ts'
+import type {
+  TransparentEntrance,
+  UserspaceSettings,
+} from '../../../src/modes/userspace/settings.ts'
+import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
+import { FakeClock } from '../../../src/sync/fake-clock.ts'
+
+export function redirected(
+  overrides: Partial<Omit<TransparentEntrance, 'kind'>> = {},
+): UserspaceSettings {
+  const nodeAddresses = [ip('192.0.2.10'), ip('fd00:2::10')]
+  const entrance = { kind: 'transparent', targets: 'tproxy', nodeAddresses } as const
+  return { entrance: { netfilter: settings(), ...entrance, ...overrides }, balancing: 'rr' }
+}
+
+export interface FakeRedirectKernel extends RedirectKernel {
+  readonly sets: FakeSets
+  readonly routes: FakeRoutes
+  readonly iptables: FakeIptables
+  readonly monitor: FakeMonitor
+  readonly clock: FakeClock
+}
+
+/** A Linux of which a test sees and says everything. */
+export function fakeRedirectKernel(): FakeRedirectKernel {
+  const sets = new FakeSets()
+  const iptables = new FakeIptables({ sets, backend: 'legacy' })
+  sets.isUsed = (name) => iptables.refersTo(name)
+  return {
+    ...{ sets, iptables, routes: new FakeRoutes() },
+    ...{ monitor: new FakeMonitor(), clock: new FakeClock() },
+  }
+}
+
+interface FakeUserspaceNode {
+  readonly kernel?: FakeRedirectKernel
+  readonly forwarder?: FakeForwarder
+  readonly given?: UserspaceSettings
+}
+
+/** A mode over a fake kernel and forwarder, and all that stands between an entry and them. */
+export function fakeUserspaceNode({
+  kernel = fakeRedirectKernel(),
+  forwarder = new FakeForwarder(),
+  given = redirected(),
+}: FakeUserspaceNode = {}) {
+  const ledger = new Ledger(forwarder)
+  const mode = new UserspaceMode(given, { ledger, kernel })
+  const tracker = new DeltaTracker()
+  const write = async (now = 0) => {
+    tracker.want(mode.program.takeChanges())
+    const change = tracker.pending(now)
+    const result = await mode.apply(change)
+    tracker.confirm(change, result, now)
+    return result
+  }
+  return {
+    ...{ kernel, forwarder, ledger, mode, tracker, write },
+    /** Reads everything; returns what is otherwise than known. */
+    look: async () => tracker.saw(await mode.observe()),
+    /** Wants these entries as well, and writes what is due. */
+    sync: (...entries: readonly ForwardingEntry[]) => {
+      for (const one of entries) mode.program.replace(one.id, one)
+      return write()
+    },
+    remove: (...names: readonly string[]) => {
+      for (const name of names) mode.program.replace(name as EntryId, undefined)
+      return write()
+    },
+    /** Writes what was refused last. */
+    retry: () => write(tracker.nextRetry()),
+  }
+}
