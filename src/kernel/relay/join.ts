@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { resetSocket } from './reset-socket.ts'
 
 /**
  * Makes two TCP connections one: what either end says, the other hears, at the
@@ -15,6 +16,6 @@ export function join(one: Socket, other: Socket): void {
 
 function follow(socket: Socket, peer: Socket): void {
   socket.once('close', () => {
-    if (!(socket.readableEnded && socket.writableFinished)) peer.resetAndDestroy()
+    if (!(socket.readableEnded && socket.writableFinished)) resetSocket(peer)
   })
 }

@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from './join.ts'
 import type { RelayEnvironment, RelayServer } from './relay-server.ts'
 import type { Relay, RelayAddress } from './relays.ts'
+import { resetSocket } from './reset-socket.ts'
 
 /** After so long without a word the kernel asks whether the other end still lives. */
 const KEEP_ALIVE_MS = 30_000
@@ -38,7 +39,7 @@ function serve(server: Server, first: RelayAddress, environment: RelayEnvironmen
   server.on('connection', (client) => {
     client.on('error', () => undefined)
     if (clients.size >= environment.limits.connections) {
-      client.resetAndDestroy()
+      resetSocket(client)
       return
     }
     clients.add(client)
@@ -57,7 +58,7 @@ function serve(server: Server, first: RelayAddress, environment: RelayEnvironmen
     close: () => server.close(),
     reset: () => {
       server.close()
-      for (const client of clients) client.resetAndDestroy()
+      for (const client of clients) resetSocket(client)
     },
   }
 }
@@ -69,7 +70,7 @@ function connectTo(
 ): void {
   const target = connect({ ...SOCKET_OPTIONS, host: ip, port })
   const giveUp = () => {
-    client.resetAndDestroy()
+    resetSocket(client)
     target.destroy()
   }
   const cancel = clock.after(limits.connectMs, giveUp)

@@ -22,6 +22,9 @@ export const EPOLL = {
 
 /** asm-generic/errno.h, those that are told apart. */
 export const ERRNO = {
+  noMemory: 12,
+  tooManyFilesInSystem: 23,
+  tooManyFiles: 24,
   interrupted: 4,
   again: 11,
   messageSize: 90,

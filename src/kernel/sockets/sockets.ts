@@ -14,6 +14,13 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096
 
+const EXHAUSTED: ReadonlySet<number> = new Set([
+  ERRNO.noMemory,
+  ERRNO.noBuffers,
+  ERRNO.tooManyFiles,
+  ERRNO.tooManyFilesInSystem,
+])
+
 /** Where things stand in the scratch memory. */
 const AT = { address: 0, length: 32, value: 40 } as const
 const SCRATCH_BYTES = 64
@@ -96,6 +103,11 @@ export class Sockets {
     if (isOk || this.sys.errno() === ERRNO.inProgress) return socket
     this.sys.close(socket)
     return -1
+  }
+
+  /** Whether the last call failed because this machine or process has no more of something. */
+  get isExhausted(): boolean {
+    return EXHAUSTED.has(this.sys.errno())
   }
 
   set(socket: number, name: OptionName, value: number): boolean {

@@ -234,7 +234,11 @@ export class NodeProxy {
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
         }),
-      cutFlows: (flows) => cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),
+      // Where this process forwards, conntrack knows no backends, and flows are moved here.
+      cutFlows: async (flows) =>
+        this.running?.mode.traffic
+          ? 0
+          : cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),
       blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 import { OneWay } from './one-way.ts'
 import type { DoorParts } from './open-door.ts'
 import { ReadBuffer } from './read-buffer.ts'
-import { resetSocket } from './reset-socket.ts'
+import { resetSocket } from '../../../../kernel/relay/reset-socket.ts'
 import { SOCKET_OPTIONS } from './socket-options.ts'
 
 /** One client's TCP connection and the one to its backend. */

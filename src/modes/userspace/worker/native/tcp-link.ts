@@ -84,6 +84,7 @@ class TcpLink implements Handler, Session {
         loop.watch(server, this)
         return
       }
+      if (plumbing.sockets.isExhausted) break
       this.#selection.failed(state, loop.now)
     }
     counters.add('unserved')

@@ -59,12 +59,14 @@ export class UdpEntrance implements Handler {
 
   /** Goes on until a backend takes the first datagram. */
   #begin(beginning: Beginning, length: number): void {
-    const { loop, counters } = this.#parts
+    const { loop, counters, plumbing } = this.#parts
     const { selection } = beginning
     for (let state = selection.next(loop.now); state; state = selection.next(loop.now)) {
       const flow = this.#connect(beginning, state)
-      if (flow === undefined) selection.failed(state, loop.now)
-      else if (flow.pass(length)) return
+      if (flow?.pass(length)) return
+      if (flow) continue
+      if (plumbing.sockets.isExhausted) break
+      selection.failed(state, loop.now)
     }
     counters.add('unserved')
     this.#parts.unreachable.tell({ ...selection.knock, length })

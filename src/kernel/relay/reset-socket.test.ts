@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { call, endOf, serveTcp } from '../../../../kernel/relay/peers.fixture.ts'
+import { call, endOf, serveTcp } from './peers.fixture.ts'
 import { resetSocket } from './reset-socket.ts'
 
 const cleanups: (() => unknown)[] = []
