@@ -15,6 +15,7 @@ test('the defaults', () => {
     workers: 4,
     entrance: 'transparent',
     families: [4, 6],
+    portRange: undefined,
     limits: {
       connections: 9_488,
       perClient: 1_186,
@@ -22,10 +23,16 @@ test('the defaults', () => {
       retryMs: 5_000,
       attempts: 3,
       idleMs: 86_400_000,
-      udpIdleMs: 250,
+      udpIdleMs: 30_000,
       drainMs: 900_000,
       affinityClients: 1_048_576,
     },
+  })
+})
+
+test('a range of ports is the forwarder’s as well', () => {
+  expect(optionsFor({ portRange: { from: 4_000, to: 4_010 } }).portRange).toEqual({
+    ...{ from: 4_000, to: 4_010 },
   })
 })
 
