@@ -110,6 +110,8 @@ export interface TrafficCounts {
 export interface Traffic {
   readonly dataPath: string
   readonly workers: number
+  /** Local ports to which its rules translate. */
+  readonly ownPorts: ReadonlySet<number>
   counts(): TrafficCounts
 }
 

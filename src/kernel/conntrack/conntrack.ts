@@ -1,5 +1,7 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 
+export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
+
 /**
  * Flows to delete: those of a protocol that were sent to `ip:port` and do not
  * go to a backend in `keep`. For `node` any destination address counts; a flow
@@ -8,11 +10,13 @@ import type { Family, IpAddress } from '../../lib/ip.ts'
  */
 export interface FlowFilter {
   readonly family: Family
-  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  readonly protocol: FlowProtocol
   readonly ip: IpAddress | 'node'
   readonly port: number
   /** `ip:port` (IPv6 in brackets) of the backends that still serve it. */
   readonly keep: ReadonlySet<string>
+  /** Flows that were translated to one of these ports stay: this process serves them. */
+  readonly ownPorts?: ReadonlySet<number>
 }
 
 /** The kernel's table of tracked flows. */
@@ -22,4 +26,6 @@ export interface Conntrack {
    * many. Throws NP_KERNEL_NETLINK when the table could not be read.
    */
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
+  /** Deletes the flows that rules of this node translated to one of these local ports. */
+  cutTranslatedTo(ports: ReadonlySet<number>, protocols: readonly FlowProtocol[]): Promise<void>
 }

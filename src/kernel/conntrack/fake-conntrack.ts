@@ -17,6 +17,16 @@ export class FakeConntrack implements Conntrack {
   /** The filters of every cut. */
   readonly cuts: (readonly FlowFilter[])[] = []
 
+  /** Every call of `cutTranslatedTo`. */
+  readonly translated: {
+    readonly ports: ReadonlySet<number>
+    readonly protocols: readonly string[]
+  }[] = []
+
+  async cutTranslatedTo(ports: ReadonlySet<number>, protocols: readonly string[]): Promise<void> {
+    this.translated.push({ ports, protocols })
+  }
+
   async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {
     this.cuts.push(filters)
     const before = this.flows.length

@@ -30,7 +30,8 @@ export class FlowMatcher {
 
 function isStale(flow: Flow, filter: FlowFilter): boolean {
   const meant = filter.ip === 'node' ? !isSomebodyElses(flow) : isSentTo(flow, filter.ip)
-  return meant && !filter.keep.has(backendOf(flow))
+  const isOurs = filter.ownPorts?.has(flow.reply.sourcePort) ?? false
+  return meant && !isOurs && !filter.keep.has(backendOf(flow))
 }
 
 /** Masqueraded on its way through this node by other rules: it would lose its port. */

@@ -3,4 +3,5 @@ import type { Conntrack } from './conntrack.ts'
 /** Where this process may not touch tracked flows: none is cut. */
 export const idleConntrack: Conntrack = {
   cut: async () => ({ deleted: 0 }),
+  cutTranslatedTo: async () => {},
 }

@@ -7,8 +7,16 @@ import type { Family } from '../../lib/ip.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import type { Conntrack, FlowFilter } from './conntrack.ts'
-import { decodeFlow, destinationPortOf, encodeFlowDeletion, encodeFlowDump } from './flow.ts'
+import type { Conntrack, FlowFilter, FlowProtocol } from './conntrack.ts'
+import {
+  decodeFlow,
+  destinationPortOf,
+  encodeFlowDeletion,
+  encodeFlowDump,
+  type Flow,
+  isRewritten,
+  PROTOCOLS,
+} from './flow.ts'
 import { FlowMatcher } from './flow-matcher.ts'
 
 /** Deletions in one datagram. */
@@ -34,6 +42,27 @@ export class NetlinkConntrack implements Conntrack {
       }
     }
     return { deleted }
+  }
+
+  async cutTranslatedTo(
+    ports: ReadonlySet<number>,
+    protocols: readonly FlowProtocol[],
+  ): Promise<void> {
+    const isOurs = (flow: Flow) => isRewritten(flow) && ports.has(flow.reply.sourcePort)
+    for (const family of [4, 6] as const) {
+      for (const protocol of protocols) {
+        const deletions = new Map<string, OutgoingMessage>()
+        const dump = encodeFlowDump({ family, protocol, port: undefined })
+        const errno = await this.#connect().dump(dump, (message) => {
+          const flow = decodeFlow(message)
+          if (flow?.original.protocol !== PROTOCOLS[protocol] || !isOurs(flow)) return
+          const deletion = encodeFlowDeletion(family, flow)
+          deletions.set(deletion.payload.toString('latin1'), deletion)
+        })
+        if (errno !== 0) throw refused('list', errno)
+        await this.#delete([...deletions.values()])
+      }
+    }
   }
 
   close(): void {

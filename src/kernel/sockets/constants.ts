@@ -12,6 +12,7 @@ export const SOCK = {
 /** sys/epoll.h */
 export const EPOLL = {
   in: 0x1,
+  urgent: 0x2,
   out: 0x4,
   err: 0x8,
   hup: 0x10,
@@ -37,6 +38,7 @@ export const OPTION = {
   reuseAddress: [1, 2],
   error: [1, 4],
   keepAlive: [1, 9],
+  urgentInline: [1, 10],
   linger: [1, 13],
   reusePort: [1, 15],
   receiveBuffer: [1, 8],
@@ -65,3 +67,6 @@ export const MSG = { dontWait: 0x40, noSignal: 0x4000 } as const
 export const SPLICE = { move: 1, nonBlocking: 2, more: 4 } as const
 
 export const SHUT_WR = 1
+
+/** linux/sockios.h: bytes in the send queue that were not sent even once. */
+export const SIOCOUTQNSD = 0x894b

@@ -28,7 +28,7 @@ export class Poller {
 
   /** Ready whenever it becomes so, both ways and at hang-ups: what is ready stays unsaid after that. */
   addEdge(descriptor: number): boolean {
-    return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.rdhup | EPOLL.edge)
+    return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.urgent | EPOLL.rdhup | EPOLL.edge)
   }
 
   /** Ready as long as there is something to read. */

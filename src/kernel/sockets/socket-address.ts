@@ -47,12 +47,12 @@ export function ipOf(address: SocketAddress): IpAddress {
 
 /** Equal for equal address and port: short text to look something up by. */
 export function addressKey(address: SocketAddress): string {
-  return textOf(address.subarray(2, 4)) + ipKey(address)
+  return textOf(address.subarray(2, 4)) + textOf(ipPart(address))
 }
 
-/** Equal for equal addresses, whatever the port. */
-export function ipKey(address: SocketAddress): string {
-  return textOf(ipPart(address))
+/** Equal for one host, whatever the port: an IPv4 address, or the first 64 bits of an IPv6 one. */
+export function hostKey(address: SocketAddress): string {
+  return textOf(ipPart(address).subarray(0, 8))
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
-import { ERRNO, MSG, OPTION, type OptionName, SHUT_WR, SOCK } from './constants.ts'
+import { ERRNO, MSG, OPTION, type OptionName, SHUT_WR, SIOCOUTQNSD, SOCK } from './constants.ts'
 import { errnoName } from './errno-name.ts'
 import {
   AF_INET,
@@ -14,6 +14,13 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096
 
+/** After a minute; it is gone when it says nothing for another one. Seconds. */
+const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
+  ['keepAlive', 1],
+  ['keepIdle', 60],
+  ['keepInterval', 10],
+  ['keepCount', 6],
+]
 const EXHAUSTED: ReadonlySet<number> = new Set([
   ERRNO.noMemory,
   ERRNO.noBuffers,
@@ -49,9 +56,12 @@ export class Sockets {
     this.#value = address + BigInt(AT.value)
   }
 
-  /** Throws NP_KERNEL_SOCKET. */
+  /** Clients inherit no delay and keep-alive. Throws NP_KERNEL_SOCKET. */
   listenTcp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.stream, { ip, port }, options)
+    this.set(socket, 'noDelay', 1)
+    this.set(socket, 'urgentInline', 1)
+    this.keepAlive(socket)
     if (this.sys.listen(socket, BACKLOG) === 0) return socket
     throw this.#refused(socket, `listen on ${hostPort(ip, port)}`)
   }
@@ -123,6 +133,17 @@ export class Sockets {
     view.setUint32(AT.length, 4, true)
     this.sys.getsockopt(socket, level, option, this.#value, this.#length)
     return view.getInt32(AT.value, true)
+  }
+
+  /** Has the kernel ask after silence whether the other end is still there. */
+  keepAlive(socket: number): void {
+    for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)
+  }
+
+  /** Bytes that wait to be sent for the first time. */
+  unsent(socket: number): number {
+    const isKnown = this.sys.ioctl(socket, SIOCOUTQNSD, this.#value) === 0
+    return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
   }
 
   /** Says that nothing more will be sent. */

@@ -15,6 +15,7 @@ const SIGNATURES = {
   fcntl: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   getsockname: { arguments: ['i32', 'pointer', 'pointer'], return: 'i32' },
   getsockopt: { arguments: ['i32', 'i32', 'i32', 'pointer', 'pointer'], return: 'i32' },
+  ioctl: { arguments: ['i32', 'u32', 'pointer'], return: 'i32' },
   listen: { arguments: ['i32', 'i32'], return: 'i32' },
   pipe2: { arguments: ['pointer', 'i32'], return: 'i32' },
   read: { arguments: ['i32', 'pointer', 'u32'], return: 'i32' },

@@ -8,6 +8,8 @@ const PORT_UNREACHABLE = { 4: [3, 3], 16: [1, 4] } as const
 const ICMP_BYTES = 8
 const UDP_BYTES = 8
 const HOPS = 64
+/** As the kernel's own (icmp_msgs_per_sec): senders may be forged. */
+const MOST_PER_SECOND = 1_000
 
 /** A datagram that came from a client and that nobody takes. */
 export interface LostDatagram {
@@ -21,6 +23,8 @@ export interface LostDatagram {
 export class Unreachable {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
+  #second = 0
+  #told = 0
   /** By address family; -1 where this process may not (CAP_NET_RAW). */
   readonly #sockets = new Map<number, number>()
 
@@ -29,7 +33,9 @@ export class Unreachable {
     this.#memory = sys.allocate(256)
   }
 
+  /** False: not told, for lack of rights or because many were told in this second. */
   tell(lost: LostDatagram): boolean {
+    if (!this.#mayTell(performance.now())) return false
     const { client } = lost
     const socket = this.#socket(client[0] === AF_INET6 ? AF_INET6 : AF_INET)
     if (socket < 0) return false
@@ -47,6 +53,13 @@ export class Unreachable {
   close(): void {
     for (const socket of this.#sockets.values()) if (socket >= 0) this.#sys.close(socket)
     this.#sockets.clear()
+  }
+
+  #mayTell(now: number): boolean {
+    const second = Math.floor(now / 1_000)
+    if (second !== this.#second) this.#told = 0
+    this.#second = second
+    return ++this.#told <= MOST_PER_SECOND
   }
 
   #socket(family: number): number {

@@ -36,10 +36,10 @@ test('addresses of Services come before node ports, in both tables', () => {
   expect(rules.get(CHAIN.filter)?.at(-1)).toContain('-j NPROXY-FILTER-NODEPORTS')
 })
 
-test('packets that ipvs mode has taken stay with it', () => {
+test('packets that another mode has taken stay with it, whichever rules come first', () => {
   const [first] = baseChains(settings({ masqueradeBit: 14 }), 4)
   expect(first?.chain).toBe(CHAIN.services)
-  expect(first?.rules[0]).toBe('-m mark --mark 0x2000/0x2000 -j ACCEPT')
+  expect(first?.rules[0]).toBe('-m mark --mark 0x2000/0x2000 -j RETURN')
 })
 
 test('the guard of loopback stands when asked for, in IPv4 alone', () => {

@@ -24,7 +24,7 @@ interface BaseChain {
 
 /**
  * Chains that stand however many Services there are; the dispatch trees hang below them.
- * Packets that ipvs mode has taken stay with it.
+ * Packets that another mode has taken stay with it: its own rules come before these or after.
  */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const drop = martians(settings, family)
@@ -33,7 +33,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       table: 'nat',
       chain: CHAIN.services,
       rules: [
-        `${isRouted(settings)}-j ACCEPT`,
+        `${isRouted(settings)}-j RETURN`,
         `-j ${CHAIN.vips}`,
         ...toNodePorts(settings, family, CHAIN.nodePorts),
       ],

@@ -111,6 +111,17 @@ function registerDrainTests(open: OpenLab): void {
     expect(await isAlive(link)).toBe(true)
   })
 
+  test('until it is idle it serves on', async () => {
+    const link = await connected(open)
+    const { forwarder, route } = link
+    const idle = forwarder.untilIdle(new AbortController().signal)
+    expect(await isRefused(doorOf(route))).toBe(false)
+    expect(await isAlive(link)).toBe(true)
+    await idle
+    expect(forwarder.counts().connectionsNow).toBe(0)
+    expect(await isRefused(doorOf(route))).toBe(false)
+  })
+
   test('draining takes no new clients and ends with the last one', async () => {
     const link = await connected(open)
     const { forwarder, route } = link

@@ -1,3 +1,4 @@
+import type { Conntrack } from '../../kernel/conntrack/conntrack.ts'
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
@@ -19,6 +20,7 @@ export interface RedirectKernel {
   readonly iptables: Iptables
   readonly monitor: RuleMonitor
   readonly clock: Clock
+  readonly conntrack: Pick<Conntrack, 'cutTranslatedTo'>
 }
 
 export interface UserspaceDependencies {
@@ -38,6 +40,7 @@ export interface Redirect {
 export interface Estate {
   readonly program: UserspaceProgram
   readonly ledger: Ledger | undefined
+  readonly conntrack: RedirectKernel['conntrack'] | undefined
   /** Undefined: nothing is in the kernel. */
   readonly redirect: Redirect | undefined
 }
@@ -53,7 +56,7 @@ export function createEstate(
     throw new TypeError('a transparent entrance needs a kernel to redirect packets')
   }
   const redirect = isRedirecting && kernel ? createRedirect(entrance, kernel, program) : undefined
-  return { program, ledger, redirect }
+  return { program, ledger, redirect, conntrack: kernel?.conntrack }
 }
 
 function createRedirect(

@@ -15,6 +15,7 @@ const NONE: TrafficCounts = {
 export class FakeForwarder implements Forwarder {
   readonly dataPath = 'native'
   readonly workers = 2
+  readonly ownPorts = new Set<number>()
   readonly ports: ReadonlyMap<Family, EntryPorts>
   readonly routes = new Map<EntryId, Route>()
   /** What each call of `apply` changed. */
@@ -59,6 +60,8 @@ export class FakeForwarder implements Forwarder {
   setDraining(backends: number): void {
     this.#drainingNow = backends
   }
+
+  async untilIdle(): Promise<void> {}
 
   drain(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

@@ -23,7 +23,9 @@ export interface Forwarder extends Traffic {
    * to the routes that cannot be served, as when a door's address is taken.
    */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>>
-  /** Takes no new connections, resolves when the last one has ended or the signal comes. */
+  /** Goes on until no client is left, or the signal comes. */
+  untilIdle(signal: AbortSignal): Promise<void>
+  /** Listens no more, ends UDP flows, and resolves when the last connection has ended or the signal comes. */
   drain(signal: AbortSignal): Promise<void>
   /** Resets what is left and ends the workers. */
   close(): Promise<void>
@@ -32,7 +34,7 @@ export interface Forwarder extends Traffic {
 export interface ForwarderLimits {
   /** TCP connections and UDP flows of all workers together. */
   readonly connections: number
-  /** Those of one client address, in each worker. */
+  /** Those of one client: an IPv4 address, or a /64 of IPv6. */
   readonly perClient: number
   /** Milliseconds that one backend may take to accept. */
   readonly connectMs: number

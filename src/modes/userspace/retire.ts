@@ -6,12 +6,20 @@ import type { Estate } from './estate.ts'
 /**
  * Another mode serves. New connections are its own from the moment at which the sets are
  * empty; established ones come to the forwarder until they end or their time is over,
- * because sockets and conntrack know them. Then everything is removed.
+ * because sockets and conntrack know them. Then everything is removed. Conntrack would lead UDP
+ * clients here for as long as they speak, so it is made to forget them at once.
  */
 export async function retire(estate: Estate, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await leave(estate)
-  await estate.ledger?.forwarder.drain(signal)
+  const { ledger, conntrack } = estate
+  if (ledger) {
+    const { ownPorts } = ledger.forwarder
+    const drained = ledger.forwarder.drain(signal)
+    await conntrack?.cutTranslatedTo(ownPorts, ['UDP'])
+    await drained
+    if (!signal.aborted) await conntrack?.cutTranslatedTo(ownPorts, ['TCP', 'UDP'])
+  }
   if (!signal.aborted) await cleanUp(estate)
 }
 

@@ -7,16 +7,20 @@ export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
+  /** Where this process serves what was translated to them. */
+  readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
 /** Deletes stale conntrack entries and counts them by family; resolves to their number. */
 export async function cutFlows(
   flows: readonly StaleFlows[],
-  { conntrack, metrics, clock }: CutFlowsParts,
+  { conntrack, metrics, clock, ownPorts }: CutFlowsParts,
 ): Promise<number> {
   let total = 0
   for (const family of [4, 6] as const) {
-    const mine = flows.filter((flow) => flow.family === family)
+    const mine = flows
+      .filter((flow) => flow.family === family)
+      .map((flow) => (ownPorts ? { ...flow, ownPorts } : flow))
     if (mine.length === 0) continue
     const ip_family = `IPv${family}`
     const startedAt = clock.now()

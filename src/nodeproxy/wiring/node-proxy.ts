@@ -234,11 +234,10 @@ export class NodeProxy {
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
         }),
-      // Where this process forwards, conntrack knows no backends, and flows are moved here.
-      cutFlows: async (flows) =>
-        this.running?.mode.traffic
-          ? 0
-          : cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),
+      cutFlows: (flows) => {
+        const ownPorts = this.running?.mode.traffic?.ownPorts
+        return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
+      },
       blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })

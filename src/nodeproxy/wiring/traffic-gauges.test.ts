@@ -18,7 +18,12 @@ function rig() {
       .filter((line) => /^nodeproxy_(forwarder|affinity)/.test(line))
       .map((line) => line.replace('nodeproxy_', ''))
       .toSorted()
-  const traffic: Traffic = { dataPath: 'native', workers: 2, counts: () => COUNTS }
+  const traffic: Traffic = {
+    dataPath: 'native',
+    workers: 2,
+    ownPorts: new Set<number>(),
+    counts: () => COUNTS,
+  }
   return { metrics, shown, traffic }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
+import { idleConntrack } from '../../../src/kernel/conntrack/idle-conntrack.ts'
 import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
@@ -62,6 +63,7 @@ const mode = new UserspaceMode(
     kernel: {
       iptables: await openIptables({ runner, backend: backendName as Backend }),
       ...{ sets, routes, monitor: deafMonitor, clock: systemClock },
+      conntrack: idleConntrack,
     },
   },
 )

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpReply } from '../agent/protocol.ts'
@@ -24,6 +24,8 @@ export interface DaemonStart {
   readonly env?: Readonly<Record<string, string>>
   /** Folder of programs that the daemon, and nobody else, finds in place of the machine's. */
   readonly programs?: string
+  /** An ordinary user by number, without any right; root unless given. */
+  readonly user?: number
 }
 
 /** The program under test, as a child process in the node's namespace. */
@@ -98,11 +100,13 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     http,
     until,
     writeConfig,
-    async start({ config = {}, flags = [], env = {}, programs } = {}) {
+    async start({ config = {}, flags = [], env = {}, programs, user } = {}) {
       writeFileSync(kubeconfig, kubeconfigText(api.url))
       writeConfig(config)
+      if (user !== undefined) chmodSync(folder, 0o755)
       const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
-      running = startProcess(node.namespace, withPrograms(command, programs), { env })
+      const entire = withPrograms([...identity(user), ...command], programs)
+      running = startProcess(node.namespace, entire, { env })
       await until('serving metrics', (samples) => samples.size > 0)
     },
     isRunning: () => running !== undefined,
@@ -118,6 +122,14 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     once: (flags) =>
       node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: PATIENCE_MS }),
   }
+}
+
+/** Somebody who has no capability, and no way to one. */
+function identity(user: number | undefined): readonly string[] {
+  if (user === undefined) return []
+  const groups = [`--regid=${user}`, '--clear-groups']
+  const rights = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs']
+  return ['setpriv', `--reuid=${user}`, ...groups, ...rights]
 }
 
 /** `ip netns exec` gives every process its own mounts, so this one is the daemon's alone. */

@@ -20,7 +20,10 @@ export async function netState({ namespace }: Site): Promise<readonly string[]> 
 }
 
 /** Those that begin with a prefix of our chains and sets, or belong to our table of routes. */
-export function oursIn(state: readonly string[], prefix: 'NPROXY-' | 'NPVS-'): readonly string[] {
+export function oursIn(
+  state: readonly string[],
+  prefix: 'NPROXY-' | 'NPVS-' | 'NPUS-',
+): readonly string[] {
   return state.filter((line) => line.includes(prefix))
 }
 

@@ -1,4 +1,5 @@
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
+import { FakeConntrack } from '../../../src/kernel/conntrack/fake-conntrack.ts'
 import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
@@ -18,7 +19,7 @@ export function redirected(
   overrides: Partial<Omit<TransparentEntrance, 'kind'>> = {},
 ): UserspaceSettings {
   const nodeAddresses = [ip('192.0.2.10'), ip('fd00:2::10')]
-  const entrance = { kind: 'transparent', targets: 'tproxy', nodeAddresses } as const
+  const entrance = { kind: 'transparent', nodeAddresses } as const
   return { entrance: { netfilter: settings(), ...entrance, ...overrides }, balancing: 'rr' }
 }
 
@@ -28,6 +29,7 @@ export interface FakeRedirectKernel extends RedirectKernel {
   readonly iptables: FakeIptables
   readonly monitor: FakeMonitor
   readonly clock: FakeClock
+  readonly conntrack: FakeConntrack
 }
 
 /** A Linux of which a test sees and says everything. */
@@ -37,7 +39,7 @@ export function fakeRedirectKernel(): FakeRedirectKernel {
   sets.isUsed = (name) => iptables.refersTo(name)
   return {
     ...{ sets, iptables, routes: new FakeRoutes() },
-    ...{ monitor: new FakeMonitor(), clock: new FakeClock() },
+    ...{ monitor: new FakeMonitor(), clock: new FakeClock(), conntrack: new FakeConntrack() },
   }
 }
 

@@ -37,6 +37,10 @@ export class Crew implements Forwarder {
     void this.#pool.give((worker) => ({ open: this.#transparent?.listeners[worker] ?? [] }))
   }
 
+  get ownPorts(): ReadonlySet<number> {
+    return new Set([...this.ports.values()].flatMap((sides) => Object.values(sides)))
+  }
+
   get workers(): number {
     return this.#pool.size
   }
@@ -52,6 +56,10 @@ export class Crew implements Forwarder {
 
   counts(): TrafficCounts {
     return this.#pool.counts()
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    return this.#pool.untilIdle(signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {

@@ -13,6 +13,7 @@ import { WorkerPool } from './worker-pool.ts'
 export class JavascriptCrew implements Forwarder {
   readonly dataPath = 'javascript'
   readonly ports = new Map<never, never>()
+  readonly ownPorts = new Set<number>()
   readonly #doors = new WantedDoors()
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
@@ -41,6 +42,10 @@ export class JavascriptCrew implements Forwarder {
 
   counts(): TrafficCounts {
     return this.#pool.counts()
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    return this.#pool.untilIdle(signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {

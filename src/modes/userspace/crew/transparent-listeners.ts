@@ -9,8 +9,8 @@ import type { Listener } from '../worker/messages.ts'
 /** Redirected packets keep their address. Who comes by himself asks for no Service, and is reset. */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
-/** Of the sides, where nothing else is asked for. */
-const USUAL_PORTS: PortRange = { from: 10_258, to: 10_259 }
+/** Of the sides, where nothing else is asked for; 10248 to 10260 belong to other daemons. */
+const USUAL_PORTS: PortRange = { from: 10_270, to: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
 const ATTEMPTS = 16
 
@@ -30,19 +30,26 @@ export function openTransparent(
   { families, workers, portRange }: Pick<ForwarderOptions, 'families' | 'workers' | 'portRange'>,
 ): TransparentListeners {
   const listeners = Array.from({ length: workers }, (): Listener[] => [])
-  const ports = families.map((family) => {
-    const candidates = candidatesOf(portRange)
-    const sides = SIDES.map((side) => {
-      const { port, tcp, udp } = openPort(sockets, { ip: ANY[family], workers, candidates })
-      for (const [index, mine] of listeners.entries()) {
-        mine.push({ socket: tcp, protocol: 'TCP', side, at: undefined })
-        mine.push({ socket: udp[index] ?? -1, protocol: 'UDP', side, at: undefined })
-      }
-      return [side, port] as const
+  const openSide = (side: Side, wanted: PortWanted) => {
+    const { port, tcp, udp } = openPort(sockets, wanted)
+    for (const [index, mine] of listeners.entries()) {
+      mine.push({ socket: tcp, protocol: 'TCP', side, at: undefined })
+      mine.push({ socket: udp[index] ?? -1, protocol: 'UDP', side, at: undefined })
+    }
+    return [side, port] as const
+  }
+  try {
+    const ports = families.map((family) => {
+      const wanted = { ip: ANY[family], workers, candidates: candidatesOf(portRange) }
+      const sides = SIDES.map((side) => openSide(side, wanted))
+      return [family, Object.fromEntries(sides) as EntryPorts] as const
     })
-    return [family, Object.fromEntries(sides) as EntryPorts] as const
-  })
-  return { ports: new Map(ports), listeners }
+    return { ports: new Map(ports), listeners }
+  } catch (error) {
+    const opened = new Set(listeners.flat().map(({ socket }) => socket))
+    for (const socket of opened) sockets.sys.close(socket)
+    throw error
+  }
 }
 
 /** Port 0 is any that is free. */

@@ -8,6 +8,7 @@ import type { ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { createCounterMemory, sumCounts } from '../worker/counters.ts'
 import type { Answer, Order } from '../worker/messages.ts'
+import { createOccupancy } from '../worker/occupancy.ts'
 import { Member } from './member.ts'
 import { StickyRoutes } from './sticky-routes.ts'
 import type { WakeUp } from './wake-up.ts'
@@ -27,11 +28,11 @@ export class WorkerPool {
     const { dataPath, workers, limits, mark, onLost } = options
     const affinity = createAffinityMemory(limits.affinityClients, systemRandom)
     this.#affinity = new AffinityTable(affinity)
-    const occupancy = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+    const occupancy = createOccupancy(systemRandom)
     this.#counters = Array.from({ length: workers }, createCounterMemory)
     this.#members = this.#counters.map((counters, worker) => {
       const wakeUp = wakeUps[worker]
-      const shared = { dataPath, limits, mark, affinity, occupancy }
+      const shared = { dataPath, workers, limits, mark, affinity, occupancy }
       return new Member({
         setup: { ...shared, counters, wake: wakeUp?.descriptor ?? -1 },
         wake: () => wakeUp?.ring(),

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { cidr } from '../../fixtures.ts'
 import { admit } from './admission.ts'
 import { affinityTable, at, NO_CHANCE, newCounters, route } from './fixtures.ts'
+import { createOccupancy, Occupancy } from './occupancy.ts'
 import { SessionBook } from './session-book.ts'
 import { Switchboard } from './switchboard.ts'
 
@@ -12,7 +13,11 @@ function setUp(connections = 1) {
   const doors = [{ ...door!, sourceRanges: [cidr('192.0.2.0/24')] }]
   switchboard.replace(route().id, route({ doors }), 0)
   const limits = { connections, perClient: 1, idleMs: 0, udpIdleMs: 0, attempts: 1, retryMs: 1 }
-  const book = new SessionBook({ counters, occupancy: new SharedArrayBuffer(4), limits })
+  const book = new SessionBook({
+    counters,
+    occupancy: new Occupancy(createOccupancy(NO_CHANCE)),
+    limits,
+  })
   const parts = {
     switchboard,
     book,
@@ -20,6 +25,7 @@ function setUp(connections = 1) {
     limits,
     affinity: affinityTable(),
     aside: new Set<never>(),
+    wallTime: () => 0,
   }
   return {
     counters,

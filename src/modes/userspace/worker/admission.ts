@@ -1,4 +1,4 @@
-import { ipKey } from '../../../kernel/sockets/socket-address.ts'
+import { hostKey } from '../../../kernel/sockets/socket-address.ts'
 import type { RouteProtocol } from '../route.ts'
 import { type Knock, Selection, type SelectionParts } from './selection.ts'
 import type { SessionBook } from './session-book.ts'
@@ -20,7 +20,7 @@ export function admit(
   const entrance = switchboard.find(protocol, visitor.destination)
   if (entrance === undefined) counters.add('unserved')
   else if (!mayEnter(entrance.door, visitor.client)) counters.add('outsideRanges')
-  else if (book.admit(ipKey(visitor.client), visitor.now))
+  else if (book.admit({ protocol, client: hostKey(visitor.client) }, visitor.now))
     return new Selection(parts, { ...visitor, entrance })
   return undefined
 }

@@ -3,6 +3,7 @@ import { systemRandom } from '../../../lib/random.ts'
 import type { BackendState } from './backend-state.ts'
 import { Counters } from './counters.ts'
 import type { Order, WorkerSetup } from './messages.ts'
+import { Occupancy } from './occupancy.ts'
 import type { SelectionParts } from './selection.ts'
 import { SessionBook } from './session-book.ts'
 import { Switchboard } from './switchboard.ts'
@@ -18,12 +19,22 @@ export class Dispatcher {
   readonly selection: SelectionParts
   readonly #aside = new Set<BackendState>()
 
-  constructor({ limits, affinity, counters, occupancy }: WorkerSetup) {
+  constructor({ limits, affinity, counters, occupancy }: WorkerSetup, wallTime: () => number) {
     this.counters = new Counters(counters)
     this.switchboard = new Switchboard({ drainMs: limits.drainMs, random: systemRandom })
-    this.book = new SessionBook({ counters: this.counters, occupancy, limits })
+    this.book = new SessionBook({
+      counters: this.counters,
+      occupancy: new Occupancy(occupancy),
+      limits,
+    })
     const table = new AffinityTable(affinity)
-    this.selection = { affinity: table, counters: this.counters, aside: this.#aside, limits }
+    this.selection = {
+      affinity: table,
+      counters: this.counters,
+      aside: this.#aside,
+      limits,
+      wallTime,
+    }
   }
 
   take({ routes = [] }: Order, now: number): void {

@@ -6,6 +6,7 @@ import type { DataPath, ForwarderLimits } from '../forwarder.ts'
 import type { Route, RouteProtocol, Side } from '../route.ts'
 import type { CounterMemory } from './counters.ts'
 import type { DoorAddress } from './door-address.ts'
+import type { OccupancyMemory } from './occupancy.ts'
 
 /** A socket at which clients arrive, opened by the main thread. */
 export interface Listener {
@@ -19,12 +20,14 @@ export interface Listener {
 /** What a worker begins with. */
 export interface WorkerSetup {
   readonly dataPath: DataPath
+  /** How many there are. */
+  readonly workers: number
   readonly limits: ForwarderLimits
   readonly mark: number
   readonly affinity: AffinityMemory
   readonly counters: CounterMemory
   /** Sessions of all workers. */
-  readonly occupancy: SharedArrayBuffer
+  readonly occupancy: OccupancyMemory
   readonly port: MessagePort
   /** Native workers are woken up by it when there is a message. */
   readonly wake: number

@@ -10,9 +10,14 @@ function setUp(overrides: Partial<Route> = {}) {
   const target = served({ pools: { cluster: THREE, local: THREE.slice(1, 2) }, ...overrides })
   const limits = { attempts: 3, retryMs: 1000 }
   const counters = newCounters()
-  const parts = { affinity: affinityTable(), counters, aside: new Set<never>(), limits }
+  const wall = { time: 0 }
+  const parts = {
+    ...{ affinity: affinityTable(), counters, aside: new Set<never>(), limits },
+    wallTime: () => wall.time,
+  }
   const [door] = target.route.doors
   const knock = (now: number, client = '192.0.2.1', side: 'pods' | 'others' = 'others') => {
+    wall.time = now
     const entrance = {
       served: target,
       door: { ...door!, pools: { pods: 'cluster', others: 'local' } },

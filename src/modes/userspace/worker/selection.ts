@@ -14,6 +14,8 @@ export interface SelectionParts {
   /** Backends that were set aside lately. */
   readonly aside: Set<BackendState>
   readonly limits: Pick<ForwarderLimits, 'attempts' | 'retryMs'>
+  /** Milliseconds since the epoch, for what other threads remember; all other times are this one's. */
+  readonly wallTime: () => number
 }
 
 export interface Knock {
@@ -51,7 +53,7 @@ export class Selection {
 
   /** The backend that the client had before, unless it is known not to answer. */
   #first(now: number): BackendState | undefined {
-    return stickyChoice(this.#parts.affinity, this.#visit(now), {
+    return stickyChoice(this.#parts.affinity, this.#visit(), {
       find: (token) => {
         const state = this.#pool.get(token)
         return state?.isAside(now) ? undefined : state
@@ -65,7 +67,7 @@ export class Selection {
     const chosen = this.#isOver(now) ? undefined : this.#choose(now)
     if (chosen === undefined) return undefined
     this.#parts.counters.add('connectRetries')
-    rememberChoice(this.#parts.affinity, this.#visit(now), chosen.token)
+    rememberChoice(this.#parts.affinity, this.#visit(), chosen.token)
     return chosen
   }
 
@@ -84,9 +86,14 @@ export class Selection {
     return served.pool(door.pools[this.knock.side])
   }
 
-  #visit(now: number): Visit {
+  #visit(): Visit {
     const { served } = this.knock.entrance
     const seconds = served.route.affinity?.seconds
-    return { group: served.group, client: ipPart(this.knock.client), seconds, now }
+    return {
+      group: served.group,
+      client: ipPart(this.knock.client),
+      seconds,
+      now: this.#parts.wallTime(),
+    }
   }
 }

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
+import { systemRandom } from '../../../lib/random.ts'
 import { FakeSession, newCounters } from './fixtures.ts'
+import { createOccupancy, Occupancy } from './occupancy.ts'
 import { SessionBook } from './session-book.ts'
 
+const tcp = (client: string) => ({ protocol: 'TCP', client }) as const
+const newOccupancy = () => new Occupancy(createOccupancy(systemRandom))
 const LIMITS = { connections: 3, perClient: 2, idleMs: 1000, udpIdleMs: 100 }
 
-function newBook(limits: Partial<typeof LIMITS> = {}, occupancy = new SharedArrayBuffer(4)) {
+function newBook(limits: Partial<typeof LIMITS> = {}, occupancy = newOccupancy()) {
   const counters = newCounters()
   const book = new SessionBook({ counters, occupancy, limits: { ...LIMITS, ...limits } })
   const enter = (client: string, protocol: 'TCP' | 'UDP' = 'TCP', lastActive = 0) => {
@@ -29,26 +33,26 @@ test('sessions are counted by protocol, and removed once', () => {
 test('no client has more than its share, and all together not more than allowed', () => {
   const { book, counters, enter } = newBook()
   const mine = [enter('a'), enter('a')]
-  expect([book.admit('a', 10), book.admit('b', 10)]).toEqual([false, true])
+  expect([book.admit(tcp('a'), 10), book.admit(tcp('b'), 10)]).toEqual([false, true])
   enter('b')
-  expect(book.admit('c', 10)).toBe(false)
+  expect(book.admit(tcp('c'), 10)).toBe(false)
   expect(counters.get('overLimit')).toBe(2)
   for (const session of mine) book.remove(session)
-  expect([book.admit('a', 10), book.admit('c', 10)]).toEqual([true, true])
+  expect([book.admit(tcp('a'), 10), book.admit(tcp('c'), 10)]).toEqual([true, true])
 })
 
 test('workers share one limit', () => {
   const one = newBook()
   const two = newBook({}, one.occupancy)
   for (const client of ['a', 'b', 'c']) one.enter(client)
-  expect(two.book.admit('d', 10)).toBe(false)
+  expect(two.book.admit(tcp('d'), 10)).toBe(false)
 })
 
 test('who has been idle for half a minute makes room', () => {
   const { book, counters, enter } = newBook()
   const [busy, idle] = [enter('a', 'TCP', 30_000), enter('b', 'TCP', 1), enter('c', 'TCP', 30_000)]
-  expect(book.admit('d', 30_000)).toBe(false)
-  expect(book.admit('d', 30_001)).toBe(true)
+  expect(book.admit(tcp('d'), 30_000)).toBe(false)
+  expect(book.admit(tcp('d'), 30_001)).toBe(true)
   expect([busy.isAborted, idle.isAborted, book.size]).toEqual([false, true, 2])
   expect([counters.get('evicted'), counters.get('overLimit')]).toEqual([1, 1])
 })
@@ -57,7 +61,7 @@ test('only some are looked at for one newcomer, others for the next', () => {
   const { book, enter } = newBook({ connections: 20 })
   for (let count = 0; count < 19; count++) enter(`busy ${count}`, 'TCP', 60_000)
   const idle = enter('idle')
-  const admitted = [1, 2, 3].map(() => book.admit('new', 60_000))
+  const admitted = [1, 2, 3].map(() => book.admit(tcp('new'), 60_000))
   expect([admitted, idle.isAborted]).toEqual([[false, false, true], true])
 })
 
@@ -79,4 +83,13 @@ test('without a time-out nobody is too idle', () => {
   expect(book.size).toBe(1)
   book.abortAll()
   expect(book.size).toBe(0)
+})
+
+test('datagrams take a quarter of the room at most, and the oldest flow makes way for a new one', () => {
+  const { book, enter, counters } = newBook({ connections: 8, perClient: 8 })
+  const [oldest] = [enter('a', 'UDP', 10), enter('b', 'UDP', 10)]
+  expect(book.admit({ protocol: 'UDP', client: 'c' }, 10)).toBe(true)
+  expect([oldest.isAborted, counters.get('evicted')]).toEqual([true, 1])
+  for (let count = 0; count < 7; count++) enter(`d ${count}`)
+  expect(book.admit(tcp('e'), 10)).toBe(true)
 })

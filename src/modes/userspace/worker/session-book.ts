@@ -1,5 +1,6 @@
 import type { ForwarderLimits } from '../forwarder.ts'
 import type { Counters } from './counters.ts'
+import type { Occupancy } from './occupancy.ts'
 import type { Session } from './session.ts'
 
 /** Who has said nothing for so long makes room for somebody new, when there is none. */
@@ -10,10 +11,13 @@ const LOOKS = 8
 const NOW = { TCP: 'connectionsNow', UDP: 'udpFlowsNow' } as const
 const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 
+/** Of all sessions; a datagram costs its sender nothing, and a forged one least of all. */
+const UDP_SHARE = 0.25
+
 export interface SessionBookParts {
   readonly counters: Counters
-  /** Of all workers: how many sessions there are (one `int`). */
-  readonly occupancy: SharedArrayBuffer
+  /** Of all workers. */
+  readonly occupancy: Occupancy
   readonly limits: Pick<ForwarderLimits, 'connections' | 'perClient' | 'idleMs' | 'udpIdleMs'>
 }
 
@@ -23,49 +27,40 @@ export interface SessionBookParts {
  */
 export class SessionBook {
   readonly #parts: SessionBookParts
-  readonly #sessions = new Set<Session>()
-  readonly #occupancy: Int32Array
-  /** Sessions by client. */
-  readonly #clients = new Map<string, number>()
+  readonly #sessions = { TCP: new Set<Session>(), UDP: new Set<Session>() } as const
 
   constructor(parts: SessionBookParts) {
     this.#parts = parts
-    this.#occupancy = new Int32Array(parts.occupancy)
   }
 
   get size(): number {
-    return this.#sessions.size
+    return this.#sessions.TCP.size + this.#sessions.UDP.size
   }
 
   /**
    * Whether there is room for one more of this client, if need be after ending one that is idle.
    * No client may fill everything, lest it shut out the others.
    */
-  admit(client: string, now: number): boolean {
-    if ((this.#clients.get(client) ?? 0) >= this.#parts.limits.perClient) {
-      this.#parts.counters.add('overLimit')
-      return false
-    }
-    if (Atomics.load(this.#occupancy, 0) < this.#parts.limits.connections) return true
-    const hasRoom = this.#evict(now)
-    this.#parts.counters.add(hasRoom ? 'evicted' : 'overLimit')
+  admit({ protocol, client }: Pick<Session, 'protocol' | 'client'>, now: number): boolean {
+    const { occupancy, limits, counters } = this.#parts
+    const most = protocol === 'TCP' ? limits.connections : limits.connections * UDP_SHARE
+    const isShare = occupancy.ofClient(client) < limits.perClient
+    if (isShare && occupancy.of(protocol) < most) return true
+    const hasRoom = isShare && this.#evict(protocol, now)
+    counters.add(hasRoom ? 'evicted' : 'overLimit')
     return hasRoom
   }
 
   add(session: Session): void {
-    this.#sessions.add(session)
-    Atomics.add(this.#occupancy, 0, 1)
-    this.#clients.set(session.client, (this.#clients.get(session.client) ?? 0) + 1)
+    this.#sessions[session.protocol].add(session)
+    this.#parts.occupancy.add(session, 1)
     this.#parts.counters.add(EVER[session.protocol])
     this.#parts.counters.add(NOW[session.protocol])
   }
 
   remove(session: Session): void {
-    if (!this.#sessions.delete(session)) return
-    Atomics.sub(this.#occupancy, 0, 1)
-    const left = (this.#clients.get(session.client) ?? 1) - 1
-    if (left > 0) this.#clients.set(session.client, left)
-    else this.#clients.delete(session.client)
+    if (!this.#sessions[session.protocol].delete(session)) return
+    this.#parts.occupancy.add(session, -1)
     this.#parts.counters.add(NOW[session.protocol], -1)
   }
 
@@ -73,27 +68,34 @@ export class SessionBook {
   expire(now: number): void {
     const { idleMs, udpIdleMs } = this.#parts.limits
     const limits = { TCP: idleMs, UDP: udpIdleMs }
-    for (const session of this.#sessions) {
-      const limit = limits[session.protocol]
-      if (limit > 0 && now - session.lastActive >= limit) session.abort()
+    for (const protocol of ['TCP', 'UDP'] as const) {
+      const limit = limits[protocol]
+      if (limit === 0) continue
+      for (const session of this.#sessions[protocol]) {
+        if (now - session.lastActive >= limit) session.abort()
+      }
     }
   }
 
   abortAll(): void {
-    for (const session of this.#sessions) session.abort()
+    for (const sessions of Object.values(this.#sessions)) {
+      for (const session of sessions) session.abort()
+    }
   }
 
-  /** Those that are not idle enough go to the end of the queue. */
-  #evict(now: number): boolean {
+  /** Those that are not idle enough go to the end of the queue. Nobody waits for a datagram. */
+  #evict(protocol: Session['protocol'], now: number): boolean {
+    const sessions = this.#sessions[protocol]
+    const idleEnough = protocol === 'TCP' ? IDLE_ENOUGH_MS : 0
     let looks = 0
-    for (const session of this.#sessions) {
-      if (now - session.lastActive >= IDLE_ENOUGH_MS) {
+    for (const session of sessions) {
+      if (now - session.lastActive >= idleEnough) {
         session.abort()
         return true
       }
       if (++looks === LOOKS) return false
-      this.#sessions.delete(session)
-      this.#sessions.add(session)
+      sessions.delete(session)
+      sessions.add(session)
     }
     return false
   }

@@ -1,7 +1,7 @@
 /** One client's connection or flow, as those see it who may have to end it. */
 export interface Session {
   readonly protocol: 'TCP' | 'UDP'
-  /** Whose it is: the same for all sessions of one address (`ipKey`). */
+  /** Whose it is: the same for all sessions of one host (`hostKey`). */
   readonly client: string
   /** When a byte of it was moved, or it began: milliseconds since the epoch. */
   readonly lastActive: number

@@ -125,7 +125,7 @@ export const userspaceFields: FieldsOf<PathsUnder<'userspace'> | 'portRange' | '
     flag: 'proxy-port-range',
     type: portRange,
     fallback: undefined,
-    doc: 'Ports at which redirected packets may come in: each family needs two. Empty: 10258 and 10259, or any that are free. Packets that rules sent there while the daemon was away reach the next one if it has the same.',
+    doc: 'Ports at which redirected packets may come in: each family needs two. Empty: 10270 and 10271, or any that are free. Packets that rules sent there while the daemon was away reach the next one if it has the same.',
     reload: 'restart',
   },
   udpIdleTimeout: {

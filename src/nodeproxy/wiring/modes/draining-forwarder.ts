@@ -1,6 +1,6 @@
 import type { Forwarder } from '../../../modes/userspace/forwarder.ts'
 
-/** A forwarder that remembers whether somebody let it drain: it takes no new connection then. */
+/** A forwarder that remembers whether somebody let it drain: it listens no more then. */
 export class DrainingForwarder implements Forwarder {
   readonly #forwarder: Forwarder
   #isSpent = false
@@ -21,6 +21,10 @@ export class DrainingForwarder implements Forwarder {
     return this.#forwarder.workers
   }
 
+  get ownPorts() {
+    return this.#forwarder.ownPorts
+  }
+
   get ports() {
     return this.#forwarder.ports
   }
@@ -31,6 +35,10 @@ export class DrainingForwarder implements Forwarder {
 
   counts() {
     return this.#forwarder.counts()
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    return this.#forwarder.untilIdle(signal)
   }
 
   drain(signal: AbortSignal): Promise<void> {

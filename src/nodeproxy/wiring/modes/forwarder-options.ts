@@ -48,7 +48,7 @@ export function forwarderOptions(
     families,
     portRange,
     limits: {
-      ...connectionsOf(userspace, { openFiles, processors }),
+      ...connectionsOf(userspace, openFiles),
       connectMs: userspace.connectTimeout,
       retryMs: userspace.retryTimeout,
       attempts: userspace.connectAttempts,
@@ -65,12 +65,13 @@ function workersOf(asked: number, processors: number): number {
 }
 
 function connectionsOf(
-  { workers, maxConnections, maxConnectionsPerClient }: NodeProxyConfiguration['userspace'],
-  { openFiles, processors }: Pick<Machine, 'openFiles' | 'processors'>,
+  { maxConnections, maxConnectionsPerClient }: NodeProxyConfiguration['userspace'],
+  openFiles: number,
 ): Pick<ForwarderLimits, 'connections' | 'perClient'> {
-  const connections = maxConnections === 0 ? possibleConnections(openFiles) : maxConnections
+  const possible = possibleConnections(openFiles)
+  const connections = maxConnections === 0 ? possible : Math.min(maxConnections, possible)
   const ofClient = maxConnectionsPerClient === 0 ? connections / 2 : maxConnectionsPerClient
-  return { connections, perClient: Math.ceil(ofClient / workersOf(workers, processors)) }
+  return { connections, perClient: Math.ceil(ofClient) }
 }
 
 function possibleConnections(openFiles: number): number {

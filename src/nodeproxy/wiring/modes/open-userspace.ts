@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
+import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
-import { NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
+import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
 import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
@@ -41,7 +42,12 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
   const kernel = await openRedirect(options)
   const mark = entry === 'redirect' ? ownMark(config.iptables) : 0
   const onLost = (error: Error) => end(log, error)
-  const forwarder = new DrainingForwarder(await openForwarder({ ...configured, mark, onLost }))
+  const forwarder = await openForwarder({ ...configured, mark, onLost })
+    .catch((error: unknown) => {
+      kernel?.close()
+      throw error
+    })
+    .then((opened) => new DrainingForwarder(opened))
   const ledger = new Ledger(forwarder)
   return {
     entry,
@@ -49,9 +55,11 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),
     async close(signal) {
+      // Nobody else serves those who come while it waits for the others.
+      if (!forwarder.isSpent) await forwarder.untilIdle(signal)
       await forwarder.drain(signal)
       await forwarder.close()
-      kernel?.routes.close()
+      kernel?.close()
     },
   }
 }
@@ -62,12 +70,9 @@ export function openUserspaceDeaf({
   sets,
   clock,
 }: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): DeafUserspaceGround {
-  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
-  const kernel = { iptables, sets, clock, routes, monitor: deafMonitor }
-  return {
-    build: (settings) => new UserspaceMode(settings, { kernel }),
-    close: () => routes.close(),
-  }
+  const { close, ...sockets } = openSockets(clock)
+  const kernel = { iptables, sets, clock, ...sockets, monitor: deafMonitor }
+  return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
 }
 
 async function openRedirect({
@@ -75,12 +80,23 @@ async function openRedirect({
   netfilter,
   clock,
   families,
-}: UserspaceGroundOptions): Promise<RedirectKernel | undefined> {
+}: UserspaceGroundOptions): Promise<OpenRedirect | undefined> {
   if (entry === 'bind' || !netfilter.ok) return undefined
   const { iptables, sets } = netfilter.parts
   const monitor = await openMonitor(iptables, { clock, families, territory: TERRITORY })
+  return { iptables, sets, monitor, clock, ...openSockets(clock) }
+}
+
+type OpenRedirect = RedirectKernel & { close(): void }
+
+/** Sockets of this mode alone; they open with the first question to each. */
+function openSockets(clock: Clock) {
   const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
-  return { iptables, sets, monitor, routes, clock }
+  const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)
+  const close = () => {
+    for (const part of [routes, conntrack]) part.close()
+  }
+  return { routes, conntrack, close }
 }
 
 /** Its connections are lost, and so are the routes that it alone had. */

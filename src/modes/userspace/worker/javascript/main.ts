@@ -30,7 +30,7 @@ class JavascriptWorker {
 
   constructor(setup: WorkerSetup) {
     this.#setup = setup
-    this.#dispatcher = new Dispatcher(setup)
+    this.#dispatcher = new Dispatcher(setup, Date.now)
     const { switchboard, book, selection } = this.#dispatcher
     this.#parts = {
       ...{ ...selection, switchboard, book },

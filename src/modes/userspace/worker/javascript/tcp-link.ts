@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { ipKey, ipOf, portOf } from '../../../../kernel/sockets/socket-address.ts'
+import { resetSocket } from '../../../../kernel/relay/reset-socket.ts'
+import { hostKey, ipOf, portOf } from '../../../../kernel/sockets/socket-address.ts'
 import type { BackendState } from '../backend-state.ts'
 import { proxyHeader } from '../proxy-header.ts'
 import type { Selection } from '../selection.ts'
@@ -7,7 +8,6 @@ import type { Session } from '../session.ts'
 import { OneWay } from './one-way.ts'
 import type { DoorParts } from './open-door.ts'
 import { ReadBuffer } from './read-buffer.ts'
-import { resetSocket } from '../../../../kernel/relay/reset-socket.ts'
 import { SOCKET_OPTIONS } from './socket-options.ts'
 
 /** One client's TCP connection and the one to its backend. */
@@ -30,7 +30,7 @@ export class TcpLink implements Session {
     this.#parts = parts
     this.#socket = socket
     this.#selection = selection
-    this.client = ipKey(selection.knock.client)
+    this.client = hostKey(selection.knock.client)
   }
 
   /** Tries the first backend. */

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { ipKey, ipOf, portOf } from '../../../../kernel/sockets/socket-address.ts'
+import { hostKey, ipOf, portOf } from '../../../../kernel/sockets/socket-address.ts'
 import { familyOf } from '../../../../lib/ip.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Selection } from '../selection.ts'
@@ -39,7 +39,7 @@ export class UdpFlow implements Session {
     this.#parts = parts
     this.#selection = selection
     this.#ends = ends
-    this.client = ipKey(selection.knock.client)
+    this.client = hostKey(selection.knock.client)
     parts.book.add(this)
     ends.state.sessions.add(this)
     const ip = ipOf(ends.state.address)

@@ -30,9 +30,9 @@ export class EventLoop {
     this.#poller = poller
   }
 
-  /** Milliseconds since the epoch, when somebody first asked after the last wait. */
+  /** Whole milliseconds of a clock that nobody sets, when first asked for after the last wait. */
   get now(): number {
-    this.#now ??= Date.now()
+    this.#now ??= Math.floor(performance.now())
     return this.#now
   }
 
@@ -57,6 +57,11 @@ export class EventLoop {
   close(descriptor: number): void {
     this.#handlers[descriptor] = undefined
     this.#closing.push(descriptor)
+  }
+
+  /** Nobody hears of a descriptor any more; it stays open. */
+  silence(descriptor: number): void {
+    this.#handlers[descriptor] = undefined
   }
 
   /** Stops watching a descriptor that stays open. */

@@ -14,7 +14,8 @@ import { UdpEntrance, type UdpEntranceParts } from './udp-entrance.ts'
 
 /** Who has more than this to say at once gets a pipe. */
 const BUFFER_BYTES = 1 << 16
-const MOST_PIPES = 128
+/** Of all workers; two descriptors each. */
+const MOST_PIPES = 256
 
 /** The life of a native worker, from its setup to the order to end: it blocks this thread. */
 export function runNativeWorker(setup: WorkerSetup): void {
@@ -40,9 +41,9 @@ class NativeWorker implements Handler {
     const sockets = new Sockets(sys)
     this.#poller = new Poller(sys)
     this.#loop = new EventLoop(sockets, this.#poller)
-    this.#dispatcher = new Dispatcher(setup)
+    this.#dispatcher = new Dispatcher(setup, Date.now)
     const { switchboard, book, selection } = this.#dispatcher
-    const pipes = new PipePool(sys, MOST_PIPES)
+    const pipes = new PipePool(sys, Math.ceil(MOST_PIPES / setup.workers))
     this.#parts = {
       ...{ loop: this.#loop, switchboard, book, ...selection },
       datagrams: new Datagrams(sys),

@@ -29,8 +29,8 @@ export class OneWay {
   /** Set by events, cleared by the kernel's answer. */
   isReadable = false
   isWritable = false
-  /** The source has said that it ends, so that a short read is not the last one. */
-  isEnding = false
+  /** The source ends, or said something urgent: a short read is not the last one. */
+  readsOn = false
   /** Payload that the sink took. */
   bytes = 0
   readonly #plumbing: Plumbing
@@ -51,6 +51,11 @@ export class OneWay {
 
   get isDone(): boolean {
     return this.#isDone
+  }
+
+  /** Bytes wait for the sink. */
+  get isBlocked(): boolean {
+    return this.#held !== undefined || this.#piped > 0
   }
 
   /** Puts bytes before all that the source says. */
@@ -89,7 +94,7 @@ export class OneWay {
     const size = buffer.bytes.length
     const read = sockets.sys.recv(this.#source, buffer.address, size, 0)
     if (read <= 0) return this.#readNothing(read)
-    if (read < size && !this.isEnding) this.isReadable = false
+    if (read < size && !this.readsOn) this.isReadable = false
     const sent = sockets.send(this.#sink, buffer, read)
     if (sent < 0 && sockets.sys.errno() !== ERRNO.again) return 'broken'
     this.#sent(Math.max(sent, 0))

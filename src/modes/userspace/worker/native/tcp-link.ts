@@ -1,5 +1,5 @@
 import { EPOLL } from '../../../../kernel/sockets/constants.ts'
-import { ipKey } from '../../../../kernel/sockets/socket-address.ts'
+import { hostKey } from '../../../../kernel/sockets/socket-address.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Counters } from '../counters.ts'
 import { proxyHeader } from '../proxy-header.ts'
@@ -8,8 +8,9 @@ import type { Session } from '../session.ts'
 import type { SessionBook } from '../session-book.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 import { OneWay, type Plumbing } from './one-way.ts'
+import { resetWhenSent } from './reset-when-sent.ts'
 
-const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP } = EPOLL
+const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP, urgent: URGENT } = EPOLL
 
 export interface LinkParts {
   readonly loop: EventLoop
@@ -33,20 +34,22 @@ class TcpLink implements Handler, Session {
   readonly client: string
   lastActive: number
   readonly #parts: LinkParts
-  readonly #socket: number
+  #socket: number
   readonly #selection: Selection
   #server = -1
   #state: BackendState | undefined
   #up: OneWay | undefined
   #down: OneWay | undefined
   #cancel: () => void = nothing
+  /** Ways that will be pumped in the next round. */
+  readonly #queued = new Set<OneWay>()
   #isOver = false
 
   constructor(parts: LinkParts, socket: number, selection: Selection) {
     this.#parts = parts
     this.#socket = socket
     this.#selection = selection
-    this.client = ipKey(selection.knock.client)
+    this.client = hostKey(selection.knock.client)
     this.lastActive = parts.loop.now
   }
 
@@ -58,7 +61,6 @@ class TcpLink implements Handler, Session {
 
   ready(descriptor: number, events: number): void {
     if (this.#up === undefined || this.#down === undefined) this.#connecting(events)
-    else if (events & ERR) this.abort()
     else this.#flow(descriptor, events, [this.#up, this.#down])
   }
 
@@ -79,7 +81,7 @@ class TcpLink implements Handler, Session {
         this.#state = state
         state.sessions.add(this)
         plumbing.sockets.set(server, 'noDelay', 1)
-        plumbing.sockets.set(server, 'keepAlive', 1)
+        plumbing.sockets.set(server, 'urgentInline', 1)
         this.#cancel = loop.after(connectMs, () => this.#failed())
         loop.watch(server, this)
         return
@@ -120,18 +122,25 @@ class TcpLink implements Handler, Session {
     const { knock } = this.#selection
     const { proxyProtocol } = knock.entrance.served.route
     if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, knock))
-    if (loop.watch(this.#socket, this)) this.#flow(this.#server, events, [up, down])
-    else this.abort()
+    // A client that waited has spoken, most likely, and can be spoken to: no need to ask.
+    up.isReadable = true
+    down.isWritable = true
+    if (!loop.watch(this.#socket, this)) this.abort()
+    else {
+      this.#flow(this.#server, events, [up, down])
+      if (this.#server >= 0) plumbing.sockets.keepAlive(this.#server)
+    }
   }
 
   #flow(descriptor: number, events: number, [up, down]: readonly [OneWay, OneWay]): void {
     const [from, to] = descriptor === this.#server ? [down, up] : [up, down]
-    if (events & (IN | RDHUP | HUP)) from.isReadable = true
-    if (events & (RDHUP | HUP)) from.isEnding = true
+    if (events & (IN | RDHUP | HUP | ERR)) from.isReadable = true
+    if (events & (RDHUP | HUP | ERR | URGENT)) from.readsOn = true
     if (events & OUT) to.isWritable = true
     this.lastActive = this.#parts.loop.now
-    if (events & OUT) this.#pump(to)
     if (from.isReadable) this.#pump(from)
+    if (events & OUT) this.#pump(to)
+    if (events & ERR && !from.isBlocked && !this.#queued.has(from)) this.#breakOff()
   }
 
   #pump(way: OneWay): void {
@@ -140,14 +149,35 @@ class TcpLink implements Handler, Session {
       case 'waiting':
         return
       case 'more':
-        this.#parts.loop.again(() => this.#pump(way))
+        this.#pumpLater(way)
         return
       case 'broken':
-        this.abort()
+        this.#breakOff()
         return
       case 'done':
         this.#ended(way)
     }
+  }
+
+  #pumpLater(way: OneWay): void {
+    if (this.#queued.has(way)) return
+    this.#queued.add(way)
+    this.#parts.loop.again(() => {
+      this.#queued.delete(way)
+      this.#pump(way)
+    })
+  }
+
+  /** One end was reset: so is the other, once what it was told has left this machine. */
+  #breakOff(): void {
+    if (this.#isOver) return
+    const { loop, plumbing } = this.#parts
+    for (const socket of [this.#socket, this.#server]) {
+      if (socket >= 0) resetWhenSent(socket, { loop, sockets: plumbing.sockets })
+    }
+    this.#socket = -1
+    this.#server = -1
+    this.#finish()
   }
 
   /** Half of the connection is over; with the other half all of it is. */
@@ -165,7 +195,7 @@ class TcpLink implements Handler, Session {
     this.#cancel()
     const { book, loop, counters } = this.#parts
     this.#leaveServer()
-    loop.close(this.#socket)
+    if (this.#socket >= 0) loop.close(this.#socket)
     this.#up?.release()
     this.#down?.release()
     counters.add('bytesIn', this.#up?.bytes ?? 0)

@@ -9,6 +9,8 @@ import type { Handler } from './event-loop.ts'
 import type { EntranceParts } from './tcp-entrance.ts'
 import { type FlowParts, UdpFlow } from './udp-flow.ts'
 
+/** Conntrack remembers a silent client longer than this, whatever its settings. */
+const REMEMBERED_MS = 5_000
 /** Datagrams that are taken before others have their turn. */
 const AT_ONCE = 64
 
@@ -47,14 +49,34 @@ export class UdpEntrance implements Handler {
   /** `addressed`: as rules of this node left it. */
   #take(length: number, source: SocketAddress, addressed: SocketAddress): void {
     const key = addressKey(source) + addressKey(addressed)
-    if (this.#flows.get(key)?.pass(length)) return
+    const known = this.#flows.get(key)
+    if (known && this.#isRight(known, addressed)) {
+      if (known.pass(length)) return
+    } else known?.abort()
     const [client, from] = [Uint8Array.from(source), Uint8Array.from(addressed)]
-    const destination = this.#listener.at ?? this.#parts.untranslated.destinationOf(client, from)
+    const destination = this.#destinationOf(client, from)
     if (destination === undefined) return
     const { side } = this.#listener
     const visitor = { side, client, destination, now: this.#parts.loop.now }
     const selection = admit(this.#parts, 'UDP', visitor)
     if (selection) this.#begin({ key, from, selection }, length)
+  }
+
+  #destinationOf(client: SocketAddress, addressed: SocketAddress): SocketAddress | undefined {
+    return this.#listener.at ?? this.#parts.untranslated.destinationOf(client, addressed)
+  }
+
+  /**
+   * Whether a flow still leads where its client wants to go: its address may have become another
+   * Service's, and when conntrack has forgotten it, the same port may ask for something else.
+   */
+  #isRight({ knock, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
+    const { switchboard, loop } = this.#parts
+    const { client, destination, entrance } = knock
+    if (switchboard.find('UDP', destination)?.served !== entrance.served) return false
+    if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
+    const asked = this.#parts.untranslated.destinationOf(client, addressed)
+    return asked !== undefined && addressKey(asked) === addressKey(destination)
   }
 
   /** Goes on until a backend takes the first datagram. */

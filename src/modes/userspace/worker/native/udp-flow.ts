@@ -1,9 +1,9 @@
 import { ERRNO } from '../../../../kernel/sockets/constants.ts'
 import type { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
-import { ipKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
+import { hostKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Counters } from '../counters.ts'
-import type { Selection } from '../selection.ts'
+import type { Knock, Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 
@@ -35,7 +35,6 @@ export interface FlowEnds {
   readonly onRefused: (datagram: Uint8Array) => void
 }
 
-const NOTHING = new Uint8Array()
 /** Longer datagrams are not kept for another backend. */
 const KEPT_BYTES = 2048
 
@@ -47,18 +46,24 @@ export class UdpFlow implements Handler, Session {
   readonly #parts: FlowParts
   readonly #ends: FlowEnds
   readonly #selection: Selection
-  /** Until the first answer. */
-  #unanswered: Uint8Array | undefined = NOTHING
+  /** The last datagram before the first answer. */
+  #unanswered: Uint8Array | undefined
+  #hasAnswered = false
   #isOver = false
 
   constructor(parts: FlowParts, ends: FlowEnds, selection: Selection) {
     this.#parts = parts
     this.#ends = ends
     this.#selection = selection
-    this.client = ipKey(selection.knock.client)
+    this.client = hostKey(selection.knock.client)
     this.lastActive = parts.loop.now
     ends.state.sessions.add(this)
     parts.loop.watch(ends.server, this)
+  }
+
+  /** What the client asked for. */
+  get knock(): Knock {
+    return this.#selection.knock
   }
 
   /** Passes on the datagram that was received last; false: the backend is not there. */
@@ -67,7 +72,9 @@ export class UdpFlow implements Handler, Session {
     this.lastActive = loop.now
     if (datagrams.pass(this.#ends.server, length) < 0) return !this.#isRefused()
     counters.add('bytesIn', length)
-    if (this.#unanswered && length <= KEPT_BYTES) this.#unanswered = datagrams.copy(length)
+    if (!this.#hasAnswered) {
+      this.#unanswered = length <= KEPT_BYTES ? datagrams.copy(length) : undefined
+    }
     return true
   }
 
@@ -82,13 +89,14 @@ export class UdpFlow implements Handler, Session {
         if (this.#isRefused() && this.#unanswered) this.#ends.onRefused(this.#unanswered)
         return
       }
+      this.#hasAnswered = true
       this.#unanswered = undefined
       this.lastActive = loop.now
       state.succeeded()
       datagrams.passTo(replies, length, ends)
       counters.add('bytesOut', length)
     }
-    loop.again(() => this.ready())
+    if (!this.#isOver) loop.again(() => this.ready())
   }
 
   abort(): void {

@@ -1,0 +1,29 @@
+import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
+import type { EventLoop } from './event-loop.ts'
+
+const LOOK_EVERY_MS = 10
+/** So long may the other end take to make room for what it is to hear before the reset. */
+const PATIENCE_MS = 1_000
+
+export interface ResetParts {
+  readonly loop: EventLoop
+  readonly sockets: Sockets
+}
+
+/**
+ * Resets a connection after the bytes that it was given have been sent: a reset throws away what
+ * still waits for its first transmission, and a server may well answer and then reset.
+ */
+export function resetWhenSent(socket: number, parts: ResetParts): void {
+  const { loop, sockets } = parts
+  const deadline = loop.now + PATIENCE_MS
+  loop.silence(socket)
+  const look = () => {
+    if (loop.now < deadline && sockets.unsent(socket) > 0) loop.after(LOOK_EVERY_MS, look)
+    else {
+      sockets.resetOnClose(socket)
+      loop.close(socket)
+    }
+  }
+  look()
+}

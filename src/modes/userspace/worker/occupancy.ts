@@ -1,0 +1,56 @@
+import { halfSipHash } from '../../../affinity/half-sip-hash.ts'
+import type { Random } from '../../../lib/random.ts'
+import type { Session } from './session.ts'
+
+/** Of all workers: how many sessions there are. */
+export type OccupancyMemory = SharedArrayBuffer
+
+const AT = { TCP: 0, UDP: 1, key: 2, clients: 4 } as const
+const CLIENT_BITS = 16
+const CLIENTS = 1 << CLIENT_BITS
+
+export function createOccupancy(random: Pick<Random, 'below'>): OccupancyMemory {
+  const memory = new SharedArrayBuffer((AT.clients + CLIENTS) * Int32Array.BYTES_PER_ELEMENT)
+  const words = new Int32Array(memory)
+  words[AT.key] = random.below(2 ** 32)
+  words[AT.key + 1] = random.below(2 ** 32)
+  return memory
+}
+
+/**
+ * How many sessions all workers have together, by protocol and by client. Clients share 65,536
+ * numbers, so a client may be charged for another one that nobody can choose; the limits are
+ * large beside that.
+ */
+export class Occupancy {
+  readonly #numbers: Int32Array
+  readonly #key: readonly [number, number]
+  readonly #words = new Int32Array(4)
+
+  constructor(memory: OccupancyMemory) {
+    this.#numbers = new Int32Array(memory)
+    this.#key = [this.#numbers[AT.key] ?? 0, this.#numbers[AT.key + 1] ?? 0]
+  }
+
+  of(protocol: Session['protocol']): number {
+    return Atomics.load(this.#numbers, AT[protocol])
+  }
+
+  ofClient(client: string): number {
+    return Atomics.load(this.#numbers, this.#indexOf(client))
+  }
+
+  add({ protocol, client }: Pick<Session, 'protocol' | 'client'>, amount: 1 | -1): void {
+    Atomics.add(this.#numbers, AT[protocol], amount)
+    Atomics.add(this.#numbers, this.#indexOf(client), amount)
+  }
+
+  #indexOf(client: string): number {
+    const words = this.#words.fill(0)
+    for (let at = 0; at < client.length; at++) {
+      const word = (at >> 2) & 3
+      words[word] = ((words[word] ?? 0) << 8) ^ client.charCodeAt(at)
+    }
+    return AT.clients + (halfSipHash(words, words.length, this.#key) & (CLIENTS - 1))
+  }
+}

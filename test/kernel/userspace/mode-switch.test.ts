@@ -1,0 +1,182 @@
+import { beforeAll, expect, test } from 'vitest'
+import { deploy } from '../../support/flows/deploy.ts'
+import type { Attempt } from '../../support/lab/lab.ts'
+import { netState, oursIn } from '../../support/lab/net-state.ts'
+import { slice } from '../../support/lab/objects.ts'
+import { reconfigure } from '../../support/lab/reconfigure.ts'
+import { type Traffic, undisturbed } from '../../support/lab/undisturbed.ts'
+import { useLab } from '../../support/lab/use-lab.ts'
+
+/**
+ * Userspace mode takes the node over from iptables mode and gives it back: new connections meet
+ * one of the two at every moment, those that exist go on until they end, and then nothing of
+ * the old one is left. Whose a connection is, its backend sees: one of userspace mode comes
+ * from the node.
+ */
+const lab = useLab({ config: { mode: 'iptables' } })
+
+const PREFIX = { iptables: 'NPROXY-', userspace: 'NPUS-' } as const
+type ModeName = keyof typeof PREFIX
+const PATIENCE = { timeout: 20_000 } as const
+
+const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
+const QUERY = { ...POD, protocol: 'UDP', port: 53 } as const
+const NODE_PORT: Traffic = {
+  ...{ place: 'outside', source: '2600:5200::1', destination: '2001:db8::1', port: 30080 },
+  held: 10,
+}
+
+beforeAll(async () => {
+  const [ip, far] = ['fd00:10:180::1', 'fd00:10:180:2::2']
+  const ports = [
+    { name: 'http', protocol: 'TCP', port: 80 },
+    { name: 'query', protocol: 'UDP', port: 53 },
+  ] as const
+  await lab().serve({ ip, local: true, ports })
+  await lab().serve({ ip: far, local: false, ports })
+  await lab().api.apply(
+    slice('ns/moved', [{ ip }, { ip: far, node: 'far' }], { ports, suffix: '6' }),
+  )
+  await deploy(lab(), {
+    key: 'ns/moved',
+    clusterIP: POD.destination,
+    endpoints: [{ ip: '10.180.0.1' }, { ip: '10.180.2.2', node: 'far' }],
+    ports: ports.map((port) => (port.name === 'http' ? { ...port, nodePort: 30080 } : port)),
+    spec: {
+      type: 'NodePort',
+      clusterIPs: [POD.destination, 'fd00:172:30::51'],
+      ipFamilies: ['IPv4', 'IPv6'],
+    },
+  })
+})
+
+const traces = async (mode: ModeName) => oursIn(await netState(lab().node), PREFIX[mode])
+
+/** A flow that conntrack knows stays with the mode that it began in, so none comes from a port twice. */
+const askedFrom = { port: 20_000 }
+
+/** Policy rules that lead packets to the forwarder, and the routes that they name. */
+async function diversions(): Promise<readonly string[]> {
+  const state = await netState(lab().node)
+  return state.filter((line) => /^(route|rule .* fwmark)/.test(line))
+}
+
+/** Which modes serve new connections, of so many. */
+async function modesOf(attempts: number, request: Attempt = POD): Promise<readonly string[]> {
+  const { agent } = await lab().site('pod', POD.source)
+  const outcomes = await agent.call('connect', {
+    protocol: 'TCP',
+    ...request,
+    attempts,
+    parallel: 2,
+  })
+  const modes = outcomes.map((outcome) => {
+    if (outcome.kind !== 'answered') return outcome.kind
+    return outcome.peer.startsWith(`${POD.source}:`) ? 'iptables' : 'userspace'
+  })
+  return [...new Set(modes)]
+}
+
+async function expectServing(mode: ModeName): Promise<void> {
+  await expect.poll(() => modesOf(1), PATIENCE).toEqual([mode])
+  expect(await modesOf(20)).toEqual([mode])
+  expect(await modesOf(1, { ...QUERY, sourcePort: askedFrom.port++ })).toEqual([mode])
+}
+
+async function expectAlone(mode: ModeName): Promise<void> {
+  const other = mode === 'userspace' ? 'iptables' : 'userspace'
+  await expect.poll(() => traces(other), PATIENCE).toEqual([])
+  expect(await traces(mode)).not.toEqual([])
+  expect((await diversions()).length > 0).toBe(mode === 'userspace')
+  await expectServing(mode)
+}
+
+/** Each test begins in the mode that it names, whatever became of the one before. */
+async function beginIn(mode: ModeName): Promise<void> {
+  if (!lab().daemon.isRunning()) await lab().daemon.start({ config: { mode } })
+  else if ((await modesOf(1))[0] !== mode) await reconfigure(lab(), { mode })
+  await expectAlone(mode)
+}
+
+/** Both ways in, under load and with connections held, while `change` happens. */
+async function whileServing(change: () => Promise<void>): Promise<void> {
+  await undisturbed(lab(), { ...POD, held: 10 }, async () => {
+    await undisturbed(lab(), NODE_PORT, change)
+  })
+}
+
+/** Each question over UDP comes from another port; a lost datagram is not sent again. */
+async function whileAnswering(change: () => Promise<void>): Promise<void> {
+  const { agent } = await lab().site('pod', POD.source)
+  const load = await agent.call('loadStart', { ...QUERY, intervalMs: 10, timeoutMs: 5_000 })
+  await change()
+  const report = await agent.call('loadStop', { ...load, atLeast: 20 })
+  expect([report.failed, report.failures]).toEqual([0, []])
+}
+
+test('iptables to userspace by configuration, under traffic', async () => {
+  await beginIn('iptables')
+  await whileServing(async () => {
+    await whileAnswering(() => reconfigure(lab(), { mode: 'userspace' }))
+    await expectServing('userspace')
+    await expectAlone('userspace')
+  })
+})
+
+test('userspace to iptables by configuration: connections stay until they end', async () => {
+  await beginIn('userspace')
+  await whileServing(async () => {
+    await reconfigure(lab(), { mode: 'iptables' })
+    await expectServing('iptables')
+    expect(await traces('userspace')).not.toEqual([])
+  })
+  await expectAlone('iptables')
+})
+
+test('there and back again, before the connections of the first mode have ended', async () => {
+  await beginIn('userspace')
+  await whileServing(async () => {
+    for (const mode of ['iptables', 'userspace'] as const) {
+      await reconfigure(lab(), { mode })
+      await expectServing(mode)
+    }
+  })
+  await expectAlone('userspace')
+})
+
+test('iptables to userspace by restart, under traffic', async () => {
+  await beginIn('iptables')
+  await whileServing(() =>
+    whileAnswering(async () => {
+      await lab().daemon.kill()
+      await lab().daemon.start({ config: { mode: 'userspace' } })
+      await lab().daemon.synced()
+    }),
+  )
+  await expectAlone('userspace')
+})
+
+test('userspace to iptables by restart: nothing is left but new connections', async () => {
+  await beginIn('userspace')
+  const { agent } = await lab().site('pod', POD.source)
+  const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
+  await lab().daemon.kill()
+  expect(await traces('userspace')).not.toEqual([])
+  await lab().daemon.start({ config: { mode: 'iptables' } })
+  await expectAlone('iptables')
+  expect((await agent.call('holdCheck', { id })).lost).toHaveLength(3)
+})
+
+test('--cleanup removes both while one gives the node back to the other', async () => {
+  await beginIn('userspace')
+  const { agent } = await lab().site('pod', POD.source)
+  const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
+  await reconfigure(lab(), { mode: 'iptables' })
+  await expectServing('iptables')
+  await lab().daemon.kill()
+  for (const mode of ['iptables', 'userspace'] as const) expect(await traces(mode)).not.toEqual([])
+  await lab().daemon.once(['--cleanup'])
+  for (const mode of ['iptables', 'userspace'] as const) expect(await traces(mode)).toEqual([])
+  expect(await diversions()).toEqual([])
+  await agent.call('holdEnd', { id, how: 'reset' })
+})
