@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { endOf, hear } from '../../kernel/relay/peers.fixture.ts'
 import {
   backend,
@@ -8,6 +9,7 @@ import {
   connected,
   doorOf,
   freeDoor,
+  LOOPBACK,
   listen,
   type OpenLab,
   routeTo,
@@ -53,6 +55,28 @@ export function registerStreamTests(open: OpenLab): void {
     client.end('late words')
     expect(await hear(server)).toBe('late words')
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
+  })
+
+  test('what a backend said before its reset arrives', async () => {
+    const backends = createServer({ pauseOnConnect: true }).listen(0, LOOPBACK)
+    onTestFinished(() => void backends.close())
+    await once(backends, 'listening')
+    const { port } = backends.address() as AddressInfo
+    const forwarder = await open()
+    const route = routeTo(await freeDoor(), [{ ip: LOOPBACK, port }])
+    await serve(forwarder, route)
+    const accepted = once(backends, 'connection')
+    const client = callAt(doorOf(route))
+    client.write('question')
+    const [server] = (await accepted) as [Socket]
+    await expect.poll(() => unreadAt(port)).toBe(true)
+    let heard = 0
+    client.on('data', (bytes: Buffer) => {
+      heard += bytes.length
+    })
+    const ended = endOf(client)
+    server.write(Buffer.alloc(30_000), () => server.destroy())
+    expect([await ended, heard]).toEqual(['ECONNRESET', 30_000])
   })
 
   test('small messages go back and forth', async () => {
@@ -124,4 +148,15 @@ function registerBackPressureTests(open: OpenLab): void {
     const hash = await speak(client, mebibytes)
     expect((await heard).hash).toBe(hash)
   }
+}
+
+/** Whether a connection of this local port has something that its process has not read. */
+function unreadAt(port: number): boolean {
+  const local = port.toString(16).toUpperCase().padStart(4, '0')
+  return readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .some(([, at, , state, queues]) => {
+      return at?.endsWith(`:${local}`) && state === '01' && !queues?.endsWith(':00000000')
+    })
 }
