@@ -18,7 +18,7 @@ test('the defaults', () => {
     portRange: undefined,
     limits: {
       connections: 9_488,
-      perClient: 1_186,
+      perClient: 4_744,
       connectMs: 1_000,
       retryMs: 5_000,
       attempts: 3,
@@ -69,20 +69,20 @@ test.each([
   [0, 1_024, 256],
   [0, Number.POSITIVE_INFINITY, 1_048_576],
   [7, 1_024, 7],
+  [1_000_000, 1_024, 256],
 ])('%d connections with %d open files are %d', (asked, openFiles, connections) => {
   const { limits } = optionsFor({ 'userspace.maxConnections': asked }, { openFiles })
   expect(limits.connections).toBe(connections)
 })
 
 test.each([
-  [0, 100, 3, 17],
-  [10, 100, 3, 4],
-  [1, 100, 8, 1],
-])('%d of one client, of %d, are in each of %d workers %d', (asked, all, workers, perClient) => {
+  [0, 100, 50],
+  [0, 1, 1],
+  [10, 100, 10],
+])('%d of one client, of %d, are %d', (asked, all, perClient) => {
   const { limits } = optionsFor({
     'userspace.maxConnections': all,
     'userspace.maxConnectionsPerClient': asked,
-    'userspace.workers': workers,
   })
   expect(limits.perClient).toBe(perClient)
 })
