@@ -32,3 +32,12 @@ test('a family without stale flows is not looked at', async () => {
   await cutFlows([stale(6)], { conntrack, metrics: createMetrics(), clock })
   expect(conntrack.cuts.map((cut) => cut.map(({ family }) => family))).toEqual([[6]])
 })
+
+test('where this process serves, only flows to what nobody serves any more are cut', async () => {
+  const conntrack = new FakeConntrack()
+  const ownPorts = new Set([10_270])
+  const parts = { conntrack, metrics: createMetrics(), clock, ownPorts }
+  await cutFlows([stale(4), { ...stale(4), port: 54, keep: new Set(['10.1.0.1:54']) }], parts)
+  expect(conntrack.cuts).toMatchObject([[{ port: 53 }, { port: 54, ownPorts }]])
+  expect(conntrack.cuts[0]?.[0]).not.toHaveProperty('ownPorts')
+})

@@ -7,7 +7,7 @@ export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
-  /** Where this process serves what was translated to them. */
+  /** Where this process serves what was translated to them, and moves clients by itself. */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
@@ -20,7 +20,7 @@ export async function cutFlows(
   for (const family of [4, 6] as const) {
     const mine = flows
       .filter((flow) => flow.family === family)
-      .map((flow) => (ownPorts ? { ...flow, ownPorts } : flow))
+      .map((flow) => (ownPorts && flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
     if (mine.length === 0) continue
     const ip_family = `IPv${family}`
     const startedAt = clock.now()

@@ -41,9 +41,10 @@ export class HeldConnections {
 
   /** After every one was spoken to and heard; whoever does not answer in time is lost. */
   async check(): Promise<HeldReport> {
-    const waiting = [...this.#held].map((held) => ({ held, echoed: this.#echoed(held) }))
-    await Promise.race([Promise.all(waiting.map(({ echoed }) => echoed)), delay(ECHO_MS)])
-    for (const { held } of waiting) if (held.owed > 0) this.#lose(held, 'silent')
+    const silent = new Set(this.#held)
+    const echoes = [...silent].map((held) => this.#echoed(held).then(() => silent.delete(held)))
+    await Promise.race([Promise.all(echoes), delay(ECHO_MS)])
+    for (const held of silent) this.#lose(held, 'silent')
     return this.report()
   }
 
