@@ -4,11 +4,12 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { OutgoingMessage } from '../netlink/message.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import type { Conntrack, FlowFilter, FlowProtocol } from './conntrack.ts'
 import {
+  type DumpFilter,
   decodeFlow,
   destinationPortOf,
   encodeFlowDeletion,
@@ -51,16 +52,12 @@ export class NetlinkConntrack implements Conntrack {
     const isOurs = (flow: Flow) => isRewritten(flow) && ports.has(flow.reply.sourcePort)
     for (const family of [4, 6] as const) {
       for (const protocol of protocols) {
-        const deletions = new Map<string, OutgoingMessage>()
-        const dump = encodeFlowDump({ family, protocol, port: undefined })
-        const errno = await this.#connect().dump(dump, (message) => {
+        const flows = { family, protocol, port: undefined }
+        const stale = await this.#deletions(flows, (message) => {
           const flow = decodeFlow(message)
-          if (flow?.original.protocol !== PROTOCOLS[protocol] || !isOurs(flow)) return
-          const deletion = encodeFlowDeletion(family, flow)
-          deletions.set(deletion.payload.toString('latin1'), deletion)
+          return flow?.original.protocol === PROTOCOLS[protocol] && isOurs(flow) ? flow : undefined
         })
-        if (errno !== 0) throw refused('list', errno)
-        await this.#delete([...deletions.values()])
+        await this.#delete(stale)
       }
     }
   }
@@ -70,18 +67,28 @@ export class NetlinkConntrack implements Conntrack {
     this.#session = undefined
   }
 
-  /** Deletions of the flows that match, each once however often the dump was repeated. */
-  async #stale(family: Family, filters: readonly FlowFilter[]): Promise<OutgoingMessage[]> {
+  /** Deletions of the flows that match these filters of one family and protocol. */
+  #stale(family: Family, filters: readonly FlowFilter[]): Promise<OutgoingMessage[]> {
     const { protocol, port } = filters[0]!
     const matcher = new FlowMatcher(filters)
-    const deletions = new Map<string, OutgoingMessage>()
     const only = filters.every((filter) => filter.port === port) ? port : undefined
-    const dump = encodeFlowDump({ family, protocol, port: only })
-    const errno = await this.#connect().dump(dump, (message) => {
-      if (!matcher.concerns(destinationPortOf(message))) return
+    return this.#deletions({ family, protocol, port: only }, (message) => {
+      if (!matcher.concerns(destinationPortOf(message))) return undefined
       const flow = decodeFlow(message)
-      if (flow === undefined || !matcher.matches(flow)) return
-      const deletion = encodeFlowDeletion(family, flow)
+      return flow !== undefined && matcher.matches(flow) ? flow : undefined
+    })
+  }
+
+  /** Deletions of the flows that `find` returns, each once however often the dump was repeated. */
+  async #deletions(
+    flows: DumpFilter,
+    find: (message: NetlinkMessage) => Flow | undefined,
+  ): Promise<OutgoingMessage[]> {
+    const deletions = new Map<string, OutgoingMessage>()
+    const errno = await this.#connect().dump(encodeFlowDump(flows), (message) => {
+      const flow = find(message)
+      if (flow === undefined) return
+      const deletion = encodeFlowDeletion(flows.family, flow)
       deletions.set(deletion.payload.toString('latin1'), deletion)
     })
     if (errno !== 0) throw refused('list', errno)

@@ -18,7 +18,6 @@ export const TARGETS: ReadonlySet<string> = new Set([
   'RETURN',
   'SET',
   'SNAT',
-  'TPROXY',
   'TRACE',
 ])
 
@@ -29,8 +28,7 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     `
     --random --random-fully --persistent --exist --return-nomatch --rcheck --update --set --reap
     --rsource --rdest --remove --rttl --notrack --save-mark --restore-mark --limit-iface-in
-    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark
-    --transparent`,
+    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark`,
   ),
   ...withWords(
     1,
@@ -42,7 +40,7 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     --ctreplsrc --ctreplsrcport --dst-type --src-type --reject-with --timeout --name --seconds
     --hitcount --mask --bytecode --object-pinned --nfmask --ctmask --physdev-in --physdev-out
     --icmp-type --icmpv6-type --nfacct-name --log-prefix --log-level --limit --limit-burst --cpu
-    --zone --src-range --dst-range --u32 --on-ip --on-port --tproxy-mark`,
+    --zone --src-range --dst-range --u32`,
   ),
   ...withWords(2, '--match-set --add-set --del-set --map-set --tcp-flags'),
 ])

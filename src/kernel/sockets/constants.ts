@@ -36,12 +36,10 @@ export const ERRNO = {
 /** asm-generic/socket.h, linux/in.h, linux/in6.h, linux/tcp.h, linux/udp.h: level and option. */
 export const OPTION = {
   reuseAddress: [1, 2],
-  error: [1, 4],
   keepAlive: [1, 9],
   urgentInline: [1, 10],
   linger: [1, 13],
   reusePort: [1, 15],
-  receiveBuffer: [1, 8],
   mark: [1, 36],
   noDelay: [6, 1],
   keepIdle: [6, 4],
@@ -61,10 +59,10 @@ export const OPTION = {
 export type OptionName = keyof typeof OPTION
 
 /** bits/socket.h */
-export const MSG = { dontWait: 0x40, noSignal: 0x4000 } as const
+export const MSG = { noSignal: 0x4000 } as const
 
 /** fcntl.h: move pages rather than copy them, and never wait. */
-export const SPLICE = { move: 1, nonBlocking: 2, more: 4 } as const
+export const SPLICE = { move: 1, nonBlocking: 2 } as const
 
 export const SHUT_WR = 1
 

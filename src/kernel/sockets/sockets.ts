@@ -126,15 +126,6 @@ export class Sockets {
     return this.sys.setsockopt(socket, level, option, this.#value, 4) === 0
   }
 
-  /** The error that waits on a socket, 0 if none; reading takes it away. */
-  takeError(socket: number): number {
-    const [level, option] = OPTION.error
-    const { view } = this.#scratch
-    view.setUint32(AT.length, 4, true)
-    this.sys.getsockopt(socket, level, option, this.#value, this.#length)
-    return view.getInt32(AT.value, true)
-  }
-
   /** Has the kernel ask after silence whether the other end is still there. */
   keepAlive(socket: number): void {
     for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)

@@ -1,7 +1,8 @@
 import type { ApplyResult, Change, ObjectKey, Refusal } from '../mode.ts'
+import { ofKind } from '../netfilter/object-key.ts'
 import type { Estate } from './estate.ts'
 import { servicesKey } from './member.ts'
-import { kindOf, ofKind } from './object.ts'
+import { kindOf } from './object.ts'
 import { forgetWays } from './ways.ts'
 import { type Outcome, writeServers } from './write-servers.ts'
 

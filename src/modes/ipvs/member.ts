@@ -5,7 +5,8 @@ import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'
 import { parseMember } from '../netfilter/member.ts'
 import { memberKey, memberOf } from '../netfilter/object-key.ts'
-import { familyOfSet, type SetRole, setName } from './names.ts'
+import { familyOfSet } from '../netfilter/set-name.ts'
+import { type SetRole, setName } from './names.ts'
 import { serverIdOf, serverKey } from './object.ts'
 
 /** An address, protocol and port that a Service can be reached at. */

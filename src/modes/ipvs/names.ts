@@ -1,6 +1,7 @@
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { KeptSet } from '../netfilter/set-members.ts'
+import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
@@ -58,11 +59,8 @@ export type SetRole = (typeof ROLES)[number]
 
 /** `NPVS-4-SERVICES` */
 export function setName(family: Family, role: SetRole): string {
-  return `${PREFIX}${family}-${role}`
+  return nameSet(PREFIX, family, role)
 }
-
-/** Members that a set may have at most; an empty set costs the same whatever stands here. */
-const MOST_MEMBERS = 1_048_576
 
 export function setType(family: Family, role: SetRole): SetType {
   const common = { family, maxElements: MOST_MEMBERS } as const
@@ -79,9 +77,4 @@ export function keptSets(families: readonly Family[]): readonly KeptSet[] {
       return { name: setName(family, role), type: setType(family, role), isPrivate }
     }),
   )
-}
-
-/** `NPVS-6-…` is of family 6. */
-export function familyOfSet(name: string): Family {
-  return name.startsWith(`${PREFIX}6-`) ? 6 : 4
 }

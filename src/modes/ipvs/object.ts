@@ -17,14 +17,6 @@ export function kindOf(key: ObjectKey): Kind {
   return wordOf(key) as Kind
 }
 
-/** Those of one kind or several, in their order. */
-export function ofKind(
-  keys: readonly ObjectKey[],
-  ...kinds: readonly Kind[]
-): readonly ObjectKey[] {
-  return keys.filter((key) => kinds.includes(kindOf(key)))
-}
-
 export function serverKey(id: VirtualServerId): ObjectKey {
   return `vs/${virtualServerKey(id)}` as ObjectKey
 }

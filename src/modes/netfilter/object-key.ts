@@ -24,6 +24,14 @@ export function kindOf(key: ObjectKey): string {
   return kind === '4' || kind === '6' ? 'rule' : kind
 }
 
+/** Those of one kind or several, in their order. */
+export function ofKind(
+  keys: readonly ObjectKey[],
+  ...kinds: readonly string[]
+): readonly ObjectKey[] {
+  return keys.filter((key) => kinds.includes(kindOf(key)))
+}
+
 /** The part after the kind: a set's name, a family. */
 export function nameOf(key: ObjectKey): string {
   return key.slice(key.indexOf('/') + 1)

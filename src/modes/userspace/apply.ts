@@ -1,7 +1,6 @@
 import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../mode.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { memberOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate, Redirect } from './estate.ts'
-import { ofKind } from './object.ts'
 import type { Route } from './route.ts'
 
 interface Outcome {

@@ -2,6 +2,7 @@ import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Territory } from '../netfilter/chains/keeper-options.ts'
 import type { KeptSet } from '../netfilter/set-members.ts'
+import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPUS-'
@@ -54,11 +55,8 @@ export type SetRole = (typeof ROLES)[number]
 
 /** `NPUS-4-SERVICES` */
 export function setName(family: Family, role: SetRole): string {
-  return `${PREFIX}${family}-${role}`
+  return nameSet(PREFIX, family, role)
 }
-
-/** Members that a set may have at most; an empty set costs the same whatever stands here. */
-const MOST_MEMBERS = 1_048_576
 
 export function setType(family: Family, role: SetRole): SetType {
   const type = role === 'ALLOWED' ? 'hash:ip,port,net' : 'hash:ip,port'
@@ -70,9 +68,4 @@ export function keptSets(families: readonly Family[]): readonly KeptSet[] {
   return families.flatMap((family) =>
     ROLES.map((role) => ({ name: setName(family, role), type: setType(family, role) })),
   )
-}
-
-/** `NPUS-6-…` is of family 6. */
-export function familyOfSet(name: string): Family {
-  return name.startsWith(`${PREFIX}6-`) ? 6 : 4
 }

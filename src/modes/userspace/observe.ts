@@ -1,7 +1,7 @@
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf, nameOf } from '../netfilter/object-key.ts'
+import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate, Redirect } from './estate.ts'
-import { kindOf, ofKind } from './object.ts'
+import { kindOf } from './object.ts'
 
 type Digests = ReadonlyMap<ObjectKey, Digest>
 

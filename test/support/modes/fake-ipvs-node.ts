@@ -18,8 +18,8 @@ import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts
 import { specText } from '../../../src/modes/ipvs/server-spec.ts'
 import type { IpvsSettings } from '../../../src/modes/ipvs/settings.ts'
 import type { ObjectKey } from '../../../src/modes/mode.ts'
-import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { FakeClock } from '../../../src/sync/fake-clock.ts'
+import { driveMode } from './drive-mode.ts'
 
 export function ipvsSettings(overrides: Partial<IpvsSettings> = {}): IpvsSettings {
   return {
@@ -69,30 +69,7 @@ export function fakeIpvsNode(
   through: IpvsDependencies = kernel,
 ) {
   const mode = new IpvsMode(ipvsSettings(overrides), through)
-  const tracker = new DeltaTracker()
-  const write = async (now = 0) => {
-    tracker.want(mode.program.takeChanges())
-    const change = tracker.pending(now)
-    const result = await mode.apply(change)
-    tracker.confirm(change, result, now)
-    return result
-  }
-  return {
-    ...{ kernel, mode, tracker, write },
-    /** Reads the kernel; returns what is otherwise than known. */
-    look: async () => tracker.saw(await mode.observe()),
-    /** Wants these entries as well, and writes what is due. */
-    sync: (...entries: readonly ForwardingEntry[]) => {
-      for (const one of entries) mode.program.replace(one.id, one)
-      return write()
-    },
-    remove: (...names: readonly string[]) => {
-      for (const name of names) mode.program.replace(name as EntryId, undefined)
-      return write()
-    },
-    /** Writes what was refused last. */
-    retry: () => write(tracker.nextRetry()),
-  }
+  return { kernel, mode, ...driveMode(mode) }
 }
 
 /** Passes time second by second; whatever comes of one is done before the next. */

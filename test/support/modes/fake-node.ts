@@ -6,7 +6,7 @@ import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.t
 import { entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
-import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
+import { driveMode } from './drive-mode.ts'
 
 interface NodeOptions {
   readonly sets?: FakeSets
@@ -24,33 +24,7 @@ export function fakeNode(options: NodeOptions = {}) {
   const monitor = new FakeMonitor()
   const kernel = { iptables: options.through?.(iptables) ?? iptables, sets, monitor }
   const mode = new IptablesMode(settings(options.settings), kernel)
-  const tracker = new DeltaTracker()
-  const write = async (now = 0) => {
-    tracker.want(mode.program.takeChanges())
-    const change = tracker.pending(now)
-    const result = await mode.apply(change)
-    tracker.confirm(change, result, now)
-    return result
-  }
-  return {
-    sets,
-    iptables,
-    monitor,
-    mode,
-    tracker,
-    write,
-    /** Wants these entries as well, and writes what is due. */
-    sync: (...entries: readonly ForwardingEntry[]) => {
-      for (const one of entries) mode.program.replace(one.id, one)
-      return write()
-    },
-    remove: (...names: readonly string[]) => {
-      for (const name of names) mode.program.replace(name as EntryId, undefined)
-      return write()
-    },
-    /** Writes what was refused last. */
-    retry: () => write(tracker.nextRetry()),
-  }
+  return { sets, iptables, monitor, mode, ...driveMode(mode) }
 }
 
 /** A ClusterIP Service with one address. */

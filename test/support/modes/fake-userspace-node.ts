@@ -1,4 +1,3 @@
-import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { FakeConntrack } from '../../../src/kernel/conntrack/fake-conntrack.ts'
 import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
@@ -12,8 +11,8 @@ import type {
   TransparentEntrance,
   UserspaceSettings,
 } from '../../../src/modes/userspace/settings.ts'
-import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { FakeClock } from '../../../src/sync/fake-clock.ts'
+import { driveMode } from './drive-mode.ts'
 
 export function redirected(
   overrides: Partial<Omit<TransparentEntrance, 'kind'>> = {},
@@ -57,28 +56,5 @@ export function fakeUserspaceNode({
 }: FakeUserspaceNode = {}) {
   const ledger = new Ledger(forwarder)
   const mode = new UserspaceMode(given, { ledger, kernel })
-  const tracker = new DeltaTracker()
-  const write = async (now = 0) => {
-    tracker.want(mode.program.takeChanges())
-    const change = tracker.pending(now)
-    const result = await mode.apply(change)
-    tracker.confirm(change, result, now)
-    return result
-  }
-  return {
-    ...{ kernel, forwarder, ledger, mode, tracker, write },
-    /** Reads everything; returns what is otherwise than known. */
-    look: async () => tracker.saw(await mode.observe()),
-    /** Wants these entries as well, and writes what is due. */
-    sync: (...entries: readonly ForwardingEntry[]) => {
-      for (const one of entries) mode.program.replace(one.id, one)
-      return write()
-    },
-    remove: (...names: readonly string[]) => {
-      for (const name of names) mode.program.replace(name as EntryId, undefined)
-      return write()
-    },
-    /** Writes what was refused last. */
-    retry: () => write(tracker.nextRetry()),
-  }
+  return { kernel, forwarder, ledger, mode, ...driveMode(mode) }
 }

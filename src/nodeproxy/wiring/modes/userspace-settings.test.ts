@@ -14,7 +14,7 @@ function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
   }
 }
 
-test('redirected packets: to the addresses that serve node ports, by TPROXY', () => {
+test('redirected packets: to the addresses that serve node ports', () => {
   const values = { 'userspace.scheduler': 'lc', 'iptables.localhostNodePorts': true }
   expect(userspaceSettings(situation(values), 'redirect')).toMatchObject({
     balancing: 'lc',

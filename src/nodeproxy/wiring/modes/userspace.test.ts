@@ -91,9 +91,13 @@ test('without rights and without an address nothing is opened', async () => {
 
 test('what the kernel lacks is said, and the workers end', async () => {
   const { kind, grounds, world } = rig()
-  world.missing = [{ what: 'IPv4 TPROXY', remedy: 'modprobe xt_TPROXY' }]
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   expect((await kind.prepare(situation())).lacks).toEqual([
-    { code: 'NP_USERSPACE_KERNEL', what: 'IPv4 TPROXY', remedy: 'modprobe xt_TPROXY' },
+    {
+      code: 'NP_USERSPACE_KERNEL',
+      what: 'IPv4 sets of addresses',
+      remedy: 'modprobe -a ip_set xt_set',
+    },
   ])
   expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([true])
 })
@@ -101,7 +105,7 @@ test('what the kernel lacks is said, and the workers end', async () => {
 test('what was open before stays open', async () => {
   const { kind, grounds, world } = rig()
   await kind.prepare(situation())
-  world.missing = [{ what: 'IPv4 TPROXY', remedy: 'modprobe xt_TPROXY' }]
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   await kind.prepare(situation())
   expect(grounds.map(({ closed }) => closed)).toEqual([undefined])
 })
@@ -195,7 +199,7 @@ test('where their successors cannot work, those at work stay', async () => {
   const { kind, grounds, world } = rig()
   await kind.prepare(situation())
   grounds[0]!.isSpent = true
-  world.missing = [{ what: 'IPv4 TPROXY', remedy: 'modprobe xt_TPROXY' }]
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   await kind.prepare(situation())
   expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])
   expect(kind.blueprint(situation()).mode).toBe('userspace')

@@ -37,3 +37,17 @@ test('time that nobody was there for is not taken from a timer', () => {
   loop.run()
   expect(log).toEqual(['after the wait', 'another round', 'timer'])
 })
+
+test('what nobody hears of any more is reset at the end, unless it was closed before', () => {
+  const log: string[] = []
+  const sockets = {
+    resetOnClose: (socket: number) => log.push(`reset ${socket}`),
+    sys: { close: (descriptor: number) => log.push(`close ${descriptor}`) },
+  }
+  const loop = new EventLoop(sockets as unknown as Sockets, quietPoller())
+  for (const socket of [8, 9]) loop.silence(socket)
+  loop.close(8)
+  loop.stop()
+  loop.run()
+  expect(log).toEqual(['reset 9', 'close 8', 'close 9'])
+})

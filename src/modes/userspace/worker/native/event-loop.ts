@@ -20,6 +20,7 @@ export class EventLoop {
   readonly #sockets: Sockets
   readonly #poller: Poller
   readonly #handlers: (Handler | undefined)[] = []
+  readonly #silent = new Set<number>()
   #closing: number[] = []
   #again: (() => void)[] = []
   #now: number | undefined
@@ -56,12 +57,14 @@ export class EventLoop {
   /** Closes a descriptor; its handler hears nothing any more. */
   close(descriptor: number): void {
     this.#handlers[descriptor] = undefined
+    this.#silent.delete(descriptor)
     this.#closing.push(descriptor)
   }
 
-  /** Nobody hears of a descriptor any more; it stays open. */
-  silence(descriptor: number): void {
-    this.#handlers[descriptor] = undefined
+  /** Nobody hears of a connection any more; it stays open until `close`, or is reset at the end. */
+  silence(socket: number): void {
+    this.#handlers[socket] = undefined
+    this.#silent.add(socket)
   }
 
   /** Stops watching a descriptor that stays open. */
@@ -90,6 +93,10 @@ export class EventLoop {
       this.#runAgain()
       this.#timers.run(this.now)
       this.#closeAll()
+    }
+    for (const socket of this.#silent) {
+      this.#sockets.resetOnClose(socket)
+      this.close(socket)
     }
     this.#closeAll()
   }
