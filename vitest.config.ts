@@ -6,6 +6,9 @@ import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 /** Agents and daemons start in half the time with what earlier ones compiled. */
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
+/** Files that send packets, or kernels that do, beside each other: they mostly wait. */
+const AT_ONCE = 2
+
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, and what is tested
  * otherwise there (drift, persistence and schedulers `.ipvs.test.ts`).
@@ -19,11 +22,11 @@ const NOT_OF_IPVS = ['lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
 const NOT_OF_USERSPACE = ['lab', 'no-ipvs', 'source-address', 'drift']
 
 /**
- * Six projects: `unit` is everything that needs neither root nor a kernel,
- * `house` holds the rules of the house against the source, and `kernel` sends
- * real packets through network namespaces of its own, one file at a time and
- * after the others, so that nothing competes with it for the processor. `ipvs`
- * does so in ipvs mode, `userspace` in userspace mode, `docker` in containers, where an engine is reachable.
+ * Seven projects. `unit` is everything that needs neither root nor a kernel, `house` holds the
+ * rules of the house against the source. `kernel` sends real packets through network namespaces of
+ * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode, where this kernel
+ * has none in User-mode Linux. `alone` compares times, so nothing competes with it for the
+ * processors. `docker` runs in containers, where an engine is reachable.
  */
 export default defineConfig({
   test: {
@@ -42,6 +45,7 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**', '**/*.docker.test.ts'],
+          maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
@@ -50,6 +54,7 @@ export default defineConfig({
         test: {
           name: 'house',
           include: ['test/house/**/*.test.ts'],
+          maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
@@ -58,13 +63,41 @@ export default defineConfig({
         test: {
           name: 'kernel',
           include: ['test/kernel/**/*.test.ts', 'test/e2e/**/*.test.ts'],
-          exclude: ['**/*.ipvs.test.ts'],
+          exclude: ['**/*.ipvs.test.ts', '**/*.alone.test.ts'],
+          env: { NODE_COMPILE_CACHE: compileCache },
+          globalSetup: ['test/support/require-root.ts'],
+          maxWorkers: AT_ONCE,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'userspace',
+          include: ['test/kernel/*.test.ts'],
+          exclude: [
+            '**/*.ipvs.test.ts',
+            ...NOT_OF_USERSPACE.map((name) => `test/kernel/${name}.test.ts`),
+          ],
+          env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
+          globalSetup: ['test/support/require-root.ts'],
+          maxWorkers: AT_ONCE,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: ['test/kernel/**/*.alone.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -79,22 +112,6 @@ export default defineConfig({
           },
           globalSetup: ['test/support/require-root.ts'],
           ...(hasIpvs() ? { fileParallelism: false } : inUserModeLinux()),
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          name: 'userspace',
-          include: ['test/kernel/*.test.ts'],
-          exclude: [
-            '**/*.ipvs.test.ts',
-            ...NOT_OF_USERSPACE.map((name) => `test/kernel/${name}.test.ts`),
-          ],
-          env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
-          globalSetup: ['test/support/require-root.ts'],
-          fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
@@ -120,9 +137,9 @@ function pureRooms(): string[] {
   return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
 }
 
-/** Two kernels, for two processors; workers are kept, because there they take seconds to start. */
+/** Workers are kept, because there they take seconds to start. */
 function inUserModeLinux() {
-  return { pool: umlPool(), maxWorkers: 2, isolate: false }
+  return { pool: umlPool(), maxWorkers: AT_ONCE, isolate: false }
 }
 
 /** Whether this kernel has IP virtual servers, be it after loading them. */
