@@ -41,3 +41,12 @@ test('what cannot be removed is told in the end, and holds up nothing else', asy
   await mode.cleanup()
   expect(await kernel.routes.list()).toEqual([])
 })
+
+test('connections that rules of an earlier run translated are forgotten', async () => {
+  const kernel = await left()
+  const mode = new UserspaceMode(redirected(), { kernel })
+  await mode.cleanup()
+  await mode.cleanup()
+  const ports = new Set([41_001, 41_002, 61_001, 61_002])
+  expect(kernel.conntrack.translated).toEqual([{ ports, protocols: ['TCP', 'UDP'] }])
+})

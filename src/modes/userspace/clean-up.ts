@@ -3,15 +3,23 @@ import type { Estate } from './estate.ts'
 
 /**
  * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
- * packets here, then the sets that those rules name. What cannot be removed holds up nothing
- * else. The forwarder belongs to whoever opened it.
+ * packets here, then the sets that those rules name, then the translation of connections to
+ * ports where nobody listens. What cannot be removed holds up nothing else. The forwarder
+ * belongs to whoever opened it.
  */
-export async function cleanUp({ redirect }: Estate): Promise<void> {
+export async function cleanUp({ redirect, ledger, conntrack }: Estate): Promise<void> {
   if (redirect === undefined) return
   const { chains, routes, sets } = redirect
   const problems: unknown[] = []
-  for (const work of [chains, routes, sets].map((part) => () => part.removeAll())) {
-    await ifPresent(work).catch((error: unknown) => problems.push(error))
-  }
+  const attempt = (work: () => Promise<void>) =>
+    ifPresent(work).catch((error: unknown) => problems.push(error))
+  const ports = new Set(ledger?.forwarder.ownPorts)
+  await attempt(async () => {
+    for (const port of await redirect.entryPorts()) ports.add(port)
+  })
+  for (const part of [chains, routes, sets]) await attempt(() => part.removeAll())
+  await attempt(async () => {
+    if (ports.size > 0) await conntrack?.cutTranslatedTo(ports, ['TCP', 'UDP'])
+  })
   if (problems.length > 0) throw problems[0]
 }

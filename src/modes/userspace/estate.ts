@@ -8,6 +8,7 @@ import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { ROUTE_TABLES } from '../netfilter/policy-route.ts'
 import { PolicyRoutes } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/set-members.ts'
+import { entryPorts } from './entry-ports.ts'
 import type { Ledger } from './ledger.ts'
 import { keptSets, PREFIX, SET_REFUSED, TERRITORY } from './names.ts'
 import { UserspaceProgram } from './program.ts'
@@ -35,6 +36,8 @@ export interface Redirect {
   readonly sets: SetMembers
   readonly chains: ChainKeeper
   readonly routes: PolicyRoutes
+  /** Where rules lead connections at the moment. */
+  entryPorts(): Promise<ReadonlySet<number>>
 }
 
 export interface Estate {
@@ -68,6 +71,7 @@ function createRedirect(
   return {
     sets: new SetMembers({ sets, prefix: PREFIX, kept: keptSets(families), code: SET_REFUSED }),
     routes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
+    entryPorts: () => entryPorts(iptables, families),
     chains: new ChainKeeper({
       ...TERRITORY,
       ...{ iptables, monitor, families },

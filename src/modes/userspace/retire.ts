@@ -18,7 +18,6 @@ export async function retire(estate: Estate, signal: AbortSignal): Promise<void>
     const drained = ledger.forwarder.drain(signal)
     await conntrack?.cutTranslatedTo(ownPorts, ['UDP'])
     await drained
-    if (!signal.aborted) await conntrack?.cutTranslatedTo(ownPorts, ['TCP', 'UDP'])
   }
   if (!signal.aborted) await cleanUp(estate)
 }

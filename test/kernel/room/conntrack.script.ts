@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import type { FlowProtocol } from '../../../src/kernel/conntrack/conntrack.ts'
 import { NetlinkConntrack } from '../../../src/kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
@@ -53,5 +54,17 @@ const steps = {
     /dst=(\S+) sport=(\d+)/.exec(line)?.slice(1),
   ),
 }
-process.stdout.write(JSON.stringify(steps))
+execFileSync('/bin/sh', ['-c', 'cat | conntrack -R -'], {
+  input: [
+    flow('udp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7000, 53, 10_270]),
+    flow('tcp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7000, 53, 10_271]),
+    flow('tcp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7001, 10_270, 10_270]),
+  ].join('\n'),
+})
+const ledBy = async (protocols: readonly FlowProtocol[]) => {
+  await conntrack.cutTranslatedTo(new Set([10_270, 10_271]), protocols)
+  return listed('ipv4').filter((line) => line.includes('src=10.0.0.3')).length
+}
+const led = { udp: await ledBy(['UDP']), both: await ledBy(['TCP', 'UDP']) }
+process.stdout.write(JSON.stringify({ ...steps, led }))
 conntrack.close()

@@ -93,8 +93,10 @@ async function expectAlone(mode: ModeName): Promise<void> {
 
 /** Each test begins in the mode that it names, whatever became of the one before. */
 async function beginIn(mode: ModeName): Promise<void> {
-  if (!lab().daemon.isRunning()) await lab().daemon.start({ config: { mode } })
-  else if ((await modesOf(1))[0] !== mode) await reconfigure(lab(), { mode })
+  if (!lab().daemon.isRunning()) {
+    await lab().daemon.start({ config: { mode } })
+    await lab().daemon.synced()
+  } else if ((await modesOf(1))[0] !== mode) await reconfigure(lab(), { mode })
   await expectAlone(mode)
 }
 
@@ -136,12 +138,15 @@ test('userspace to iptables by configuration: connections stay until they end', 
 test('there and back again, before the connections of the first mode have ended', async () => {
   await beginIn('userspace')
   await whileServing(async () => {
-    for (const mode of ['iptables', 'userspace'] as const) {
+    for (const mode of ['iptables', 'userspace', 'iptables'] as const) {
       await reconfigure(lab(), { mode })
       await expectServing(mode)
     }
+    const members = async () => (await traces('userspace')).filter((line) => /^member/.test(line))
+    await expect.poll(members, PATIENCE).toEqual([])
+    for (let look = 0; look < 20; look++) expect(await diversions()).not.toEqual([])
   })
-  await expectAlone('userspace')
+  await expectAlone('iptables')
 })
 
 test('iptables to userspace by restart, under traffic', async () => {
@@ -160,10 +165,13 @@ test('userspace to iptables by restart: nothing is left but new connections', as
   await beginIn('userspace')
   const { agent } = await lab().site('pod', POD.source)
   const { id } = await agent.call('holdOpen', { ...POD, count: 3, everyMs: 200 })
+  const question = { ...QUERY, sourcePort: askedFrom.port++ }
+  expect(await modesOf(1, question)).toEqual(['userspace'])
   await lab().daemon.kill()
   expect(await traces('userspace')).not.toEqual([])
   await lab().daemon.start({ config: { mode: 'iptables' } })
   await expectAlone('iptables')
+  await expect.poll(() => modesOf(1, question), PATIENCE).toEqual(['iptables'])
   expect((await agent.call('holdCheck', { id })).lost).toHaveLength(3)
 })
 
@@ -179,4 +187,14 @@ test('--cleanup removes both while one gives the node back to the other', async 
   for (const mode of ['iptables', 'userspace'] as const) expect(await traces(mode)).toEqual([])
   expect(await diversions()).toEqual([])
   await agent.call('holdEnd', { id, how: 'reset' })
+})
+
+test('--cleanup makes conntrack forget whom it led to the forwarder', async () => {
+  await beginIn('userspace')
+  const { namespace } = lab().node
+  const ledHere = async () => (await namespace.exec(['conntrack', '-L'])).match(/ sport=1027[01] /g)
+  expect(await ledHere()).not.toBeNull()
+  await lab().daemon.kill()
+  await lab().daemon.once(['--cleanup'])
+  expect(await ledHere()).toBeNull()
 })

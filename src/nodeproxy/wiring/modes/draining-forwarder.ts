@@ -1,12 +1,18 @@
 import type { Forwarder } from '../../../modes/userspace/forwarder.ts'
 
-/** A forwarder that remembers whether somebody let it drain: it listens no more then. */
+/**
+ * A forwarder that remembers whether somebody let it drain: it listens no more then. Clients of
+ * its predecessor need the same rules as its own, so neither has drained before the other.
+ */
 export class DrainingForwarder implements Forwarder {
   readonly #forwarder: Forwarder
+  readonly #former: DrainingForwarder | undefined
   #isSpent = false
+  #closed: Promise<void> | undefined
 
-  constructor(forwarder: Forwarder) {
+  constructor(forwarder: Forwarder, former?: DrainingForwarder) {
     this.#forwarder = forwarder
+    this.#former = former
   }
 
   get isSpent(): boolean {
@@ -21,8 +27,9 @@ export class DrainingForwarder implements Forwarder {
     return this.#forwarder.workers
   }
 
-  get ownPorts() {
-    return this.#forwarder.ownPorts
+  get ownPorts(): ReadonlySet<number> {
+    if (this.#closed) return new Set()
+    return new Set([...this.#forwarder.ownPorts, ...(this.#former?.ownPorts ?? [])])
   }
 
   get ports() {
@@ -41,12 +48,15 @@ export class DrainingForwarder implements Forwarder {
     return this.#forwarder.untilIdle(signal)
   }
 
-  drain(signal: AbortSignal): Promise<void> {
+  async drain(signal: AbortSignal): Promise<void> {
     this.#isSpent = true
-    return this.#forwarder.drain(signal)
+    if (this.#closed) return
+    await Promise.all([this.#forwarder.drain(signal), this.#former?.drain(signal)])
+    if (!signal.aborted) await this.#former?.close()
   }
 
   close(): Promise<void> {
-    return this.#forwarder.close()
+    this.#closed ??= this.#forwarder.close()
+    return this.#closed
   }
 }

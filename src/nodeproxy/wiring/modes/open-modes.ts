@@ -80,8 +80,8 @@ function userspaceKind({ netfilter, families }: Kernel, log: Logger): UserspaceK
   const code = () => import('./open-userspace.ts')
   return new UserspaceKind({
     ...{ netfilter, clock, log },
-    open: async (config, entry) =>
-      (await code()).openUserspace({ config, entry, families, netfilter, clock, log }),
+    open: async (config, entry, former) =>
+      (await code()).openUserspace({ config, entry, former, families, netfilter, clock, log }),
     leftovers: (situation) => {
       if (!netfilter.ok) return undefined
       const { iptables, sets } = netfilter.parts

@@ -29,11 +29,13 @@ export interface UserspaceGroundOptions {
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
   readonly log: Logger
+  /** The one before, whose workers may still have clients. */
+  readonly former: UserspaceGround | undefined
 }
 
 /** Starts the workers, and opens what brings packets to them. */
 export async function openUserspace(options: UserspaceGroundOptions): Promise<UserspaceGround> {
-  const { config, entry, log } = options
+  const { config, entry, log, former } = options
   const configured = forwarderOptions(config, options, {
     processors: availableParallelism(),
     openFiles: openFilesLimit(),
@@ -47,10 +49,10 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
       kernel?.close()
       throw error
     })
-    .then((opened) => new DrainingForwarder(opened))
+    .then((opened) => new DrainingForwarder(opened, former?.forwarder))
   const ledger = new Ledger(forwarder)
   return {
-    entry,
+    ...{ entry, forwarder },
     hears: kernel?.monitor !== deafMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),

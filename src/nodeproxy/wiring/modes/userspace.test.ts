@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Missing } from '../../../modes/mode.ts'
+import { FakeForwarder } from '../../../modes/userspace/fake-forwarder.ts'
 import type { UserspaceSettings } from '../../../modes/userspace/settings.ts'
 import { FakeClock } from '../../../sync/fake-clock.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
@@ -9,8 +10,10 @@ import { bindMap } from '../../config/bind-map.ts'
 import type { NetfilterAccess } from '../netfilter.ts'
 import { NO_RULES } from '../rights.ts'
 import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { DrainingForwarder } from './draining-forwarder.ts'
 import type { Situation } from './mode-kind.ts'
 import { UserspaceKind } from './userspace.ts'
+import type { UserspaceGround } from './userspace-ground.ts'
 
 const ROOT = { ok: true } as NetfilterAccess
 const USER: NetfilterAccess = { ok: false, lack: NO_RULES }
@@ -29,8 +32,8 @@ function bindings(...list: readonly string[]) {
   return { 'userspace.bindMap': read.ok ? read.value : [] }
 }
 
-interface Opened {
-  readonly entry: string
+interface Opened extends UserspaceGround {
+  readonly former: UserspaceGround | undefined
   closed: AbortSignal | undefined
   isSpent: boolean
 }
@@ -47,12 +50,11 @@ function rig(netfilter: NetfilterAccess = ROOT) {
   const rig = { closing: closing.promise }
   const kind = new UserspaceKind({
     ...{ netfilter, clock, log },
-    async open(_config, entry) {
+    async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
-      const ground: Opened = { entry, closed: undefined, isSpent: false }
-      grounds.push(ground)
-      return {
-        entry,
+      const ground: Opened = {
+        ...{ entry, former, closed: undefined, isSpent: false },
+        forwarder: new DrainingForwarder(new FakeForwarder()),
         hears: world.hears,
         suits: () => !ground.isSpent,
         build(settings) {
@@ -66,6 +68,8 @@ function rig(netfilter: NetfilterAccess = ROOT) {
           return rig.closing
         },
       }
+      grounds.push(ground)
+      return ground
     },
     leftovers: () => undefined,
   })
@@ -191,6 +195,7 @@ test('workers that do not suit any more are replaced, and end with the daemon', 
   grounds[0]!.isSpent = true
   await kind.prepare(situation())
   expect(grounds.map(({ closed }) => closed)).toEqual([undefined, undefined])
+  expect(grounds.map(({ former }) => former)).toEqual([undefined, grounds[0]])
   await kind.close()
   expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([false, false])
 })

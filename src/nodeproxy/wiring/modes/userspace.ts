@@ -17,10 +17,11 @@ export interface UserspaceKindParts {
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
   readonly log: Logger
-  /** For a mode that works: starts the workers. */
+  /** For a mode that works: starts the workers; those of `former` may still have clients. */
   readonly open: (
     config: NodeProxyConfiguration,
     entry: UserspaceGround['entry'],
+    former: UserspaceGround | undefined,
   ) => Promise<UserspaceGround>
   /** Removes what an earlier run may have left; undefined where there are no rules. */
   readonly leftovers: (situation: () => Situation) => Retiree | undefined
@@ -119,7 +120,7 @@ export class UserspaceKind implements ModeKind {
     const before = this.#ground
     const { config } = situation
     if (before?.suits(config)) return probe(before, situation)
-    const ground = await this.#parts.open(config, entry)
+    const ground = await this.#parts.open(config, entry, before)
     let isKept = false
     try {
       const found = await probe(ground, situation)
