@@ -142,7 +142,8 @@ test('there and back again, before the connections of the first mode have ended'
       await reconfigure(lab(), { mode })
       await expectServing(mode)
     }
-    const members = async () => (await traces('userspace')).filter((line) => /^member/.test(line))
+    const members = async () =>
+      (await traces('userspace')).filter((line) => line.startsWith('member'))
     await expect.poll(members, PATIENCE).toEqual([])
     for (let look = 0; look < 20; look++) expect(await diversions()).not.toEqual([])
   })
