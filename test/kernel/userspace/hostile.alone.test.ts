@@ -28,7 +28,10 @@ async function expectUnimpressed(siege: Siege, attack: Attack): Promise<void> {
   expect(siege.lostWorkers).toEqual([])
 }
 
-describe.each(['native'] as const)('%s', (dataPath) => {
+/** Whatever else the machine does may spoil one measurement; three in a row it does not. */
+const PATIENTLY = { retry: 2 } as const
+
+describe.each(['native'] as const)('%s', PATIENTLY, (dataPath) => {
   test('10,000 connections that are half open', async () => {
     stage = await Stage.build()
     const siege = await Siege.begin(stage, dataPath)
