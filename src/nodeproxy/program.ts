@@ -1,16 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { NodeProxyError } from '../lib/error.ts'
+import { describeProblem, type Problem } from '../settings/problem.ts'
+import type { ConfigurationFile } from '../settings/read-file.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
-import {
-  type ConfigurationFile,
-  type LoadedConfiguration,
-  type LoadResult,
-  loadConfiguration,
-} from './config/load.ts'
+import { type LoadedConfiguration, type LoadResult, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
-import { describeProblem, type Problem } from './config/problem.ts'
+import { SETTINGS_TABLE } from './config/settings-table.ts'
 
 /** 0 done; 1 failure while running; 2 wrong flags or configuration. */
 export type ExitCode = 0 | 1 | 2
@@ -56,7 +53,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
   const flags = parseFlags(args)
   if (!flags.ok) return refuse(host, [flags.problem])
   const { line } = flags
-  if (line.help) return print(host, (await import('./config/help.ts')).helpText())
+  if (line.help) return help(host)
   if (line.version) return print(host, `node-proxy ${host.version}\n`)
   try {
     const file = await readFileOf(line)
@@ -102,14 +99,14 @@ async function start(host: Host, { loaded, line, file }: Prepared): Promise<Exit
 
 async function readFileOf(line: CommandLine): Promise<ConfigurationFile | undefined> {
   if (line.config === undefined) return undefined
-  const { readConfigurationFile } = await import('./config/read-file.ts')
-  return readConfigurationFile(line.config)
+  const { readConfigurationFile } = await import('../settings/read-file.ts')
+  return readConfigurationFile(line.config, SETTINGS_TABLE.codes)
 }
 
 async function writeConfig(host: Host, path: string, { config }: LoadedConfiguration) {
-  const { configurationYaml } = await import('./config/render.ts')
+  const { configurationYaml } = await import('../settings/render.ts')
   try {
-    await writeFile(path, await configurationYaml(config))
+    await writeFile(path, await configurationYaml(SETTINGS_TABLE, config))
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
     const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
@@ -120,6 +117,11 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
   }
   host.stderr.write(`wrote ${path}\n`)
   return 0
+}
+
+async function help(host: Host): Promise<ExitCode> {
+  const { helpText } = await import('../settings/help.ts')
+  return print(host, helpText(SETTINGS_TABLE))
 }
 
 function print(host: Host, text: string): ExitCode {

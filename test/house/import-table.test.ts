@@ -10,6 +10,7 @@ test('every import of src is allowed by the table of docs/design/rooms.md', asyn
 
 const faulty: readonly (readonly [path: string, text: string])[] = [
   ['src/lib/a.ts', "import { parse } from '../resources/service.ts'"],
+  ['src/settings/a.ts', "import { FIELDS } from '../nodeproxy/config/fields/index.ts'"],
   ['src/cluster/a.ts', "import type { Entry } from '../forwarding/entry.ts'"],
   ['src/forwarding/a.ts', "export * from '../kernel/ipset/sets.ts'"],
   ['src/forwarding/a.ts', "export { type A } from '../modes/mode.ts'"],
@@ -34,6 +35,7 @@ const fine: readonly (readonly [path: string, text: string])[] = [
   ['src/modes/ipvs/a.ts', "import { mark } from '../netfilter/mark.ts'"],
   ['src/modes/ipvs/a.ts', "import type { Mode } from '../mode.ts'"],
   ['src/nodeproxy/a.ts', "import { IpvsMode } from '../modes/ipvs/mode.ts'"],
+  ['src/orchserver/a.ts', "import { settingsTable } from '../settings/table.ts'"],
   ['src/sandbox/a.ts', "import { listen } from '../apiserver/server.ts'"],
   ['src/client/a.test.ts', "import { listen } from '../apiserver/server.ts'"],
   ['src/lib/a.ts', "import { readFile } from 'node:fs/promises'"],

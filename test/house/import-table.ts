@@ -8,6 +8,7 @@ import { isTest } from './source-file.ts'
  */
 const table: Readonly<Record<string, readonly string[]>> = {
   lib: [],
+  settings: ['lib'],
   telemetry: ['lib'],
   resources: ['lib'],
   storage: ['telemetry', 'lib'],
@@ -32,6 +33,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
   nodeproxy: [
     'lib',
+    'settings',
     'telemetry',
     'resources',
     'cluster',
@@ -56,7 +58,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'watch',
     'client',
     'cluster',
-  ].concat(['resources', 'telemetry', 'lib']),
+  ].concat(['resources', 'telemetry', 'settings', 'lib']),
   uml: ['lib'],
   sandbox: ['*'],
 }

@@ -1,9 +1,15 @@
 import { hostPort } from '../../lib/ip.ts'
 import { isLabel } from '../../resources/names.ts'
 import type { ServiceKey } from '../../resources/types.ts'
+import { parseSocketAddress, splitCommas } from '../../settings/network-types.ts'
+import {
+  accept,
+  type Decoded,
+  type Raw,
+  refuse,
+  type ValueType,
+} from '../../settings/value-type.ts'
 import type { Binding } from './configuration.ts'
-import { parseSocketAddress, splitCommas } from './network-types.ts'
-import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
 const EXAMPLE = '127.0.0.1:8080=shop/cart:http or [::1]:5353=orch-system/dns:dns/UDP'
 const REMEDY = `write ADDRESS=SERVICE, such as ${EXAMPLE}`

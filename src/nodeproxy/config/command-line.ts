@@ -1,7 +1,8 @@
-import type { FieldPath } from './configuration.ts'
+import type { CommandFlags, GivenFlags } from '../../settings/command-line.ts'
+import type { NodeProxyConfiguration } from './configuration.ts'
 
-/** What the command line asks for, apart from settings. */
-export interface CommandLine {
+/** What the daemon's command line asks for. */
+export interface CommandLine extends GivenFlags<NodeProxyConfiguration> {
   readonly config: string | undefined
   readonly writeConfigTo: string | undefined
   /** URL of the API server; overrides that of the kubeconfig. */
@@ -10,19 +11,9 @@ export interface CommandLine {
   readonly initOnly: boolean
   readonly version: boolean
   readonly help: boolean
-  /** Settings in the order given; the last of a kind counts, lists add up. */
-  readonly settings: readonly GivenFlag[]
-  /** Flags that mean nothing here, each once. */
-  readonly ignored: readonly string[]
 }
 
-export interface GivenFlag {
-  readonly path: FieldPath
-  readonly flag: string
-  readonly text: string
-}
-
-/** Flags that are no setting of the file. `value`: what stands for it in the help; absent: a switch. */
+/** Flags that are no setting of the file. */
 export const COMMAND_FLAGS = {
   config: {
     value: 'file',
@@ -42,14 +33,4 @@ export const COMMAND_FLAGS = {
   },
   version: { doc: 'Print the version and exit.' },
   help: { doc: 'Print this and exit.' },
-} as const satisfies Readonly<Record<string, { readonly value?: string; readonly doc: string }>>
-
-/** Deprecated: a port that replaces the one of an address; 0 is no address at all. */
-export const PORT_FLAGS = {
-  'healthz-port': { path: 'healthzBindAddress', instead: 'healthz-bind-address' },
-  'metrics-port': { path: 'metricsBindAddress', instead: 'metrics-bind-address' },
-} as const satisfies Readonly<
-  Record<string, { readonly path: FieldPath; readonly instead: string }>
->
-
-export type PortFlag = keyof typeof PORT_FLAGS
+} as const satisfies CommandFlags

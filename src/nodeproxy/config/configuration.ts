@@ -1,5 +1,6 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { ServiceKey } from '../../resources/types.ts'
+import type { PortRange, SocketAddress } from '../../settings/network-types.ts'
 
 /** The modes that a configuration may name; which of them exist is the build's business. */
 export const MODE_NAMES = ['', 'iptables', 'ipvs', 'userspace', 'nftables', 'auto'] as const
@@ -47,11 +48,6 @@ export type UserspaceEntry = (typeof USERSPACE_ENTRIES)[number]
 export type DataPathChoice = (typeof DATA_PATHS)[number]
 export type Balancing = (typeof BALANCINGS)[number]
 
-export interface SocketAddress {
-  readonly ip: IpAddress
-  readonly port: number
-}
-
 /** An address of this machine at which the userspace mode serves one port of a Service. */
 export interface Binding extends SocketAddress {
   /** `namespace/name` */
@@ -59,12 +55,6 @@ export interface Binding extends SocketAddress {
   /** Name or number of the port; absent: the only one of the protocol. */
   readonly portRef?: string
   readonly protocol: 'TCP' | 'UDP'
-}
-
-/** First and last port, both included. */
-export interface PortRange {
-  readonly from: number
-  readonly to: number
 }
 
 /**
@@ -162,23 +152,3 @@ export interface NodeProxyConfiguration {
   readonly udpIdleTimeout: number
   readonly logging: { readonly verbosity: number }
 }
-
-type Leaf = string | number | boolean | undefined | readonly unknown[] | SocketAddress | PortRange
-
-/** `iptables.syncPeriod` and so on: every leaf of the configuration. */
-export type FieldPath = PathOf<NodeProxyConfiguration>
-
-type PathOf<T> = {
-  [K in Extract<keyof T, string>]: T[K] extends Leaf ? K : `${K}.${PathOf<T[K]>}`
-}[Extract<keyof T, string>]
-
-/** The type of the value at a path. */
-export type ValueAt<P extends FieldPath> = Follow<NodeProxyConfiguration, P>
-
-type Follow<T, P extends string> = P extends `${infer Section}.${infer Rest}`
-  ? Section extends keyof T
-    ? Follow<T[Section], Rest>
-    : never
-  : P extends keyof T
-    ? T[P]
-    : never

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { helpText } from '../../settings/help.ts'
 import { configurationDocument } from './document.ts'
-import { FIELD_ENTRIES } from './fields/index.ts'
-import { helpText } from './help.ts'
+import { SETTINGS_TABLE } from './settings-table.ts'
 
 describe('docs/operate/configuration.md', () => {
   it('is what the table of fields says', async () => {
@@ -13,8 +13,8 @@ describe('docs/operate/configuration.md', () => {
 
 describe('--help', () => {
   it('names every flag, its field and the exit codes, in 100 columns', () => {
-    const help = helpText()
-    for (const [path, field] of FIELD_ENTRIES) {
+    const help = helpText(SETTINGS_TABLE)
+    for (const [path, field] of SETTINGS_TABLE.entries) {
       expect(help).toContain(`--${field.flag}`)
       expect(help).toContain(`(${path})`)
     }

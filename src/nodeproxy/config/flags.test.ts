@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { describeProblem } from '../../settings/problem.ts'
 import { parseFlags } from './flags.ts'
-import { describeProblem } from './problem.ts'
 
 function line(...args: string[]) {
   const result = parseFlags(args)

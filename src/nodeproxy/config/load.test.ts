@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareConfigurations } from './compare.ts'
-import { FIELD_ENTRIES } from './fields/index.ts'
+import { compareConfigurations } from '../../settings/compare.ts'
+import { describeProblem } from '../../settings/problem.ts'
+import { configurationObject, configurationYaml, configzBody } from '../../settings/render.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
-import { describeProblem } from './problem.ts'
-import { configurationObject, configurationYaml, configzBody } from './render.ts'
+import { SETTINGS_TABLE } from './settings-table.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
 
@@ -66,7 +66,7 @@ describe('loadConfiguration', () => {
     const text = `${HEAD}mode: iptables\niptables:\n  syncPeriod: 10s\n`
     const { config, settings } = await loaded(text, '--iptables-sync-period=20s')
     expect(config.iptables.syncPeriod).toBe(20_000)
-    const { config: shown, origins } = JSON.parse(configzBody(config, settings))
+    const { config: shown, origins } = JSON.parse(configzBody(SETTINGS_TABLE, config, settings))
     expect(shown.iptables.syncPeriod).toBe('20s')
     expect(origins).toMatchObject({
       'iptables.syncPeriod': 'flag --iptables-sync-period',
@@ -190,7 +190,7 @@ describe('a written configuration', () => {
             `--proxy-port-range=${want.range}`,
             `--userspace-bind-map=${want.binding}`,
           )
-          const again = await loaded(await configurationYaml(config))
+          const again = await loaded(await configurationYaml(SETTINGS_TABLE, config))
           expect(again.config).toEqual(config)
           expect(again.warnings).toEqual([])
         },
@@ -208,11 +208,11 @@ describe('settings of a section of a section', () => {
       gracefulTermination: { tcp: 60_000, udp: 0, sctp: 900_000 },
     })
     const { config: defaults } = await loaded(undefined)
-    expect(compareConfigurations(defaults, config)).toEqual({
+    expect(compareConfigurations(SETTINGS_TABLE, defaults, config)).toEqual({
       live: ['ipvs.gracefulTermination.tcp'],
       restart: [],
     })
-    expect(configurationObject(config)).toMatchObject({
+    expect(configurationObject(SETTINGS_TABLE, config)).toMatchObject({
       ipvs: { udpTimeout: '0s', gracefulTermination: { tcp: '1m', udp: '0s', sctp: '15m' } },
     })
   })
@@ -230,29 +230,13 @@ describe('compareConfigurations', () => {
       '--userspace-bind-map=127.0.0.1:80=a/b',
       '--userspace-workers=2',
     )
-    expect(compareConfigurations(running, running)).toEqual({ live: [], restart: [] })
-    expect(compareConfigurations(running, next)).toEqual({
+    expect(compareConfigurations(SETTINGS_TABLE, running, running)).toEqual({
+      live: [],
+      restart: [],
+    })
+    expect(compareConfigurations(SETTINGS_TABLE, running, next)).toEqual({
       live: ['mode', 'userspace.bindMap', 'oomScoreAdj', 'logging.verbosity'],
       restart: ['proxyName', 'userspace.workers'],
     })
-  })
-})
-
-describe('the table of fields', () => {
-  it('has defaults that each field itself accepts and writes back', () => {
-    for (const [path, field] of FIELD_ENTRIES) {
-      const encoded = field.type.encode(field.fallback)
-      expect([path, field.type.decode(encoded)]).toEqual([
-        path,
-        { ok: true, value: field.fallback },
-      ])
-    }
-  })
-
-  it('has one flag for each field and one line of documentation', () => {
-    const flags = FIELD_ENTRIES.map(([, field]) => field.flag)
-    expect(new Set(flags).size).toBe(flags.length)
-    for (const [path, { doc }] of FIELD_ENTRIES)
-      expect([path, doc]).toEqual([path, expect.stringMatching(/^[A-Z].*\.$/)])
   })
 })

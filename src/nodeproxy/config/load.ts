@@ -1,51 +1,18 @@
-import type { CommandLine } from './command-line.ts'
-import type { FieldPath, NodeProxyConfiguration } from './configuration.ts'
-import { decodeFlags } from './decode-flags.ts'
-import type { Problem } from './problem.ts'
-import { checkRules } from './rules.ts'
-import { completeConfiguration, type Setting, type Settings } from './settings.ts'
+import type { GivenFlags } from '../../settings/command-line.ts'
+import * as load from '../../settings/load.ts'
+import type { ConfigurationFile } from '../../settings/read-file.ts'
+import type { NodeProxyConfiguration } from './configuration.ts'
+import { SETTINGS_TABLE } from './settings-table.ts'
 
-/** A checked configuration, and who set what. */
-export interface LoadedConfiguration {
-  readonly config: NodeProxyConfiguration
-  /** What a file or a flag set; everything else is a default. */
-  readonly settings: Settings
-  /** Accepted, but to be told: ignored and deprecated settings. */
-  readonly warnings: readonly Problem[]
-}
+/** The daemon's configuration, checked, and who set what. */
+export type LoadedConfiguration = load.LoadedConfiguration<NodeProxyConfiguration>
 
-export type LoadResult =
-  | ({ readonly ok: true } & LoadedConfiguration)
-  | { readonly ok: false; readonly problems: readonly Problem[] }
-
-export interface ConfigurationFile {
-  /** For messages. */
-  readonly name: string
-  readonly text: string
-}
+export type LoadResult = load.LoadResult<NodeProxyConfiguration>
 
 /** Defaults, then the file, then the flags; all problems at once. */
-export async function loadConfiguration(
+export function loadConfiguration(
   file: ConfigurationFile | undefined,
-  line: CommandLine,
+  line: GivenFlags<NodeProxyConfiguration>,
 ): Promise<LoadResult> {
-  const fromFile = file && (await decode(file))
-  const fromFlags = decodeFlags(line)
-  const problems = [...(fromFile?.problems ?? []), ...fromFlags.problems]
-  if (problems.length > 0) return { ok: false, problems }
-  const settings = new Map<FieldPath, Setting>([
-    ...(fromFile?.settings ?? []),
-    ...fromFlags.settings,
-  ])
-  const config = completeConfiguration(settings)
-  const conflicts = checkRules(config, settings)
-  if (conflicts.length > 0) return { ok: false, problems: conflicts }
-  const warnings = [...(fromFile?.warnings ?? []), ...fromFlags.warnings]
-  return { ok: true, config, settings, warnings }
-}
-
-/** The YAML parser is loaded only where there is a file. */
-async function decode(file: ConfigurationFile) {
-  const { decodeFile } = await import('./decode-file.ts')
-  return decodeFile(file.name, file.text)
+  return load.loadConfiguration(SETTINGS_TABLE, file, line)
 }

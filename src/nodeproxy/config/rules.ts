@@ -1,18 +1,11 @@
 import { formatDuration } from '../../lib/duration.ts'
-import type { FieldPath, NodeProxyConfiguration } from './configuration.ts'
-import { FIELD_BY_PATH } from './fields/index.ts'
-import { type Problem, quote } from './problem.ts'
-import { originOf, type Settings, valueAt } from './settings.ts'
+import type * as rules from '../../settings/rules.ts'
+import type { NodeProxyConfiguration } from './configuration.ts'
 
-interface Conflict {
-  /** Whose values quarrel; the first that somebody set is shown. */
-  readonly paths: readonly [FieldPath, ...FieldPath[]]
-  readonly message: string
-}
+type Conflict = rules.Conflict<NodeProxyConfiguration>
 
-type Rule = (config: NodeProxyConfiguration) => Conflict | undefined
-
-const RULES: readonly Rule[] = [
+/** What no field of the daemon can see alone. */
+export const RULES: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => minAboveSync(config, 'iptables'),
   (config) => minAboveSync(config, 'ipvs'),
   (config) => minAboveSync(config, 'userspace'),
@@ -34,24 +27,6 @@ const RULES: readonly Rule[] = [
         }
       : undefined,
 ]
-
-/** What no field can see alone. Values are valid each by itself. */
-export function checkRules(config: NodeProxyConfiguration, settings: Settings): Problem[] {
-  return RULES.map((rule) => rule(config))
-    .filter((conflict) => conflict !== undefined)
-    .map(({ paths, message }) => {
-      const path = paths.find((candidate) => settings.has(candidate)) ?? paths[0]
-      const origin = originOf(settings, path)
-      const type = FIELD_BY_PATH.get(path)?.type
-      return {
-        code: 'NP_NODEPROXY_CONFIG_CONFLICT',
-        at: origin.from === 'file' ? origin.at : undefined,
-        field: origin.from === 'flag' ? `--${origin.flag}` : path,
-        value: quote(type?.encode(valueAt(config, path))),
-        message,
-      }
-    })
-}
 
 function minAboveSync(
   config: NodeProxyConfiguration,

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort } from '../../lib/ip.ts'
-import type { SocketAddress } from '../config/configuration.ts'
+import type { SocketAddress } from '../../settings/network-types.ts'
 
 export interface ListenerOptions {
   readonly address: SocketAddress

@@ -1,12 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
+import { compareConfigurations } from '../../settings/compare.ts'
+import { describeProblem } from '../../settings/problem.ts'
+import type { ConfigurationFile } from '../../settings/read-file.ts'
+import { configzBody } from '../../settings/render.ts'
+import { type ConfigWatch, watchConfig } from '../../settings/watch-config.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import { compareConfigurations } from '../config/compare.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
-import type { ConfigurationFile, LoadedConfiguration } from '../config/load.ts'
-import { describeProblem } from '../config/problem.ts'
-import { configzBody } from '../config/render.ts'
-import type { Settings } from '../config/settings.ts'
-import { type ConfigWatch, watchConfig } from '../config/watch-config.ts'
+import type { LoadedConfiguration } from '../config/load.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 import type { Launch } from '../program.ts'
 import type { Verdict } from './modes/modes.ts'
 
@@ -22,7 +23,7 @@ export interface ConfigurationParts {
 export class Configuration {
   readonly #parts: ConfigurationParts
   #current: NodeProxyConfiguration
-  #settings: Settings
+  #settings: LoadedConfiguration['settings']
   #watch: ConfigWatch | undefined
 
   constructor(parts: ConfigurationParts) {
@@ -37,7 +38,7 @@ export class Configuration {
 
   /** The body of /configz. */
   describe(): string {
-    return configzBody(this.#current, this.#settings)
+    return configzBody(SETTINGS_TABLE, this.#current, this.#settings)
   }
 
   /** Watches the file, if there is one. */
@@ -46,6 +47,7 @@ export class Configuration {
     if (file === undefined) return
     this.#watch = watchConfig(file.name, {
       clock: this.#parts.clock,
+      codes: SETTINGS_TABLE.codes,
       text: file.text,
       onChange: async (changed) => {
         if (await this.#take(changed)) onChange()
@@ -76,7 +78,7 @@ export class Configuration {
 
   #adopt({ config, settings, warnings }: LoadedConfiguration): boolean {
     const { launch, metrics } = this.#parts
-    const { live } = compareConfigurations(this.#current, config)
+    const { live } = compareConfigurations(SETTINGS_TABLE, this.#current, config)
     this.#current = config
     this.#settings = settings
     for (const warning of warnings) {
@@ -95,7 +97,7 @@ export class Configuration {
   }
 
   #needsRestart(next: NodeProxyConfiguration): readonly string[] {
-    const { restart } = compareConfigurations(this.#current, next)
+    const { restart } = compareConfigurations(SETTINGS_TABLE, this.#current, next)
     return restart.map((field) => `${field} cannot change while running; restart the daemon`)
   }
 }

@@ -1,6 +1,7 @@
+import { completeConfiguration, put } from '../../settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
-import { completeConfiguration, put } from '../config/settings.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 import type { Warning } from '../warnings.ts'
 
 /** Records of a log that tests read. */
@@ -37,7 +38,7 @@ export function recordingEvents() {
 export function configuration(
   values: Readonly<Record<string, unknown>> = {},
 ): NodeProxyConfiguration {
-  const tree: Record<string, unknown> = { ...completeConfiguration(new Map()) }
+  const tree: Record<string, unknown> = { ...completeConfiguration(SETTINGS_TABLE, new Map()) }
   for (const [path, value] of Object.entries(values)) put(tree, path, value)
   return tree as unknown as NodeProxyConfiguration
 }

@@ -1,5 +1,4 @@
-import type { FieldPath } from '../configuration.ts'
-import type { Field, FieldsOf } from '../field.ts'
+import type { FieldPath, FieldsOf } from '../field.ts'
 import { clientFields } from './client.ts'
 import { conntrackFields } from './conntrack.ts'
 import { iptablesFields } from './iptables.ts'
@@ -18,12 +17,3 @@ export const FIELDS: FieldsOf<FieldPath> = {
   ...servingFields,
   ...conntrackFields,
 }
-
-export type AnyField = Field<unknown>
-
-/** The table by path, where the type of the value does not matter. */
-export const FIELD_ENTRIES: readonly (readonly [path: FieldPath, field: AnyField])[] =
-  Object.entries(FIELDS) as [FieldPath, AnyField][]
-
-/** The table for lookups of words that may be no path at all. */
-export const FIELD_BY_PATH: ReadonlyMap<string, AnyField> = new Map(FIELD_ENTRIES)

@@ -1,6 +1,6 @@
+import { boolean, duration, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { IPTABLES_BACKENDS, MODE_NAMES } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
-import { boolean, duration, integer, oneOf } from '../scalar-types.ts'
 
 /** The mode, and the settings of the iptables mode. */
 export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {

@@ -1,7 +1,7 @@
+import { cidrList } from '../../../settings/network-types.ts'
+import { boolean, duration, oneOf } from '../../../settings/scalar-types.ts'
 import { SCHEDULERS } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
-import { cidrList } from '../network-types.ts'
-import { boolean, duration, oneOf } from '../scalar-types.ts'
 
 const MINUTES_15 = 900_000
 

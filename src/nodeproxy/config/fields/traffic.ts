@@ -1,7 +1,8 @@
+import { cidrList, cidrPair } from '../../../settings/network-types.ts'
+import { oneOf, text } from '../../../settings/scalar-types.ts'
 import { DETECT_LOCAL_MODES } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
-import { cidrList, cidrPair, nodePortAddresses } from '../network-types.ts'
-import { oneOf, text } from '../scalar-types.ts'
+import { nodePortAddresses } from '../node-port-addresses.ts'
 
 /** Whose traffic is local, and which addresses are served. */
 export const trafficFields: FieldsOf<

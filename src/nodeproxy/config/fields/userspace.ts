@@ -1,8 +1,8 @@
+import { portRange } from '../../../settings/network-types.ts'
+import { duration, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { bindMap } from '../bind-map.ts'
 import { BALANCINGS, DATA_PATHS, USERSPACE_ENTRIES } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
-import { portRange } from '../network-types.ts'
-import { duration, integer, oneOf } from '../scalar-types.ts'
 
 const MINUTES_15 = 900_000
 const HOURS_24 = 86_400_000

@@ -1,5 +1,5 @@
-import { formatDuration, parseDuration } from '../../lib/duration.ts'
-import { nearest } from '../../lib/nearest.ts'
+import { formatDuration, parseDuration } from '../lib/duration.ts'
+import { nearest } from '../lib/nearest.ts'
 import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([

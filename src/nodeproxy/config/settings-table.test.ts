@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { decodeFile } from './decode-file.ts'
-import { describeProblem } from './problem.ts'
+import * as settings from '../../settings/decode-file.ts'
+import { describeProblem } from '../../settings/problem.ts'
+import { SETTINGS_TABLE } from './settings-table.ts'
 
 const OWN = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
 const KUBE = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n'
+
+function decodeFile(name: string, text: string) {
+  return settings.decodeFile(SETTINGS_TABLE, { name, text })
+}
 
 function problems(text: string): string[] {
   return decodeFile('c.yaml', text).problems.map(describeProblem)
@@ -15,7 +20,7 @@ function values(text: string): Record<string, unknown> {
   return Object.fromEntries([...result.settings].map(([path, { value }]) => [path, value]))
 }
 
-describe('decodeFile', () => {
+describe('a file of the daemon', () => {
   it('reads values of every shape, with the place of each', () => {
     const text = `${OWN}mode: ipvs\nipvs:\n  strictARP: true\n  excludeCIDRs: [10.0.0.0/8]\noomScoreAdj: -5\n`
     expect(values(text)).toEqual({
@@ -57,8 +62,6 @@ describe('decodeFile', () => {
     ['iptable:\n  syncPeriod: 3s', /3:1: iptable: unknown field; did you mean iptables\?/],
     ['syncPeriod: 3s', /did you mean iptables\.syncPeriod\?/],
     ['zzz: 1', /3:1: zzz: unknown field; remove it/],
-    ['<<: 1', /unknown field/],
-    ['metadata: {name: x}', /unknown field/],
     ['enableProfiling: true', /a field of KubeProxyConfiguration only; remove it/],
     [
       'ipvs:\n  gracefulTermination: 5m',
@@ -71,74 +74,8 @@ describe('decodeFile', () => {
     ['gracefulTermination: {tcp: 5m}', /3:1: gracefulTermination: unknown field/],
     ['conntrack: 5', /3:12: conntrack: 5: write a map of fields/],
     ['mode: {a: 1}', /3:7: mode: write one value, not a map/],
-    ['nodePortAddresses: [[1]]', /write a list of plain values/],
-    ['oomScoreAdj: 010', /leading zero/],
-    ['oomScoreAdj: .inf', /write text, a number/],
-    ['mode: ipvs\nmode: iptables', /4:1: the field stands here for the second time/],
-    ['iptables:\n\tsyncPeriod: 3s', /4:1: tabs cannot indent YAML/],
-    ['---\nmode: ipvs', /3:1: a second document/],
-    ['mode: "ipvs', /not YAML/],
-    ['mode: *nowhere', /leads nowhere/],
-    ['{a: 1}: 2', /not YAML/],
-    [`hostnameOverride: ${'"x'.padEnd(500, 'y')}\\n"\nhostnameOverride: 1`, /second time/],
   ])('explains %j', (line, message) => {
     expect(problems(`${OWN}${line}\n`)).toEqual([expect.stringMatching(message)])
-  })
-
-  it('reports everything that is wrong at once', () => {
-    expect(problems(`${OWN}mode: x\noomScoreAdj: 5000\nfoo: 1\n`)).toHaveLength(3)
-  })
-
-  it.each([
-    '',
-    'just text',
-    '- a\n- b',
-    'mode: ipvs',
-    'apiVersion: proxy.config.orch.io/v1\nkind: NodeProxyConfiguration',
-    'apiVersion: proxy.config.orch.io/v1alpha1\nkind: KubeProxyConfiguration',
-    'apiVersion: [x]\nkind: {}',
-  ])('refuses a file that is no configuration: %j', (text) => {
-    expect(problems(text)).toHaveLength(1)
-  })
-
-  it('does not let anchors or depth grow into work', () => {
-    const layers = Array.from(
-      { length: 30 },
-      (_, i) => `a${i}: &a${i} [${`*a${i - 1},`.repeat(9)}]`,
-    )
-    layers[0] = 'a0: &a0 [x]'
-    expect(problems(`${OWN}${layers.join('\n')}\n`)).toHaveLength(30)
-    expect(problems(`${OWN}iptables: &m\n  iptables: *m\n`)).toHaveLength(1)
-    const loop = Array.from({ length: 3_000 }, (_, i) => `  x${i}: *m`).join('\n')
-    const aliases = Array.from({ length: 101 }, (_, i) => `  x${i}: *a`).join('\n')
-    expect(problems(`${OWN}mode: &a ipvs\niptables:\n${aliases}\n`)).toHaveLength(101)
-    expect(
-      problems(`${OWN}hostnameOverride: &a n\niptables:\n${aliases}\nproxyName: *a\n`),
-    ).toContainEqual(
-      expect.stringMatching(
-        /^c\.yaml:106:12: proxyName: an alias that leads nowhere, or one of too many/,
-      ),
-    )
-    expect(problems(`${KUBE}featureGates: &m\n${loop}\n`)).toEqual([])
-    expect(problems(`${OWN}mode: ${'['.repeat(100_000)}`).length).toBeGreaterThan(0)
-    expect(problems(`${OWN}# ${'x'.repeat(1_048_576)}\n`)).toEqual([
-      expect.stringMatching(/larger than 1 MiB/),
-    ])
-    expect(problems(`${OWN}nodePortAddresses: [${'10.0.0.0/8,'.repeat(1_001)}]\n`)).toEqual([
-      expect.stringMatching(/at most 1000 items/),
-    ])
-  })
-
-  it('cuts long values in messages', () => {
-    const [message] = problems(`${OWN}mode: ${'x'.repeat(10_000)}\n`)
-    expect(message?.length).toBeLessThan(400)
-  })
-
-  it('follows an alias to a value', () => {
-    expect(values(`${OWN}bindAddress: &a 10.0.0.1\nhealthzBindAddress: *a\n`)).toMatchObject({
-      bindAddress: '10.0.0.1',
-      healthzBindAddress: { ip: '10.0.0.1', port: 10_256 },
-    })
   })
 })
 
@@ -170,5 +107,24 @@ describe('a KubeProxyConfiguration', () => {
       'logging.format',
     ])
     expect(settings.get('logging.verbosity')?.value).toBe(2)
+  })
+})
+
+describe('the table of fields', () => {
+  it('has defaults that each field itself accepts and writes back', () => {
+    for (const [path, field] of SETTINGS_TABLE.entries) {
+      const encoded = field.type.encode(field.fallback)
+      expect([path, field.type.decode(encoded)]).toEqual([
+        path,
+        { ok: true, value: field.fallback },
+      ])
+    }
+  })
+
+  it('has one flag for each field and one line of documentation', () => {
+    const flags = SETTINGS_TABLE.entries.map(([, field]) => field.flag)
+    expect(new Set(flags).size).toBe(flags.length)
+    for (const [path, { doc }] of SETTINGS_TABLE.entries)
+      expect([path, doc]).toEqual([path, expect.stringMatching(/^[A-Z].*\.$/)])
   })
 })

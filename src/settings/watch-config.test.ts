@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock } from '../lib/clock.ts'
+import { SERVER_TABLE } from './server.fixture.ts'
 import { type ConfigWatch, watchConfig } from './watch-config.ts'
 
 let folder: string
@@ -23,6 +24,7 @@ afterEach(async () => {
 async function start(path: string, text: string) {
   watched = watchConfig(path, {
     clock: systemClock,
+    codes: SERVER_TABLE.codes,
     text,
     onChange: (file) => void seen.push(file.text),
     onUnreadable: (error) => problems.push(error),
@@ -99,9 +101,7 @@ it('keeps what is in force while the file is gone, and sees it come back', async
   await writeFile(file, 'one')
   await start(file, 'one')
   await rm(file)
-  await expect
-    .poll(() => problems[0], { timeout: 10_000 })
-    .toMatchObject({ code: 'NP_NODEPROXY_CONFIG_UNREADABLE' })
+  await expect.poll(() => problems[0], { timeout: 10_000 }).toMatchObject({ code: 'UNREADABLE' })
   await writeFile(file, 'two')
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
 })

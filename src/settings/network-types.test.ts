@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  cidrList,
-  cidrPair,
-  ipAddress,
-  nodePortAddresses,
-  portRange,
-  socketAddress,
-} from './network-types.ts'
+import { cidrList, cidrPair, ipAddress, portRange, socketAddress } from './network-types.ts'
 
 describe('ipAddress', () => {
   it.each([
@@ -73,21 +66,6 @@ describe('cidrPair', () => {
       expect(cidrPair.decode(text).ok).toBe(false)
     },
   )
-})
-
-describe('nodePortAddresses', () => {
-  it('reads networks, or primary alone', () => {
-    expect(nodePortAddresses.decode(['primary'])).toEqual({ ok: true, value: 'primary' })
-    expect(nodePortAddresses.fromFlag('primary')).toEqual({ ok: true, value: 'primary' })
-    expect(nodePortAddresses.decode(['10.0.0.0/8'])).toEqual({ ok: true, value: ['10.0.0.0/8'] })
-    expect(nodePortAddresses.encode('primary')).toEqual(['primary'])
-  })
-  it('refuses primary beside a network', () => {
-    expect(nodePortAddresses.decode(['primary', '10.0.0.0/8'])).toEqual({
-      ok: false,
-      remedy: expect.stringMatching(/stands alone/),
-    })
-  })
 })
 
 describe('portRange', () => {

@@ -1,12 +1,21 @@
 import { open } from 'node:fs/promises'
-import { NodeProxyError } from '../../lib/error.ts'
-import type { ConfigurationFile } from './load.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import type { ProblemCodes } from './problem.ts'
+
+export interface ConfigurationFile {
+  /** For messages. */
+  readonly name: string
+  readonly text: string
+}
 
 /** One byte more than readYaml accepts, so that it can say that it is too much. */
 const MOST_BYTES = 1_048_577
 
-/** The configuration file. Rejects with NP_NODEPROXY_CONFIG_UNREADABLE. */
-export async function readConfigurationFile(path: string): Promise<ConfigurationFile> {
+/** The configuration file. Rejects with the code `unreadable`. */
+export async function readConfigurationFile(
+  path: string,
+  codes: ProblemCodes,
+): Promise<ConfigurationFile> {
   try {
     const file = await open(path, 'r')
     try {
@@ -16,7 +25,7 @@ export async function readConfigurationFile(path: string): Promise<Configuration
     }
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
-    throw new NodeProxyError('NP_NODEPROXY_CONFIG_UNREADABLE', `cannot read ${path}: ${code}`, {
+    throw new NodeProxyError(codes.unreadable, `cannot read ${path}: ${code}`, {
       object: path,
       hint: 'check --config and the permissions of the file',
       cause,

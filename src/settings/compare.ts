@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FieldPath, NodeProxyConfiguration } from './configuration.ts'
-import { FIELD_ENTRIES } from './fields/index.ts'
+import type { FieldPath } from './field-path.ts'
 import { valueAt } from './settings.ts'
+import type { SettingsTable } from './table.ts'
 
-export interface ConfigurationChange {
-  /** Changed fields that a running daemon takes over. */
-  readonly live: readonly FieldPath[]
+export interface ConfigurationChange<C> {
+  /** Changed fields that a running server takes over. */
+  readonly live: readonly FieldPath<C>[]
   /** Changed fields that need a new start; one of them refuses the whole change. */
-  readonly restart: readonly FieldPath[]
+  readonly restart: readonly FieldPath<C>[]
 }
 
 /** What a new configuration would change. */
-export function compareConfigurations(
-  running: NodeProxyConfiguration,
-  next: NodeProxyConfiguration,
-): ConfigurationChange {
-  const changed = FIELD_ENTRIES.filter(
+export function compareConfigurations<C>(
+  table: SettingsTable<C>,
+  running: C,
+  next: C,
+): ConfigurationChange<C> {
+  const changed = table.entries.filter(
     ([path]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path)),
   )
   const of = (reload: 'live' | 'restart') =>

@@ -1,12 +1,15 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { Clock } from '../../lib/clock.ts'
-import type { ConfigurationFile } from './load.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ProblemCodes } from './problem.ts'
+import type { ConfigurationFile } from './read-file.ts'
 import { readConfigurationFile } from './read-file.ts'
 
 export interface WatchConfigOptions {
   readonly clock: Clock
+  /** Of the errors that `onUnreadable` gets. */
+  readonly codes: ProblemCodes
   /** What was read at start; only another content is a change. */
   readonly text: string
   /** Called for one change at a time; the next waits for the promise. */
@@ -104,7 +107,7 @@ class ConfigWatcher implements ConfigWatch {
     if (this.#closed) return
     try {
       await this.watchFolders()
-      const file = await readConfigurationFile(this.#path)
+      const file = await readConfigurationFile(this.#path, this.#options.codes)
       if (file.text === this.#text) return
       this.#text = file.text
       await this.#options.onChange(file)

@@ -10,7 +10,7 @@ export interface Problem {
   readonly code: string
   /** A place in a file, or undefined when it came by a flag. */
   readonly at: Position | undefined
-  /** `iptables.syncPeriod` or `--iptables-sync-period`; empty when it concerns the whole. */
+  /** `server.port` or `--server-port`; empty when it concerns the whole. */
   readonly field: string
   /** What stands there, as JSON; undefined when nothing does. */
   readonly value: string | undefined
@@ -18,11 +18,31 @@ export interface Problem {
   readonly message: string
 }
 
-/** `proxy.yaml:3:7: iptables.syncPeriod: "30": write a duration …` */
+/** `server.yaml:3:7: server.timeout: "30": write a duration …` */
 export function describeProblem(problem: Problem): string {
   const { at, field, value, message } = problem
   const place = at === undefined ? '' : `${at.file}:${at.line}:${at.column}`
   return [place, field, value ?? '', message].filter((part) => part !== '').join(': ')
+}
+
+/** The codes of a program for what can be wrong with its settings; `docs/errors.md` explains them. */
+export interface ProblemCodes {
+  /** A flag is unknown, wrong, ignored or deprecated. */
+  readonly flag: string
+  /** The file cannot be read. */
+  readonly unreadable: string
+  /** It is not YAML, has a field twice, or is too large. */
+  readonly syntax: string
+  /** It is of no kind that is accepted. */
+  readonly kind: string
+  /** A field does not exist. */
+  readonly field: string
+  /** A field cannot have this value. */
+  readonly value: string
+  /** Values contradict each other. */
+  readonly conflict: string
+  /** A warning: a field means nothing here. */
+  readonly ignored: string
 }
 
 /** JSON of a value for messages, cut where it would drown them. */

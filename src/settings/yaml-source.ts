@@ -9,8 +9,10 @@ import {
   type Pair,
   parseDocument,
   type YAMLMap,
+  type YAMLParseError,
 } from 'yaml'
-import type { Position, Problem } from './problem.ts'
+import type { Position, Problem, ProblemCodes } from './problem.ts'
+import type { ConfigurationFile } from './read-file.ts'
 import type { Raw } from './value-type.ts'
 
 const LARGEST = 1_048_576
@@ -45,34 +47,62 @@ const ADVICE: Readonly<Record<string, string>> = {
  * values are read where they stand, maps five levels deep, 10,000 fields in all,
  * lists up to 1,000 items, the first 100 aliases, so no arrangement of anchors can grow.
  */
-export function readYaml(file: string, text: string): YamlResult {
-  if (text.length > LARGEST) {
-    return failed({ file, line: 1, column: 1 }, 'larger than 1 MiB: that is no configuration')
-  }
+export function readYaml(
+  { name, text }: ConfigurationFile,
+  { syntax: code }: ProblemCodes,
+): YamlResult {
   const lines = new LineCounter()
-  const source = new Source(file, lines)
-  const document = parse(text, lines)
-  if (document === undefined) return failed(source.at(0), 'nested too deeply; write plain maps')
-  if (document.errors.length > 0) {
-    const problems = document.errors
-      .slice(0, 10)
-      .map((error) =>
-        problem(source.at(error.pos[0]), ADVICE[error.code] ?? `not YAML: ${error.message}`),
-      )
+  const source = new Source(name, lines)
+  const parsed = parse(text, lines)
+  if (!parsed.ok) {
+    const problems = parsed.faults.map(({ offset, message }) => ({
+      ...{ code, at: source.at(offset), field: '', value: undefined, message },
+    }))
     return { ok: false, problems }
   }
-  if (!isMap(document.contents)) return failed(source.at(0), 'write a map of fields, not this')
-  const start = source.at(document.contents.range?.[0] ?? 0)
-  return { ok: true, start, entries: source.entries(document, document.contents, 0) }
+  const { document, map } = parsed
+  const start = source.at(map.range?.[0] ?? 0)
+  return { ok: true, start, entries: source.entries(document, map, 0) }
 }
 
-function parse(text: string, lineCounter: LineCounter): Document | undefined {
+interface Fault {
+  readonly offset: number
+  readonly message: string
+}
+
+type Parsed =
+  | { readonly ok: true; readonly document: Document; readonly map: YAMLMap }
+  | { readonly ok: false; readonly faults: readonly Fault[] }
+
+function parse(text: string, lines: LineCounter): Parsed {
+  if (text.length > LARGEST) return unreadable('larger than 1 MiB: that is no configuration')
+  const document = parseShallow(text, lines)
+  if (document === undefined) return unreadable('nested too deeply; write plain maps')
+  if (document.errors.length > 0) {
+    return { ok: false, faults: document.errors.slice(0, 10).map(explain) }
+  }
+  return isMap(document.contents)
+    ? { ok: true, document, map: document.contents }
+    : unreadable('write a map of fields, not this')
+}
+
+/** Undefined where the parser runs out of stack. */
+function parseShallow(text: string, lineCounter: LineCounter): Document | undefined {
   try {
     return parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true })
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
   }
+}
+
+function explain(error: YAMLParseError): Fault {
+  const message = ADVICE[error.code] ?? `not YAML: ${error.message}`
+  return { offset: error.pos[0], message }
+}
+
+function unreadable(message: string): Parsed {
+  return { ok: false, faults: [{ offset: 0, message }] }
 }
 
 class Source {
@@ -146,12 +176,4 @@ function readList(items: readonly unknown[]): Entry['value'] {
     raw.push(read.raw)
   }
   return { raw }
-}
-
-function problem(at: Position, message: string): Problem {
-  return { code: 'NP_NODEPROXY_CONFIG_SYNTAX', at, field: '', value: undefined, message }
-}
-
-function failed(at: Position, message: string): YamlResult {
-  return { ok: false, problems: [problem(at, message)] }
 }

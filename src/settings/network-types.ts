@@ -1,6 +1,16 @@
-import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import type { PortRange, SocketAddress } from './configuration.ts'
+import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
 import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
+
+export interface SocketAddress {
+  readonly ip: IpAddress
+  readonly port: number
+}
+
+/** First and last port, both included. */
+export interface PortRange {
+  readonly from: number
+  readonly to: number
+}
 
 const CIDR_REMEDY = 'write networks with a prefix length, such as 10.0.0.0/8 or fd00::/64'
 
@@ -55,20 +65,6 @@ export const cidrPair: ValueType<readonly Cidr[]> = {
   },
   fromFlag: (text) => cidrPair.decode(text),
   encode: (value) => value.join(','),
-}
-
-export const nodePortAddresses: ValueType<readonly Cidr[] | 'primary'> = {
-  name: 'list of CIDRs, or exactly ["primary"]',
-  isList: true,
-  decode(raw) {
-    if (!Array.isArray(raw)) return refuse('write a list of networks, or ["primary"]')
-    if (raw.length === 1 && raw[0] === 'primary') return accept('primary')
-    return raw.includes('primary')
-      ? refuse('"primary" stands alone: write ["primary"], or networks without it')
-      : decodeCidrs(raw)
-  },
-  fromFlag: (text) => nodePortAddresses.decode(splitCommas(text)),
-  encode: (value) => (value === 'primary' ? ['primary'] : value),
 }
 
 /** `from-to`, `from+count`, or one port; empty or 0-0: any. */

@@ -1,0 +1,28 @@
+import type { DeprecatedFlag } from '../../settings/command-line.ts'
+import { accept, refuse } from '../../settings/value-type.ts'
+import type { NodeProxyConfiguration } from './configuration.ts'
+
+/** A port that replaces the one of an address; 0 is no address at all. */
+function portOf(
+  path: 'healthzBindAddress' | 'metricsBindAddress',
+  v4: string,
+  v6: string,
+): DeprecatedFlag<NodeProxyConfiguration> {
+  return {
+    path,
+    value: 'port',
+    translate(port, settings) {
+      if (port === '0') return accept('')
+      if (!/^[1-9][0-9]{0,4}$/.test(port))
+        return refuse('write a port from 1 to 65535, or 0 for none')
+      const bindAddress = settings.get('bindAddress')?.value
+      const isV6 = typeof bindAddress === 'string' && bindAddress.includes(':')
+      return accept(`${isV6 ? v6 : v4}:${port}`)
+    },
+  }
+}
+
+export const PORT_FLAGS: ReadonlyMap<string, DeprecatedFlag<NodeProxyConfiguration>> = new Map([
+  ['healthz-port', portOf('healthzBindAddress', '0.0.0.0', '[::]')],
+  ['metrics-port', portOf('metricsBindAddress', '127.0.0.1', '[::1]')],
+])

@@ -1,0 +1,47 @@
+import { type Position, type Problem, quote } from './problem.ts'
+import type { SettingsTable } from './table.ts'
+import type { Entry } from './yaml-source.ts'
+
+/** How a configuration file says what it is. */
+export interface FileKind {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** The kind of another tool, whose files are accepted as they are. */
+export interface ForeignKind extends FileKind {
+  /**
+   * Fields of that tool that mean nothing here, with the reason. Whatever
+   * stands below them is not looked at.
+   */
+  readonly ignoredFields: ReadonlyMap<string, string>
+}
+
+/** Which of the accepted kinds a file is of; its entries begin at `start`. */
+export function readKind<C>(
+  { kind: own, foreignKinds, codes }: SettingsTable<C>,
+  entries: readonly Entry[],
+  start: Position,
+): FileKind | Problem {
+  const accepted: readonly FileKind[] = [own, ...foreignKinds]
+  const find = (key: string) => entries.find((entry) => entry.key === key)
+  const text = (key: string) => {
+    const value = find(key)?.value
+    return value !== undefined && 'raw' in value ? value.raw : undefined
+  }
+  const versions = accepted.filter(({ apiVersion }) => apiVersion === text('apiVersion'))
+  const found = versions.find(({ kind }) => kind === text('kind'))
+  if (found !== undefined) return found
+  const field = versions.length > 0 ? 'kind' : 'apiVersion'
+  return {
+    code: codes.kind,
+    at: find(field)?.valueAt ?? start,
+    field,
+    value: find(field) && quote(text(field) ?? null),
+    message: `write ${accepted.map(describeKind).join(', or ')}`,
+  }
+}
+
+function describeKind({ apiVersion, kind }: FileKind): string {
+  return `apiVersion: ${apiVersion} with kind: ${kind}`
+}

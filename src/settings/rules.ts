@@ -1,0 +1,37 @@
+import type { FieldPath } from './field-path.ts'
+import { type Problem, quote } from './problem.ts'
+import { originOf, type Settings, valueAt } from './settings.ts'
+import type { SettingsTable } from './table.ts'
+
+/** Values that are valid each by itself and do not go together. */
+export interface Conflict<C> {
+  /** Whose values quarrel; the first that somebody set is shown. */
+  readonly paths: readonly [FieldPath<C>, ...FieldPath<C>[]]
+  readonly message: string
+}
+
+/** What no field can see alone. */
+export type Rule<C> = (config: C) => Conflict<C> | undefined
+
+/** Every conflict of a configuration, at the place of a value that takes part in it. */
+export function checkRules<C>(
+  table: SettingsTable<C>,
+  config: C,
+  settings: Settings<C>,
+): readonly Problem[] {
+  return table.rules
+    .map((rule) => rule(config))
+    .filter((conflict) => conflict !== undefined)
+    .map(({ paths, message }) => {
+      const path = paths.find((candidate) => settings.has(candidate)) ?? paths[0]
+      const origin = originOf(settings, path)
+      const type = table.byPath.get(path)?.type
+      return {
+        code: table.codes.conflict,
+        at: origin.from === 'file' ? origin.at : undefined,
+        field: origin.from === 'flag' ? `--${origin.flag}` : path,
+        value: quote(type?.encode(valueAt(config, path))),
+        message,
+      }
+    })
+}

@@ -1,0 +1,51 @@
+import type { FieldPath } from './field-path.ts'
+import type { Position } from './problem.ts'
+import type { SettingsTable } from './table.ts'
+
+/** Where a value comes from. */
+export type Origin =
+  | { readonly from: 'default' }
+  | { readonly from: 'file'; readonly at: Position }
+  | { readonly from: 'flag'; readonly flag: string }
+
+/** One value that somebody gave, checked by its field. */
+export interface Setting {
+  readonly value: unknown
+  readonly origin: Origin
+}
+
+export type Settings<C> = ReadonlyMap<FieldPath<C>, Setting>
+
+/** The whole configuration: what was given, defaults for the rest. */
+export function completeConfiguration<C>(table: SettingsTable<C>, settings: Settings<C>): C {
+  const tree: Record<string, unknown> = {}
+  for (const [path, field] of table.entries) {
+    const setting = settings.get(path)
+    put(tree, path, setting === undefined ? field.fallback : setting.value)
+  }
+  const config = tree as C
+  return table.derive?.(config, settings) ?? config
+}
+
+export function originOf<C>(settings: Settings<C>, path: FieldPath<C>): Origin {
+  return settings.get(path)?.origin ?? { from: 'default' }
+}
+
+/** The value at a path of a configuration. */
+export function valueAt<C>(config: C, path: FieldPath<C>): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((tree, name) => (tree as Record<string, unknown>)[name], config)
+}
+
+/** Sets `a.b.c` in a tree of plain objects, without changing those below `tree`. */
+export function put(tree: Record<string, unknown>, path: string, value: unknown): void {
+  const [section = '', ...rest] = path.split('.')
+  if (rest.length === 0) {
+    tree[section] = value
+    return
+  }
+  const below = { ...(tree[section] as Record<string, unknown> | undefined) }
+  put(below, rest.join('.'), value)
+  tree[section] = below
+}

@@ -1,0 +1,55 @@
+import type { CommandFlags, DeprecatedFlag } from './command-line.ts'
+import type { AnyField, FieldsOf } from './field.ts'
+import type { FieldPath } from './field-path.ts'
+import type { FileKind, ForeignKind } from './file-kind.ts'
+import type { ProblemCodes } from './problem.ts'
+import type { Rule } from './rules.ts'
+import type { Settings } from './settings.ts'
+
+/** What a program says about its settings, once. `C` is the configuration that they make up. */
+export interface TableSource<C, F extends CommandFlags> {
+  /** As it is called: `node-proxy`. */
+  readonly program: string
+  /** What it does, in a sentence for the head of the help. */
+  readonly about: string
+  /** A field for every leaf of `C`; the compiler asks for those that are missing. */
+  readonly fields: FieldsOf<C>
+  readonly kind: FileKind
+  readonly foreignKinds: readonly ForeignKind[]
+  readonly commandFlags: F
+  readonly deprecatedFlags: ReadonlyMap<string, DeprecatedFlag<C>>
+  /** Flags that existing deployments carry and that mean nothing here, with the reason. */
+  readonly ignoredFlags: ReadonlyMap<string, string>
+  /** Defaults that depend on other values: `settings` tells what was given. */
+  readonly derive?: (config: C, settings: Settings<C>) => C
+  readonly rules: readonly Rule<C>[]
+  readonly codes: ProblemCodes
+}
+
+/**
+ * The one table of settings of a program. Files, flags, help, reload, written
+ * configurations and the documentation are derived from it.
+ */
+export interface SettingsTable<C, F extends CommandFlags = CommandFlags> extends TableSource<C, F> {
+  /** The fields in order, where the type of the value does not matter. */
+  readonly entries: readonly (readonly [path: FieldPath<C>, field: AnyField])[]
+  /** For lookups of words that may be no path at all. */
+  readonly byPath: ReadonlyMap<string, AnyField>
+  /** Paths that hold fields and none themselves: `ipvs`, `ipvs.gracefulTermination`. */
+  readonly sections: ReadonlySet<string>
+}
+
+export function settingsTable<C, F extends CommandFlags>(
+  source: TableSource<C, F>,
+): SettingsTable<C, F> {
+  const entries = Object.entries(source.fields) as unknown as [FieldPath<C>, AnyField][]
+  const byPath = new Map<string, AnyField>(entries)
+  const ignored = source.foreignKinds.flatMap(({ ignoredFields }) => [...ignoredFields.keys()])
+  const sections = new Set([...byPath.keys(), ...ignored].flatMap(sectionsOf))
+  return { ...source, entries, byPath, sections }
+}
+
+function sectionsOf(path: string): readonly string[] {
+  const names = path.split('.')
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join('.'))
+}
