@@ -57,7 +57,7 @@ test('uses its connections again', async () => {
   expect(new Set(ports).size).toBeLessThanOrEqual(2)
 })
 
-test('creates and patches with the right content types', async () => {
+test('creates, patches and deletes with the right content types', async () => {
   const bodies: string[] = []
   const { server, client } = await start(({ request, response }) => {
     request.setEncoding('utf8').on('data', (text: string) => bodies.push(text))
@@ -65,12 +65,15 @@ test('creates and patches with the right content types', async () => {
   })
   await client.create('/events', { reason: 'x' })
   await client.patch('/events/e', [{ op: 'test' }], { type: 'application/json-patch+json' })
-  expect(server.arrivals.map(({ method }) => method)).toEqual(['POST', 'PATCH'])
+  await client.remove('/events/e', { preconditions: { uid: 'u' } })
+  expect(server.arrivals.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'DELETE'])
   expect(server.arrivals.map(({ headers }) => headers['content-type'])).toEqual([
     'application/json',
     'application/json-patch+json',
+    'application/json',
   ])
-  expect(bodies).toEqual(['{"reason":"x"}', '[{"op":"test"}]'])
+  const options = '{"preconditions":{"uid":"u"}}'
+  expect(bodies).toEqual(['{"reason":"x"}', '[{"op":"test"}]', options])
 })
 
 test.each([301, 302, 307, 308])('a %i is a failure and nobody else is asked', async (status) => {

@@ -37,6 +37,8 @@ export interface ApiClient {
     body: unknown,
     options: RequestOptions & { readonly type: PatchType },
   ): Promise<ApiResult<unknown>>
+  /** `body`: DeleteOptions. */
+  remove(path: string, body: unknown, options?: RequestOptions): Promise<ApiResult<unknown>>
   /** Drops every connection. */
   close(): Promise<void>
 }
@@ -68,6 +70,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     watch: (path, watch) => openWatch(requester, path, watch),
     create: (path, body, request = {}) =>
       requester.json({ method: 'POST', path, body, contentType: 'application/json', ...request }),
+    remove: (path, body, request = {}) =>
+      requester.json({ method: 'DELETE', path, body, contentType: 'application/json', ...request }),
     patch: (path, body, { type, ...request }) =>
       requester.json({ method: 'PATCH', path, body, contentType: type, ...request }),
     close: () => transport.close(),

@@ -11,7 +11,7 @@ import { queryText } from './query.ts'
 import type { Answer, Transport } from './transport.ts'
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Query
   /** Sent as JSON. */

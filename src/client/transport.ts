@@ -8,7 +8,7 @@ import { networkFailure } from './network-failure.ts'
 import { Pool } from './undici.ts'
 
 export interface TransportRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query below the server's base path. */
   readonly path: string
   readonly body?: string
