@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { registerHistoryTests } from './conformance-history.ts'
+import { registerLoadTests, registerReopenTests } from './conformance-load.ts'
 import { put, remove, type StoreFactory, write } from './conformance-steps.ts'
 import type { Store, StoredEntry } from './store.ts'
 
@@ -7,21 +8,30 @@ function show(entry: StoredEntry | undefined) {
   return entry && [entry.key, String(entry.value), entry.createRevision, entry.modRevision]
 }
 
-/** Registers the contract of `Store` for one driver. */
-export function describeStore(driver: string, create: StoreFactory): void {
+/**
+ * Registers the contract of `Store` for one driver. `reopen` closes a store and
+ * opens what it has kept; a driver without it keeps nothing.
+ */
+export function describeStore(
+  driver: string,
+  create: StoreFactory,
+  reopen?: (store: Store) => Promise<Store>,
+): void {
   describe(`${driver} store`, () => {
     const stores: Store[] = []
-    const open = async (): Promise<Store> => {
-      const store = await create()
+    const kept = (store: Store): Store => {
       stores.push(store)
       return store
     }
+    const open = async (): Promise<Store> => kept(await create())
     afterEach(async () => {
       for (const store of stores.splice(0)) await store.close()
     })
     registerTransactionTests(open)
     registerListTests(open)
     registerHistoryTests(open)
+    registerLoadTests(open)
+    if (reopen !== undefined) registerReopenTests(open, async (store) => kept(await reopen(store)))
   })
 }
 

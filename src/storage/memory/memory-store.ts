@@ -1,4 +1,4 @@
-import { NodeProxyError } from '../../lib/error.ts'
+import { refuseDuplicateKeys } from '../distinct-keys.ts'
 import type {
   ListQuery,
   ListResult,
@@ -57,7 +57,7 @@ function txn(
   commit: (operations: readonly Operation[]) => void,
 ): TxnResult {
   const { compare, operations } = transaction
-  refuseTwice(operations)
+  refuseDuplicateKeys(operations)
   const current = compare.map(({ key }) => history.at(key, history.newest))
   const holds = compare.every(
     (one, index) => (current[index]?.modRevision ?? 0) === one.modRevision,
@@ -99,22 +99,5 @@ function shorten(history: History, revisions: number, bytes: number): void {
     const oldest = history.oldestChange()
     if (oldest === undefined || oldest === history.newest) return
     history.compact(oldest)
-  }
-}
-
-function refuseTwice(operations: readonly Operation[]): void {
-  const keys = new Set<string>()
-  for (const { key } of operations) {
-    if (keys.has(key)) {
-      throw new NodeProxyError(
-        'NP_STORAGE_DUPLICATE_KEY',
-        `two operations on ${JSON.stringify(key)}`,
-        {
-          object: key,
-          hint: 'merge them into one operation',
-        },
-      )
-    }
-    keys.add(key)
   }
 }

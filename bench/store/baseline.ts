@@ -1,0 +1,34 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { openForWriting } from '../../src/storage/embedded/database.ts'
+import { LogWriter } from '../../src/storage/embedded/log-writer.ts'
+import { VALUE } from './writers.ts'
+
+/** Times per second that one page appended to a file is flushed to the disk: what one writer can hope for. */
+export function flushesPerSecond(file: string, milliseconds: number): number {
+  const descriptor = openSync(file, 'w')
+  const page = Buffer.alloc(4096, 'x')
+  const start = performance.now()
+  let count = 0
+  for (; performance.now() - start < milliseconds; count++) {
+    writeSync(descriptor, page)
+    fdatasyncSync(descriptor)
+  }
+  closeSync(descriptor)
+  return (count * 1000) / (performance.now() - start)
+}
+
+/** The same transactions committed by this thread itself, the event loop turning in between. */
+export async function ownThreadPerSecond(file: string, milliseconds: number): Promise<number> {
+  const database = openForWriting(file, Date.now())
+  const writer = new LogWriter(database)
+  const start = performance.now()
+  let count = 0
+  for (; performance.now() - start < milliseconds; count++) {
+    const key = `/bench/${crypto.randomUUID()}`
+    writer.commit([{ compare: [], operations: [{ op: 'put', key, value: VALUE }] }])
+    await setImmediate()
+  }
+  database.close()
+  return (count * 1000) / (performance.now() - start)
+}

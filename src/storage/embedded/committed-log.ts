@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises'
+import type {
+  ListPage,
+  ListQuery,
+  ListResult,
+  RevisionRefusal,
+  StoredEntry,
+  StoreEvent,
+} from '../store.ts'
+import type { Bounds, LogReader } from './log-reader.ts'
+
+/** Entries that are read without letting anything else run: a few milliseconds. */
+const CHUNK = 500
+
+/** Changes handed to a watch at once; a single larger revision still stays whole. */
+const BATCH = { events: 1000, bytes: 4 << 20 } as const
+
+/** Whole revisions of changes, and the revision up to which they are complete. */
+export interface Changes {
+  readonly events: readonly StoreEvent[]
+  readonly revision: number
+}
+
+/**
+ * The log as far as it was acknowledged. The file may already hold more; every
+ * question names a revision, so nobody sees it before its writer is told.
+ */
+export class CommittedLog {
+  readonly #reader: LogReader
+  #oldest: number
+  #newest: number
+  #failure: Error | undefined
+  #latest: { readonly question: string; readonly changes: Changes } | undefined
+
+  constructor(reader: LogReader) {
+    this.#reader = reader
+    const { oldest, newest } = reader.bounds()
+    this.#oldest = oldest
+    this.#newest = newest
+  }
+
+  /** @throws what ended the store, when it failed */
+  bounds(): Bounds {
+    if (this.#failure !== undefined) throw this.#failure
+    return { oldest: this.#oldest, newest: this.#newest }
+  }
+
+  acknowledge(newest: number): void {
+    this.#newest = newest
+  }
+
+  /** From now on nothing up to `revision` can be asked for; called before it is removed. */
+  forget(revision: number): void {
+    this.#oldest = Math.max(this.#oldest, Math.min(revision, this.#newest))
+  }
+
+  fail(error: Error): void {
+    this.#failure = error
+  }
+
+  at(key: string, revision = this.bounds().newest): StoredEntry | undefined {
+    return this.#reader.at(key, revision)
+  }
+
+  refusal(revision: number): RevisionRefusal | undefined {
+    const { oldest, newest } = this.bounds()
+    if (revision < oldest) return { refused: 'compacted', oldest, newest }
+    if (revision > newest) return { refused: 'future', oldest, newest }
+    return undefined
+  }
+
+  /**
+   * Reads a list in chunks. Compaction may remove rows in between: then the
+   * list is refused, or taken again where no revision was asked for.
+   */
+  async list(query: ListQuery): Promise<ListResult> {
+    for (;;) {
+      const revision = query.revision ?? this.bounds().newest
+      const page = this.refusal(revision) ?? (await this.#page(query, revision))
+      const refusal = this.refusal(revision)
+      if (refusal === undefined) return page
+      if (query.revision !== undefined) return refusal
+    }
+  }
+
+  /**
+   * The changes after `revision` under a prefix; fewer than there are when they
+   * are many. Watches of one prefix mostly stand at one revision, so the latest
+   * answer is kept: the first of them reads it, all others share its events.
+   */
+  changes(prefix: string, revision: number): Changes {
+    const question = `${revision} ${this.bounds().newest} ${prefix}`
+    if (this.#latest?.question !== question) {
+      this.#latest = { question, changes: this.#readChanges(prefix, revision) }
+    }
+    return this.#latest.changes
+  }
+
+  #readChanges(prefix: string, revision: number): Changes {
+    const { newest } = this.bounds()
+    const events: StoreEvent[] = []
+    let bytes = 0
+    for (const event of this.#reader.events(prefix, revision, newest)) {
+      const last = events.at(-1)?.revision ?? event.revision
+      const full = events.length >= BATCH.events || bytes >= BATCH.bytes
+      if (full && event.revision > last) return { events, revision: last }
+      events.push(event)
+      bytes += event.entry?.value.length ?? 0
+    }
+    return { events, revision: newest }
+  }
+
+  async #page(query: ListQuery, revision: number): Promise<ListPage> {
+    const { prefix, limit = Number.MAX_SAFE_INTEGER } = query
+    const entries: StoredEntry[] = []
+    let after = query.after ?? ''
+    for (let isEnd = limit === 0; !isEnd; ) {
+      const size = Math.min(CHUNK, limit - entries.length)
+      const chunk = this.#reader.list({ prefix, after, revision }, size)
+      entries.push(...chunk)
+      after = chunk.at(-1)?.key ?? after
+      isEnd = chunk.length < size || entries.length === limit
+      if (!isEnd) await this.#pause()
+    }
+    const remaining = entries.length < limit ? 0 : this.#reader.count({ prefix, after, revision })
+    return { entries, revision, remaining }
+  }
+
+  async #pause(): Promise<void> {
+    await setImmediate()
+    this.bounds()
+  }
+}

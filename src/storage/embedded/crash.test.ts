@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { Store } from '../store.ts'
+import { openEmbeddedStore } from './embedded-store.ts'
+import { newDirectory } from './fixtures.ts'
+
+const ROUNDS = 20
+const PROGRAM = fileURLToPath(new URL('./crash-writer.ts', import.meta.url))
+
+interface Acknowledged {
+  /** The last acknowledged count of each writer. */
+  readonly counts: ReadonlyMap<string, number>
+  readonly revision: number
+}
+
+/** Lets a program write, and kills it without warning after so many acknowledgements. */
+async function writeUntilKilled(
+  directory: string,
+  start: number,
+  lines: number,
+): Promise<Acknowledged> {
+  const child = spawn(process.execPath, [PROGRAM, directory, String(start)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const counts = new Map<string, number>()
+  let [seen, revision] = [0, 0]
+  for await (const line of createInterface(child.stdout)) {
+    const [writer = '', count, at] = line.split(' ')
+    counts.set(writer, Number(count))
+    revision = Math.max(revision, Number(at))
+    if (++seen === lines) child.kill('SIGKILL')
+  }
+  expect((await ended)[1]).toBe('SIGKILL')
+  return { counts, revision }
+}
+
+test('what was acknowledged survives kill -9, and nothing is half there', async () => {
+  const directory = newDirectory()
+  let newest = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const lines = 1 + Math.floor(Math.random() * 400)
+    const { counts, revision } = await writeUntilKilled(directory, round * 100_000, lines)
+    expect(revision).toBeGreaterThan(newest)
+    const store = await openEmbeddedStore({ directory })
+    newest = await store.revision()
+    expect(newest).toBeGreaterThanOrEqual(revision)
+    for (const [writer, count] of counts) await expectPair(store, writer, count)
+    await store.close()
+  }
+}, 120_000)
+
+async function expectPair(store: Store, writer: string, acknowledged: number): Promise<void> {
+  const left = await store.get(`/${writer}/left`)
+  const right = await store.get(`/${writer}/right`)
+  expect(Number(left?.value)).toBeGreaterThanOrEqual(acknowledged)
+  expect([String(left?.value), left?.modRevision]).toEqual([
+    String(right?.value),
+    right?.modRevision,
+  ])
+}

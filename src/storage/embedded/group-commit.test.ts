@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { NodeProxyError } from '../../lib/error.ts'
+import { put } from '../conformance-steps.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { Outcome, WriterOrder } from './writer-messages.ts'
+
+/** A writer whose answers are given by the test. */
+function newWriter() {
+  const orders: { order: WriterOrder; answer: PromiseWithResolvers<readonly Outcome[]> }[] = []
+  const arrivals: (() => void)[] = []
+  const obey = (order: WriterOrder) => {
+    const answer = Promise.withResolvers<readonly Outcome[]>()
+    orders.push({ order, answer })
+    arrivals.shift()?.()
+    return answer.promise
+  }
+  const next = async () => {
+    if (orders.length === 0) await new Promise<void>((resolve) => arrivals.push(resolve))
+    return orders.shift()!
+  }
+  return { obey, next, end: async () => undefined }
+}
+
+function newCommits() {
+  const writer = newWriter()
+  const told: (number | Error)[] = []
+  const tell = (what: number | Error) => void told.push(what)
+  const commits = new GroupCommit(writer, { committed: tell, failed: tell })
+  const create = (key: string) => commits.commit({ compare: [], operations: [put(key, 'x')] })
+  return { writer, commits, told, create }
+}
+
+function keysOf(order: WriterOrder): readonly string[] {
+  if (order.do !== 'commit') return []
+  return order.group.flatMap(({ operations }) => operations.map(({ key }) => key))
+}
+
+test('what comes in one turn, or while the disk is busy, is committed together', async () => {
+  const { writer, told, create } = newCommits()
+  const results = [create('/a'), create('/b')]
+  const first = await writer.next()
+  expect(keysOf(first.order)).toEqual(['/a', '/b'])
+  results.push(create('/c'), create('/d'))
+  first.answer.resolve([1, 2].map((revision) => ({ committed: true, revision })))
+  const second = await writer.next()
+  expect(keysOf(second.order)).toEqual(['/c', '/d'])
+  second.answer.resolve([3, 4].map((revision) => ({ committed: true, revision })))
+  expect((await Promise.all(results)).map(({ revision }) => revision)).toEqual([1, 2, 3, 4])
+  expect(told).toEqual([2, 4])
+})
+
+test('a full disk refuses what did not fit, and the next transaction is tried again', async () => {
+  const { writer, told, create } = newCommits()
+  const refused = create('/a')
+  const full = new NodeProxyError('NP_STORAGE_FULL', 'full')
+  ;(await writer.next()).answer.reject(full)
+  await expect(refused).rejects.toBe(full)
+  const kept = create('/b')
+  ;(await writer.next()).answer.resolve([{ committed: true, revision: 1 }])
+  expect(await kept).toEqual({ committed: true, revision: 1 })
+  expect(told).toEqual([1])
+})
+
+test('after a commit of unknown outcome everything is refused, and nobody waits for ever', async () => {
+  const { writer, told, create, commits } = newCommits()
+  const lost = create('/a')
+  const order = await writer.next()
+  const waiting = create('/b')
+  const broken = new NodeProxyError('NP_STORAGE_IO', 'fsync failed')
+  order.answer.reject(broken)
+  for (const one of [lost, waiting, create('/c'), commits.compact(0, 5)]) {
+    await expect(one).rejects.toBe(broken)
+  }
+  expect(told).toEqual([broken])
+})
+
+test('compaction goes in slices, so that a commit need not wait for all of it', async () => {
+  const { writer, commits, create } = newCommits()
+  const compaction = commits.compact(0, 1500)
+  const slice = await writer.next()
+  expect(slice.order).toEqual({ do: 'compact', revision: 1000 })
+  const created = create('/a')
+  slice.answer.resolve([])
+  const seen = new Set<string>()
+  for (let index = 0; index < 2; index++) {
+    const { order, answer } = await writer.next()
+    seen.add(order.do)
+    answer.resolve(order.do === 'commit' ? [{ committed: true, revision: 1501 }] : [])
+  }
+  expect(seen).toEqual(new Set(['commit', 'compact']))
+  await Promise.all([compaction, created])
+})

@@ -1,0 +1,105 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { LogReader } from './log-reader.ts'
+import type { Outcome, PlainOperation, PlainTransaction } from './writer-messages.ts'
+
+/**
+ * Appends to the log. A group of transactions is one SQLite transaction: one
+ * flush to the disk makes them all durable, each with its own comparison and
+ * its own revision, or none of them.
+ */
+export class LogWriter {
+  readonly #database: DatabaseSync
+  readonly #reader: LogReader
+  readonly #newestOf: StatementSync
+  readonly #append: StatementSync
+  readonly #compaction: readonly StatementSync[]
+  #newest: number
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#reader = new LogReader(database)
+    this.#newestOf = database.prepare(
+      'SELECT revision, created FROM log WHERE key = ? ORDER BY revision DESC LIMIT 1',
+    )
+    this.#append = database.prepare(
+      'INSERT INTO log (revision, key, created, value) VALUES (?, ?, ?, ?)',
+    )
+    this.#compaction = compaction.map((sql) => database.prepare(sql))
+    this.#newest = this.#reader.bounds().newest
+  }
+
+  /** Commits a group; the outcomes are true, and on the disk, when this returns. */
+  commit(group: readonly PlainTransaction[]): readonly Outcome[] {
+    return this.#transact(() => group.map((transaction) => this.#apply(transaction)))
+  }
+
+  /** Forgets every version that was superseded at or before `revision`. */
+  compact(revision: number): void {
+    const upTo = Math.min(revision, this.#newest)
+    if (upTo <= this.#reader.bounds().oldest) return
+    this.#transact(() => {
+      for (const statement of this.#compaction) statement.run({ upTo })
+    })
+  }
+
+  /** A failure inside leaves nothing behind, in the file or here. */
+  #transact<Result>(work: () => Result): Result {
+    const before = this.#newest
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.#database.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#newest = before
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  #apply({ compare, operations }: PlainTransaction): Outcome {
+    const holds = compare.every(
+      ({ key, modRevision }) => this.#present(key).revision === modRevision,
+    )
+    if (!holds) return { committed: false, revision: this.#newest }
+    const revision = this.#newest + 1
+    const changes = operations.filter((operation) => this.#change(operation, revision))
+    if (changes.length > 0) this.#newest = revision
+    return { committed: true, revision: this.#newest }
+  }
+
+  /** Whether the operation changes anything: deleting what is absent does not. */
+  #change(operation: PlainOperation, revision: number): boolean {
+    const { created } = this.#present(operation.key)
+    if (operation.op === 'put') {
+      this.#append.run(revision, operation.key, created || revision, operation.value)
+      return true
+    }
+    if (created === 0) return false
+    this.#append.run(revision, operation.key, 0, null)
+    return true
+  }
+
+  /** The revisions of a key's entry; both 0 where there is none. */
+  #present(key: string): { readonly revision: number; readonly created: number } {
+    const row = this.#newestOf.get(key)
+    const created = Number(row?.['created'] ?? 0)
+    return { created, revision: created === 0 ? 0 : Number(row?.['revision']) }
+  }
+}
+
+/**
+ * Each change since the last compaction removes the versions of its key before
+ * it, and itself where it is a deletion. So the work is as large as the history
+ * that is forgotten, whatever else the log holds.
+ */
+const compaction = [
+  `DELETE FROM log WHERE id IN (
+     SELECT older.id FROM log AS newer INDEXED BY by_revision
+     JOIN log AS older INDEXED BY by_key
+       ON older.key = newer.key AND older.revision < newer.revision
+     WHERE newer.revision > (SELECT oldest FROM meta) AND newer.revision <= :upTo)`,
+  `DELETE FROM log INDEXED BY by_revision
+   WHERE revision > (SELECT oldest FROM meta) AND revision <= :upTo AND created = 0`,
+  'UPDATE meta SET oldest = :upTo',
+]

@@ -1,0 +1,96 @@
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put, remove, write } from '../conformance-steps.ts'
+import type { Store } from '../store.ts'
+import { newDirectory, newStore } from './fixtures.ts'
+import { restoreEmbeddedStore } from './restore.ts'
+import { storeFiles } from './store-file.ts'
+
+async function keys(store: Store): Promise<readonly string[]> {
+  const page = await store.list({ prefix: '/' })
+  if (page.refused !== undefined) throw new Error(page.refused)
+  return page.entries.map(({ key, value }) => `${key}=${String(value)}`)
+}
+
+async function newBackup() {
+  const store = await newStore()
+  const from = join(newDirectory(), 'backup')
+  await write(store, put('/a', '1'), put('/gone', '1'))
+  await write(store, put('/a', '2'), remove('/gone'))
+  await store.backup(from)
+  return { store, from, directory: store.directory }
+}
+
+test('a backup is one moment of a store that is being written', async () => {
+  const store = await newStore()
+  const from = join(newDirectory(), 'backup')
+  const writing = Array.from({ length: 300 }, (_, index) =>
+    write(store, put('/left', String(index)), put('/right', String(index))),
+  )
+  await writing[50]
+  await store.backup(from)
+  await Promise.all(writing)
+  const directory = newDirectory()
+  await restoreEmbeddedStore({ from, directory })
+  const [left, right] = await keys(await newStore({ directory }))
+  expect(left?.split('=')[1]).toBe(right?.split('=')[1])
+  expect(statSync(from).mode & 0o077).toBe(0)
+})
+
+test('a restored store stands above every revision of the old one, and has forgotten them', async () => {
+  const { store, from, directory } = await newBackup()
+  const later = await write(store, put('/lost', '1'))
+  await store.close()
+  const revision = await restoreEmbeddedStore({ from, directory })
+  const restored = await newStore({ directory })
+  expect(await keys(restored)).toEqual(['/a=2'])
+  expect(restored.epoch).not.toBe(store.epoch)
+  expect(await restored.revision()).toBe(revision)
+  for (const after of [2, later, later + 1000]) {
+    const { value } = await restored.watch({ prefix: '/', after }).next()
+    expect(value).toMatchObject({ refused: 'compacted', oldest: revision })
+  }
+  expect(await write(restored, put('/new', '1'))).toBe(revision + 1)
+})
+
+test('one backup restored twice gives two histories that share no revision', async () => {
+  const { from } = await newBackup()
+  const now = Date.now()
+  const at = (time: number) =>
+    restoreEmbeddedStore({
+      from,
+      directory: newDirectory(),
+      clock: { now: () => time, after: () => () => undefined },
+    })
+  expect(await at(now + 60_000)).toBeGreaterThan((await at(now)) + 60 * 99_999)
+})
+
+test('a store in use is not replaced, a backup with one wrong letter replaces nothing', async () => {
+  const { store, from, directory } = await newBackup()
+  await expect(restoreEmbeddedStore({ from, directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_LOCKED',
+  })
+  await store.close()
+  const damaged = readFileSync(from)
+  damaged.write('/z2', damaged.indexOf('/a2'))
+  writeFileSync(from, damaged)
+  await expect(restoreEmbeddedStore({ from, directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+  })
+  expect(readdirSync(directory).filter((name) => name.startsWith('restored'))).toEqual([])
+  expect(await keys(await newStore({ directory }))).toEqual(['/a=2'])
+})
+
+test('a restore that was interrupted before the end is ended by opening the store', async () => {
+  const { store, from, directory } = await newBackup()
+  await write(store, put('/lost', '1'))
+  const log = readFileSync(join(directory, 'store.sqlite-wal'))
+  await store.close()
+  const elsewhere = newDirectory()
+  const revision = await restoreEmbeddedStore({ from, directory: elsewhere })
+  copyFileSync(storeFiles(elsewhere).store, storeFiles(directory).restored)
+  writeFileSync(join(directory, 'store.sqlite-wal'), log)
+  const restored = await newStore({ directory })
+  expect([await restored.revision(), await keys(restored)]).toEqual([revision, ['/a=2']])
+})

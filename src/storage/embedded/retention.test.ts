@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { RetentionRule } from './retention.ts'
+
+test('history is shortened only when it is longer by a sixteenth', () => {
+  const rule = new RetentionRule({ revisions: 160, bytes: 1000 }, () => undefined)
+  expect(rule.due({ oldest: 0, newest: 170 })).toBeUndefined()
+  expect(rule.due({ oldest: 0, newest: 171 })).toBe(11)
+})
+
+test('bytes are measured only when enough was written, and the newest revision stays', () => {
+  const asked: number[] = []
+  const rule = new RetentionRule({ revisions: 100, bytes: 160 }, (oldest) => {
+    asked.push(oldest)
+    return 9
+  })
+  const bounds = { oldest: 3, newest: 9 }
+  rule.wrote(10)
+  expect(rule.due(bounds)).toBeUndefined()
+  rule.wrote(1)
+  expect(rule.due(bounds)).toBe(8)
+  expect(rule.due(bounds)).toBeUndefined()
+  expect(asked).toEqual([3])
+})

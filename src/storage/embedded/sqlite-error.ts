@@ -1,0 +1,57 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
+
+interface Meaning {
+  readonly code: string
+  readonly hint: string
+}
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html) that an operator can do something about. */
+const meanings: ReadonlyMap<number, Meaning> = new Map([
+  [
+    5,
+    {
+      code: 'NP_STORAGE_LOCKED',
+      hint: 'stop the other server, or give this one its own data directory',
+    },
+  ],
+  [8, { code: 'NP_STORAGE_READ_ONLY', hint: 'make the data directory writable for this user' }],
+  [11, { code: 'NP_STORAGE_CORRUPT', hint: 'restore the latest backup' }],
+  [
+    13,
+    {
+      code: 'NP_STORAGE_FULL',
+      hint: 'free space on the disk; nothing of the transaction was kept',
+    },
+  ],
+  [
+    14,
+    {
+      code: 'NP_STORAGE_OPEN',
+      hint: 'check that the directory exists and that this user may use it',
+    },
+  ],
+  [26, { code: 'NP_STORAGE_CORRUPT', hint: 'this is no database: restore the latest backup' }],
+])
+
+const OTHER: Meaning = {
+  code: 'NP_STORAGE_IO',
+  hint: 'look for errors of the disk in the kernel log, then start the server again',
+}
+
+/** A refusal of SQLite as an error of the house; anything else is returned as it is. */
+export function storageError(cause: unknown, file: string): unknown {
+  if (!(cause instanceof Error) || !('errcode' in cause)) return cause
+  const { code, hint } = meanings.get(Number(cause.errcode) & 0xff) ?? OTHER
+  const message = `${quote(file)}: ${cause.message} (SQLite ${String(cause.errcode)})`
+  return new NodeProxyError(code, message, { object: file, hint, cause })
+}
+
+/** Runs `work`, and turns what SQLite throws into an error of the house. */
+export function withStorageErrors<Result>(file: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw storageError(error, file)
+  }
+}

@@ -1,0 +1,114 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { refuseDuplicateKeys } from '../distinct-keys.ts'
+import type {
+  ListQuery,
+  ListResult,
+  StoredEntry,
+  Transaction,
+  TxnResult,
+  WatchQuery,
+} from '../store.ts'
+import { writeBackup } from './backup.ts'
+import { CommittedLog } from './committed-log.ts'
+import type { EmbeddedStore } from './embedded-store.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { LogReader } from './log-reader.ts'
+import { LogWatch } from './log-watch.ts'
+import { type Retention, RetentionRule } from './retention.ts'
+import type { WriterThread } from './writer-thread.ts'
+
+export interface StoreParts {
+  readonly file: string
+  readonly writer: WriterThread
+  readonly reader: LogReader
+  readonly retention: Retention
+}
+
+/** The parts of an open store as one: what is committed by the writer is read from the log. */
+export class SqliteStore implements EmbeddedStore {
+  readonly epoch: string
+  /** What is released when the store is closed. */
+  readonly held = new AsyncDisposableStack()
+  readonly #file: string
+  readonly #log: CommittedLog
+  readonly #commits: GroupCommit
+  readonly #retention: RetentionRule
+  readonly #wakeups = { parked: new Set<() => void>(), closed: false }
+
+  constructor({ file, writer, reader, retention }: StoreParts) {
+    this.#file = file
+    this.epoch = reader.epoch()
+    this.#log = new CommittedLog(reader)
+    this.#retention = new RetentionRule(retention, (...query) => reader.overflow(...query))
+    this.#commits = new GroupCommit(writer, {
+      committed: (newest) => this.#committed(newest),
+      failed: (error) => this.#failed(error),
+    })
+  }
+
+  async revision(): Promise<number> {
+    return this.#log.bounds().newest
+  }
+
+  async get(key: string): Promise<StoredEntry | undefined> {
+    return this.#log.at(key)
+  }
+
+  list(query: ListQuery): Promise<ListResult> {
+    return this.#log.list(query)
+  }
+
+  async txn(transaction: Transaction): Promise<TxnResult> {
+    refuseDuplicateKeys(transaction.operations)
+    const { committed, revision } = await this.#commits.commit(transaction)
+    if (committed) {
+      this.#retention.wrote(bytesOf(transaction))
+      return { committed, revision }
+    }
+    const current = transaction.compare.map(({ key }) => this.#log.at(key, revision))
+    return { committed, revision, current }
+  }
+
+  watch(query: WatchQuery): LogWatch {
+    return new LogWatch(this.#log, this.#wakeups, query)
+  }
+
+  async compact(revision: number): Promise<void> {
+    const before = this.#log.bounds().oldest
+    this.#log.forget(revision)
+    await this.#commits.compact(before, this.#log.bounds().oldest)
+  }
+
+  backup(file: string): Promise<void> {
+    return writeBackup(this.#file, file)
+  }
+
+  async close(): Promise<void> {
+    this.#wakeups.closed = true
+    this.#wakeAll()
+    await this.#commits.close()
+    this.#log.fail(new NodeProxyError('NP_STORAGE_CLOSED', 'the store is closed'))
+    await this.held.disposeAsync()
+  }
+
+  #committed(newest: number): void {
+    this.#log.acknowledge(newest)
+    const due = this.#retention.due(this.#log.bounds())
+    // A compaction that fails is made up by the next one.
+    if (due !== undefined) this.compact(due).catch(() => undefined)
+    this.#wakeAll()
+  }
+
+  #failed(error: Error): void {
+    this.#log.fail(error)
+    this.#wakeAll()
+  }
+
+  #wakeAll(): void {
+    for (const wake of [...this.#wakeups.parked]) wake()
+  }
+}
+
+function bytesOf({ operations }: Transaction): number {
+  return operations.reduce((sum, one) => sum + (one.op === 'put' ? one.value.length : 0), 0)
+}

@@ -1,0 +1,58 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { withOpenErrors } from './open-error.ts'
+
+/** The names that a data directory holds. */
+export function storeFiles(directory: string) {
+  const store = join(directory, 'store.sqlite')
+  return {
+    store,
+    /** SQLite's log and index beside the store. */
+    beside: [`${store}-wal`, `${store}-shm`],
+    /** A complete restored store that has not taken its place yet. */
+    restored: join(directory, 'restored.sqlite'),
+    /** A restored store that is being written. */
+    partial: join(directory, 'restored.sqlite.partial'),
+  }
+}
+
+/** The store's file, for its owner only, on the disk under its name; ends an interrupted restore. */
+export function prepareFile(directory: string): string {
+  const { store } = storeFiles(directory)
+  adoptRestored(directory)
+  if (existsSync(store)) return store
+  withOpenErrors(directory, () => closeSync(openSync(store, 'a', 0o600)))
+  flush(directory)
+  return store
+}
+
+/**
+ * Puts a restored store into its place. The old log must go first, because
+ * SQLite would replay it into the new store; as `restored` stays until the end,
+ * this can be interrupted anywhere and is done again when the store is opened.
+ */
+export function adoptRestored(directory: string): void {
+  const { store, beside, restored } = storeFiles(directory)
+  if (!existsSync(restored)) return
+  for (const file of beside) rmSync(file, { force: true })
+  flush(directory)
+  renameSync(restored, store)
+  flush(directory)
+}
+
+/** Gives a complete file its name, both on the disk. */
+export function publish(partial: string, file: string): void {
+  flush(partial)
+  renameSync(partial, file)
+  flush(dirname(file))
+}
+
+/** Waits until a file, or the names in a directory, are on the disk. */
+function flush(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put } from '../conformance-steps.ts'
+import { newDirectory } from './fixtures.ts'
+import { startWriter } from './writer-thread.ts'
+
+test('errors cross the thread with code, object and hint', async () => {
+  const file = join(newDirectory(), 'missing', 'store.sqlite')
+  await expect(startWriter({ file, now: 0 })).rejects.toMatchObject({
+    code: 'NP_STORAGE_OPEN',
+    object: file,
+    hint: expect.stringContaining('directory'),
+  })
+})
+
+test('an order to a thread that has ended is refused, not waited for', async () => {
+  const writer = await startWriter({ file: join(newDirectory(), 'store.sqlite'), now: 0 })
+  await writer.end()
+  const group = [{ compare: [], operations: [put('/a', 'x')] }]
+  await expect(writer.obey({ do: 'commit', group })).rejects.toMatchObject({
+    code: 'NP_STORAGE_WRITER',
+  })
+})
