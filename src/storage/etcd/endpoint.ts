@@ -1,0 +1,54 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
+
+/** Where one member of an etcd cluster listens. */
+export interface Endpoint {
+  /** `host:port`, IPv6 hosts in brackets. */
+  readonly address: string
+  readonly secure: boolean
+}
+
+/** What a URL may begin with; `etcd:` is as secure as the credentials that are given. */
+const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'etcd:'])
+const DEFAULT_PORT = '2379'
+
+/**
+ * Reads endpoints as operators write them: `https://host:2379`, `http://[::1]:2379`,
+ * or `etcd://a:2379,b:2379`. Several may stand in one text, separated by commas; one
+ * without a scheme has that of the one before it. Throws `NP_STORAGE_ETCD_ENDPOINT`.
+ */
+export function parseEndpoints(texts: readonly string[], hasTls: boolean): readonly Endpoint[] {
+  let scheme = 'etcd:'
+  const endpoints = texts
+    .flatMap((text) => text.split(','))
+    .map((text) => {
+      const given = text.trim()
+      const url = URL.parse(given.includes('://') ? given : `${scheme}//${given}`)
+      if (url === null || !isPlain(url)) throw malformed(given)
+      scheme = url.protocol
+      const secure = scheme === 'https:' || (scheme === 'etcd:' && hasTls)
+      return { address: `${url.hostname}:${url.port || portOf(scheme, given)}`, secure }
+    })
+  if (endpoints.length === 0) throw malformed('')
+  return endpoints
+}
+
+/** Only a scheme, a host and a port: anything more would be ignored silently. */
+function isPlain(url: URL): boolean {
+  const { protocol, hostname, username, password, pathname, search, hash } = url
+  if (!SCHEMES.has(protocol) || hostname === '') return false
+  return username + password + search + hash === '' && (pathname === '' || pathname === '/')
+}
+
+/** URLs drop the port that is usual for their scheme, even where it was written. */
+function portOf(scheme: string, text: string): string {
+  const usual = { 'http:': '80', 'https:': '443' }[scheme]
+  return usual !== undefined && text.replace(/\/$/, '').endsWith(`:${usual}`) ? usual : DEFAULT_PORT
+}
+
+function malformed(text: string): NodeProxyError {
+  return new NodeProxyError('NP_STORAGE_ETCD_ENDPOINT', `no etcd endpoint: ${quote(text)}`, {
+    object: text,
+    hint: 'write https://host:2379, or http://host:2379 without TLS',
+  })
+}

@@ -1,0 +1,82 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Store, Transaction, TxnResult } from '../store.ts'
+import { Caller } from './caller.ts'
+import type { Election } from './election.ts'
+import { parseEndpoints } from './endpoint.ts'
+import { EndpointPool } from './endpoint-pool.ts'
+import { watchEtcd } from './etcd-watch.ts'
+import { revisionFault } from './failure.ts'
+import { KV } from './generated/etcd_pb.ts'
+import { KeySpace } from './key-space.ts'
+import { LeaseElection } from './lease-election.ts'
+import { Reader } from './reader.ts'
+import type { EtcdTls } from './secure-channel.ts'
+import { txnRequest, txnResult } from './transaction.ts'
+import type { WatchContext } from './watch-session.ts'
+
+export interface EtcdOptions {
+  /** See `parseEndpoints`. Any one that answers is used. */
+  readonly endpoints: readonly string[]
+  /** All keys of the store lie under it. Default `/registry`. */
+  readonly prefix?: string
+  readonly tls?: EtcdTls
+  /** Bounds each call, and the connecting before it. Default 5 s. */
+  readonly timeoutMs?: number
+  /** How often an idle watch asks how far it is complete. Default 5 s. */
+  readonly progressMs?: number
+}
+
+export interface EtcdStore extends Store {
+  /** An election among all stores with this prefix. A lead that is not renewed for `ttlSeconds` ends. */
+  election(name: string, ttlSeconds?: number): Election
+}
+
+/** A store in an etcd cluster, which it does not contact before it has to. */
+export function createEtcdStore(options: EtcdOptions): EtcdStore {
+  const { prefix = '/registry', tls, timeoutMs = 5000, progressMs = 5000 } = options
+  const endpoints = parseEndpoints(options.endpoints, tls !== undefined)
+  const pool = new EndpointPool(endpoints, tls)
+  const caller = new Caller(pool, timeoutMs)
+  const context = contextOf(caller, prefix, progressMs)
+  const { reader, keys } = context
+  const closed = new AbortController()
+  return {
+    revision: () => reader.revision(),
+    get: (key) => reader.get(key),
+    list: (query) => reader.list(query),
+    txn: (transaction) => txn(caller, keys, transaction),
+    watch: (query) => watchEtcd(context, query, closed.signal),
+    compact: (revision) => compact(caller, reader, revision),
+    election: (name, ttlSeconds = 15) =>
+      new LeaseElection(contextOf(caller, `${prefix}-elections`, progressMs), name, ttlSeconds),
+    close: async () => {
+      closed.abort()
+      pool.close()
+    },
+  }
+}
+
+function contextOf(caller: Caller, prefix: string, progressMs: number): WatchContext {
+  const keys = new KeySpace(prefix)
+  return { caller, keys, reader: new Reader(caller, keys), progressMs }
+}
+
+async function txn(caller: Caller, keys: KeySpace, transaction: Transaction): Promise<TxnResult> {
+  const request = txnRequest(transaction, keys)
+  const response =
+    transaction.operations.length === 0
+      ? await caller.repeatable(KV.method.txn, request)
+      : await caller.once(KV.method.txn, request)
+  return txnResult(response, keys)
+}
+
+/** Forgetting what was forgotten already is no error; what is not there yet cannot be forgotten. */
+async function compact(caller: Caller, reader: Reader, revision: number): Promise<void> {
+  const upTo = Math.min(revision, await reader.revision())
+  if (upTo < 1) return
+  try {
+    await caller.repeatable(KV.method.compact, { revision: BigInt(upTo) })
+  } catch (error) {
+    if (!(error instanceof NodeProxyError) || revisionFault(error) !== 'compacted') throw error
+  }
+}

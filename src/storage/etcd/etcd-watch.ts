@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+import { systemRandom } from '../../lib/random.ts'
+import type { WatchBatch, WatchQuery } from '../store.ts'
+import { outcomeOf, refused } from './failure.ts'
+import { type WatchContext, watchSession } from './watch-session.ts'
+
+const LEAST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 2000
+
+/**
+ * A watch that outlives connections: it goes on after the last batch that was
+ * delivered, on whichever endpoint answers, so nothing is missing or repeated.
+ * It begins with the first `next()`, and rejects only what waiting will not mend.
+ */
+export function watchEtcd(
+  context: WatchContext,
+  query: WatchQuery,
+  closed: AbortSignal,
+): AsyncIterableIterator<WatchBatch> {
+  const stop = new AbortController()
+  const signals = [stop.signal, closed, ...(query.signal === undefined ? [] : [query.signal])]
+  const batches = resume(context, query, AbortSignal.any(signals))
+  return {
+    next: () => batches.next(),
+    return: async () => {
+      stop.abort()
+      void batches.return(undefined)
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+async function* resume(
+  context: WatchContext,
+  query: WatchQuery,
+  signal: AbortSignal,
+): AsyncGenerator<WatchBatch, undefined> {
+  let { after } = query
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      for await (const batch of watchSession(context, { ...query, after }, signal)) {
+        yield batch
+        if (batch.refused !== undefined) return undefined
+        after = batch.revision
+        failures = 0
+      }
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throwIfFinal(error)
+    }
+    await pause(failures, signal)
+  }
+  return undefined
+}
+
+/** A broken connection is no reason to give up, and neither is an etcd that is away. */
+function throwIfFinal(error: unknown): void {
+  if (error instanceof NodeProxyError && error.code === 'NP_STORAGE_ETCD_UNREACHABLE') return
+  if (outcomeOf(error) !== 'refused') return
+  throw error instanceof NodeProxyError ? error : refused('Watch', error)
+}
+
+async function pause(failures: number, signal: AbortSignal): Promise<void> {
+  const ms = Math.min(LONGEST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(failures, 10))
+  await delay(ms / 2 + systemRandom.below(ms / 2), undefined, { signal }).catch(() => undefined)
+}

@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { RevisionRefusal } from '../store.ts'
+import type { Election, Leadership } from './election.ts'
+import { watchEtcd } from './etcd-watch.ts'
+import { KV } from './generated/etcd_pb.ts'
+import { Lease } from './lease.ts'
+import { txnRequest } from './transaction.ts'
+import type { WatchContext } from './watch-session.ts'
+
+const RETRY_MS = 500
+
+/**
+ * The leader is whoever wrote the election's key, with a lease: when it dies or
+ * is cut off, the key goes with the lease and the others, who watch it, try to
+ * write it again. The key's first revision is the term.
+ */
+export class LeaseElection implements Election {
+  readonly #context: WatchContext
+  readonly #key: string
+  readonly #ttlSeconds: number
+
+  /** The key space of `context` holds elections only. */
+  constructor(context: WatchContext, name: string, ttlSeconds: number) {
+    this.#context = context
+    this.#key = `/${name}`
+    this.#ttlSeconds = ttlSeconds
+  }
+
+  async leader(): Promise<string | undefined> {
+    return (await this.#context.reader.get(this.#key))?.value.toString()
+  }
+
+  async campaign(candidate: string, signal?: AbortSignal): Promise<Leadership> {
+    for (;;) {
+      signal?.throwIfAborted()
+      try {
+        await this.#vacancy(signal)
+        const leadership = await this.#claim(candidate)
+        if (leadership !== undefined) return leadership
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (!isPassing(error)) throw error
+        await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /** Returns once nobody leads, or `signal` is aborted. */
+  async #vacancy(signal = new AbortController().signal): Promise<void> {
+    const entry = await this.#context.reader.get(this.#key)
+    if (entry !== undefined) await this.#gone(entry.modRevision, signal)
+  }
+
+  /** Returns once the key that was written at `revision` is gone, or `signal` is aborted. */
+  async #gone(revision: number, signal: AbortSignal): Promise<void> {
+    for (let after = revision; !signal.aborted; ) {
+      const refused = await this.#deleted(after, signal)
+      if (refused === undefined) return
+      const entry = await this.#context.reader.get(this.#key)
+      if (entry?.modRevision !== revision) return
+      after = refused.newest
+    }
+  }
+
+  /** Watches until the key is deleted or `signal` is aborted; a refusal of the watch is returned. */
+  async #deleted(after: number, signal: AbortSignal): Promise<RevisionRefusal | undefined> {
+    const query = { prefix: this.#key, after }
+    for await (const batch of watchEtcd(this.#context, query, signal)) {
+      if (batch.refused !== undefined) return batch
+      const deleted = batch.events.some(({ key, entry }) => key === this.#key && !entry)
+      if (deleted) return undefined
+    }
+    return undefined
+  }
+
+  /** Undefined when another candidate was faster. */
+  async #claim(candidate: string): Promise<Leadership | undefined> {
+    const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
+    try {
+      const term = await this.#write(candidate, lease)
+      if (term !== undefined) return this.#leadership(term, lease)
+    } catch (error) {
+      await lease.revoke()
+      throw error
+    }
+    await lease.revoke()
+    return undefined
+  }
+
+  async #write(candidate: string, lease: Lease): Promise<number | undefined> {
+    const { caller, keys } = this.#context
+    const { compare = [] } = txnRequest(
+      { compare: [{ key: this.#key, modRevision: 0 }], operations: [] },
+      keys,
+    )
+    const value = { key: keys.encode(this.#key), value: Buffer.from(candidate), lease: lease.id }
+    const { succeeded, header } = await caller.once(KV.method.txn, {
+      compare,
+      success: [{ request: { case: 'requestPut', value } }],
+    })
+    return succeeded ? Number(header?.revision ?? 0n) : undefined
+  }
+
+  /** It also ends when somebody deletes the key by hand. */
+  #leadership(term: number, lease: Lease): Leadership {
+    void this.#gone(term, lease.lost)
+      .catch(() => undefined)
+      .then(() => lease.revoke())
+    return { term, lost: lease.lost, resign: () => lease.revoke() }
+  }
+}
+
+/** Whether trying again may help; a lease whose writing is uncertain has been revoked. */
+function isPassing(error: unknown): boolean {
+  const passing = ['NP_STORAGE_UNKNOWN_OUTCOME', 'NP_STORAGE_ETCD_UNREACHABLE']
+  return error instanceof NodeProxyError && passing.includes(error.code)
+}

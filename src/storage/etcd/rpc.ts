@@ -1,0 +1,86 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodBiDiStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { type Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js'
+
+/** Requests and responses of one method, as a stream. */
+export type Duplex<I extends DescMessage, O extends DescMessage> = ClientDuplexStream<
+  MessageShape<I>,
+  MessageShape<O>
+>
+
+interface Method {
+  readonly name: string
+  readonly parent: { readonly typeName: string }
+}
+
+/** One request, one response, or the `ServiceError` of gRPC. `deadline`: ms since the epoch. */
+export function unary<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodUnary<I, O>,
+  init: MessageInitShape<I>,
+  deadline: number,
+): Promise<MessageShape<O>> {
+  const { promise, resolve, reject } = Promise.withResolvers<MessageShape<O>>()
+  client.makeUnaryRequest(
+    pathOf(method),
+    encoder(method.input),
+    decoder(method.output),
+    create(method.input, init),
+    leaderRequired(),
+    { deadline },
+    (error, response) => (error === null ? resolve(response!) : reject(error)),
+  )
+  return promise
+}
+
+/** A stream in both directions. What its end says after `cancel()` is dropped. */
+export function stream<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodBiDiStreaming<I, O>,
+): Duplex<I, O> {
+  const call = client.makeBidiStreamRequest(
+    pathOf(method),
+    encoder(method.input),
+    decoder(method.output),
+    leaderRequired(),
+  )
+  call.on('error', () => undefined)
+  return call
+}
+
+/** The responses of a stream; it is read no faster than they are taken. */
+export function responses<I extends DescMessage, O extends DescMessage>(
+  call: Duplex<I, O>,
+): AsyncIterable<MessageShape<O>> {
+  return call
+}
+
+function pathOf(method: Method): string {
+  return `/${method.parent.typeName}/${method.name}`
+}
+
+function encoder<T extends DescMessage>(schema: T) {
+  return (message: MessageShape<T>): Buffer => {
+    const bytes = toBinary(schema, message)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+}
+
+function decoder<T extends DescMessage>(schema: T) {
+  return (bytes: Buffer): MessageShape<T> => fromBinary(schema, bytes)
+}
+
+/** A member that is cut off from its cluster refuses at once instead of keeping us waiting. */
+function leaderRequired(): Metadata {
+  const metadata = new Metadata()
+  metadata.set('hasleader', 'true')
+  return metadata
+}

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export interface EtcdProcessOptions {
+  /** Further arguments, for example `--experimental-watch-progress-notify-interval=100ms`. */
+  readonly args?: readonly string[]
+  /** PEM files for the client side; clients need a certificate of the same authority. */
+  readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
+}
+
+/** A real etcd on loopback, with data of its own that outlive its death. */
+export interface EtcdProcess extends AsyncDisposable {
+  readonly endpoint: string
+  /** kill -9, as a crash of the machine would. */
+  kill(): Promise<void>
+  /** Starts it again on the same ports and data. */
+  start(): Promise<void>
+  /** Stops its time: connections stay, nothing is answered. */
+  freeze(): void
+  thaw(): void
+}
+
+export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'np-etcd-'))
+  const [client, peer] = [await freePort(), await freePort()]
+  const endpoint = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${client}`
+  const args = [...addresses(folder, endpoint, `http://127.0.0.1:${peer}`), ...argsOf(options)]
+  let child = await spawnEtcd(args)
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+  return {
+    endpoint,
+    kill,
+    start: async () => {
+      child = await spawnEtcd(args)
+    },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      await kill()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+function addresses(folder: string, client: string, peer: string): readonly string[] {
+  return [
+    `--data-dir=${folder}`,
+    '--name=test',
+    // Every address of loopback, so that a client can use one that no certificate names.
+    `--listen-client-urls=${client},${client.replace('127.0.0.1', '127.0.0.2')}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=test=${peer}`,
+    '--logger=zap',
+    '--heartbeat-interval=20',
+    '--election-timeout=200',
+  ]
+}
+
+function argsOf({ args = [], tls }: EtcdProcessOptions): readonly string[] {
+  if (tls === undefined) return args
+  return [
+    ...args,
+    '--client-cert-auth',
+    `--trusted-ca-file=${tls.ca}`,
+    `--cert-file=${tls.cert}`,
+    `--key-file=${tls.key}`,
+  ]
+}
+
+/** Settles when it serves clients; rejects with its last words when it ends before. */
+async function spawnEtcd(args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn('etcd', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const words: string[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>()
+  createInterface(child.stderr).on('line', (line) => {
+    words.push(line)
+    if (words.length > 20) words.shift()
+    if (/serving (insecure )?client (requests|traffic)/.test(line)) resolve(child)
+  })
+  child.once('error', reject)
+  const killWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', killWithUs)
+  child.once('exit', () => {
+    process.off('exit', killWithUs)
+    reject(new Error(`etcd ended:\n${words.join('\n')}`))
+  })
+  return promise
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
