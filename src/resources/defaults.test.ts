@@ -13,7 +13,12 @@ test.each<[Raw, Raw]>([
   [{ type: 'NodePort' }, { ...CLUSTER_IP, type: 'NodePort', externalTrafficPolicy: 'Cluster' }],
   [
     { type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
-    { ...CLUSTER_IP, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+    {
+      ...CLUSTER_IP,
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      allocateLoadBalancerNodePorts: true,
+    },
   ],
   [
     { externalIPs: ['203.0.113.1'] },
@@ -112,8 +117,14 @@ test('the object that was given is not touched', () => {
 })
 
 test('what has its defaults gets no others', () => {
-  const kind = fc.constantFrom('Service', 'Endpoints', 'EndpointSlice')
-  const key = fc.constantFrom('type', 'ports', 'subsets', 'sessionAffinity', 'externalIPs', 'x')
+  const kind = fc.constantFrom(
+    ...['Service', 'Endpoints', 'EndpointSlice', 'ConfigMap', 'Secret'],
+    ...['Namespace', 'RoleBinding', 'NetworkPolicy', 'Deployment'],
+  )
+  const key = fc.constantFrom(
+    ...['type', 'ports', 'subsets', 'sessionAffinity', 'externalIPs', 'x', 'data', 'stringData'],
+    ...['metadata', 'name', 'roleRef', 'subjects', 'kind', 'egress', 'template', 'strategy'],
+  )
   const leaf = fc.constantFrom('', 'ClientIP', 'None', 'NodePort', null, 0, 80)
   const object = fc.object({ key, values: [leaf], maxDepth: 4, maxKeys: 4 }) as fc.Arbitrary<Raw>
   fc.assert(

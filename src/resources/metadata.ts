@@ -1,4 +1,4 @@
-import { isLabel, isSubdomain } from './names.ts'
+import { isLabel, isPathSegment, isSubdomain } from './names.ts'
 import type { Reader } from './reader.ts'
 
 export interface Metadata {
@@ -9,22 +9,24 @@ export interface Metadata {
   readonly annotations: Reader
 }
 
-/** Name rules of a kind: Services have labels for names, most others subdomains. */
+/** Name rules of a kind: most have subdomains for names, Services labels, roles path segments. */
 export interface NameRules {
   readonly namespaced: boolean
-  readonly name: 'label' | 'subdomain'
+  readonly name: keyof typeof EXAMPLES
 }
 
 const EXAMPLES = {
   label: 'must be a DNS label (RFC 1123): at most 63 of a-z, 0-9 and -, such as my-name',
   subdomain: 'must be a DNS subdomain (RFC 1123): labels joined by dots, such as a.my-name',
+  segment: 'must be a name without / and %, and neither . nor .., such as system:my-name',
 } as const
+
+const TESTS = { label: isLabel, subdomain: isSubdomain, segment: isPathSegment }
 
 /** Reads what identifies an object; undefined, with a finding, when nothing does. */
 export function readMetadata(object: Reader, rules: NameRules): Metadata | undefined {
   const metadata = object.object('metadata')
-  const isName = rules.name === 'label' ? isLabel : isSubdomain
-  const name = readName(metadata, 'name', isName, EXAMPLES[rules.name])
+  const name = readName(metadata, 'name', TESTS[rules.name], EXAMPLES[rules.name])
   const namespace = rules.namespaced ? readName(metadata, 'namespace', isLabel, EXAMPLES.label) : ''
   if (name === undefined || namespace === undefined) return undefined
   return {

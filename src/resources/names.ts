@@ -13,6 +13,12 @@ export function isSubdomain(text: string): boolean {
   return text.length <= LONGEST_SUBDOMAIN && text.split('.').every(isLabel)
 }
 
+/** One segment of a URL: what roles and bindings are called, such as `system:node-proxy`. */
+export function isPathSegment(text: string): boolean {
+  const fits = text !== '' && text.length <= LONGEST_SUBDOMAIN
+  return fits && text !== '.' && text !== '..' && !/[/%\p{C}\p{Zl}\p{Zp}]/u.test(text)
+}
+
 /** IANA service name (RFC 6335): what the ports of containers are called. */
 export function isPortName(text: string): boolean {
   return PORT_NAME.test(text)
@@ -55,4 +61,5 @@ export const NAMES = {
     'endpoints.kubernetes.io/last-change-trigger-time',
     'endpoints.orch.io/last-change-trigger-time',
   ],
+  serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
 } as const

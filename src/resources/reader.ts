@@ -4,6 +4,7 @@ import { isRaw, own, type Raw } from './raw.ts'
 const NOTHING: Raw = Object.freeze({})
 const NONE: readonly unknown[] = Object.freeze([])
 const LEFT_OUT = 'it is left out'
+const WITHHELD = '(withheld)'
 
 /**
  * Reads one JSON object of unknown content. Sees own properties only, takes null
@@ -96,11 +97,16 @@ export class Reader {
     this.findings.add(`${this.path(key)}[${index}]`, value, message, instead)
   }
 
+  /** The same, without showing the value, which may be secret. */
+  withhold(key: string, message: string): void {
+    this.findings.add(this.path(key), WITHHELD, message)
+  }
+
   /** `spec.ports[1].nodePort` */
   path(key: string): string {
     const here = this.#here()
     if (here === '') return key
-    return key.includes('/') ? `${here}[${key}]` : `${here}.${key}`
+    return /[./]/.test(key) ? `${here}[${key}]` : `${here}.${key}`
   }
 
   #here(): string {

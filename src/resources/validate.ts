@@ -3,12 +3,20 @@ import { readMetadata } from './metadata.ts'
 import type { Problem } from './problem.ts'
 import type { Raw } from './raw.ts'
 import type { Reader } from './reader.ts'
+import { checkConfigMap } from './validation/config-map.ts'
+import { checkDeployment } from './validation/deployment.ts'
 import { checkEndpointSlice } from './validation/endpoint-slice.ts'
 import { checkEndpoints } from './validation/endpoints.ts'
 import { checkEvent } from './validation/event.ts'
+import { checkLease } from './validation/lease.ts'
+import { checkNetworkPolicy } from './validation/network-policy.ts'
 import { checkNode } from './validation/node.ts'
 import { checkPod } from './validation/pod.ts'
+import { checkClusterRole, checkRole } from './validation/role.ts'
+import { checkClusterRoleBinding, checkRoleBinding } from './validation/role-binding.ts'
+import { checkSecret } from './validation/secret.ts'
 import { checkService } from './validation/service.ts'
+import { checkServiceAccount } from './validation/service-account.ts'
 
 type Check = (object: Reader) => unknown
 
@@ -19,6 +27,16 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['Node', checkNode],
   ['Pod', checkPod],
   ['Event', checkEvent],
+  ['ConfigMap', checkConfigMap],
+  ['Secret', checkSecret],
+  ['ServiceAccount', checkServiceAccount],
+  ['Role', checkRole],
+  ['ClusterRole', checkClusterRole],
+  ['RoleBinding', checkRoleBinding],
+  ['ClusterRoleBinding', checkClusterRoleBinding],
+  ['NetworkPolicy', checkNetworkPolicy],
+  ['Deployment', checkDeployment],
+  ['Lease', checkLease],
   ['Namespace', (object) => readMetadata(object, { namespaced: false, name: 'label' })],
 ])
 

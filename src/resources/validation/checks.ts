@@ -1,4 +1,4 @@
-import { isLabel, isSubdomain } from '../names.ts'
+import { isLabel, isPathSegment, isSubdomain } from '../names.ts'
 import type { Reader } from '../reader.ts'
 
 /** A field that may be absent or empty, and otherwise must be one of these. */
@@ -12,6 +12,22 @@ export function checkLabel(object: Reader, key: string): void {
 
 export function checkSubdomain(object: Reader, key: string): void {
   checkField(object, key, (value) => typeof value === 'string' && isSubdomain(value), DNS_FAULT)
+}
+
+/** The name of another object, which must be there. */
+export function checkName(object: Reader, form: 'subdomain' | 'segment', key = 'name'): void {
+  const value = object.value(key)
+  const isName = form === 'segment' ? isPathSegment : isSubdomain
+  if (typeof value !== 'string' || !isName(value)) object.refuse(key, NAME_FAULT)
+}
+
+/** A list of texts; whether there is one in it. */
+export function checkTexts(object: Reader, key: string): boolean {
+  const texts = object.list(key)
+  for (const [index, text] of texts.entries()) {
+    if (typeof text !== 'string') object.refuseItem(key, index, 'must be a string')
+  }
+  return texts.length > 0
 }
 
 export function checkCount(object: Reader, key: string, most: number): void {
@@ -30,6 +46,7 @@ export function checkField(
 }
 
 export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, such as my-name'
+const NAME_FAULT = 'must be the name of an object'
 export const DNS_FAULT = 'must be a DNS name in lower case, such as db.example.com'
 
 function oneOf(values: readonly string[]): string {

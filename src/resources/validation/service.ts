@@ -1,7 +1,8 @@
-import { isLabelValue, isQualifiedName, isSubdomain } from '../names.ts'
+import { isSubdomain } from '../names.ts'
 import type { Reader } from '../reader.ts'
 import { readService } from '../service.ts'
 import { checkOneOf, checkSubdomain, DNS_FAULT } from './checks.ts'
+import { checkMatchLabels } from './label-selector.ts'
 import { checkServicePorts } from './service-ports.ts'
 
 const FAMILIES: readonly unknown[] = ['IPv4', 'IPv6']
@@ -19,7 +20,7 @@ export function checkService(object: Reader): void {
   checkServicePorts(spec)
   checkHeadless(spec)
   checkFamilies(spec)
-  checkSelector(spec)
+  checkMatchLabels(spec, 'selector')
   checkExternalName(spec)
   checkOneOf(spec, 'trafficDistribution', DISTRIBUTIONS)
   for (const entry of object.object('status').object('loadBalancer').objects('ingress')) {
@@ -48,17 +49,6 @@ function checkFamilies(spec: Reader): void {
     }
   }
   checkOneOf(spec, 'ipFamilyPolicy', FAMILY_POLICIES)
-}
-
-function checkSelector(spec: Reader): void {
-  const selector = spec.object('selector')
-  const isPair = (key: string): boolean => {
-    const value = selector.value(key)
-    return isQualifiedName(key) && typeof value === 'string' && isLabelValue(value)
-  }
-  if (!selector.keys().every(isPair)) {
-    spec.refuse('selector', 'must map names of labels to values of labels, such as {"app": "web"}')
-  }
 }
 
 function checkExternalName(spec: Reader): void {

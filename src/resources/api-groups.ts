@@ -1,0 +1,17 @@
+/**
+ * The groups that are served under two names: ours, and the ecosystem's. The
+ * ecosystem's is canonical: what is stored or compared carries that one.
+ */
+const CANONICAL: ReadonlyMap<string, string> = new Map(
+  ['rbac.authorization', 'networking', 'coordination', 'discovery'].map((group) => [
+    `${group}.orch.io`,
+    `${group}.k8s.io`,
+  ]),
+)
+
+export const RBAC_GROUP = 'rbac.authorization.k8s.io'
+
+/** The one name of a group that may be called by two; any other group as it is. */
+export function canonicalGroup(group: string): string {
+  return CANONICAL.get(group) ?? group
+}

@@ -1,0 +1,11 @@
+import { isRaw, own } from './raw.ts'
+
+/** Whether two values are the same JSON; null is absent, the order of fields means nothing. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => isSameValue(item, b[index]))
+  }
+  if (!isRaw(a) || !isRaw(b)) return (a ?? undefined) === (b ?? undefined)
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...keys].every((key) => isSameValue(own(a, key), own(b, key)))
+}
