@@ -1,0 +1,46 @@
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import { familyOf } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { endpointPorts } from './endpoint-ports.ts'
+
+/** A Pod that can serve for a Service in one IP family. */
+export interface Candidate {
+  readonly pod: PodObject
+  readonly ip: IpAddress
+  readonly ports: readonly JsonObject[]
+  /** When its readiness last changed, or the Service came to be if that was later; RFC 3339. */
+  readonly since: string
+}
+
+/**
+ * The Pods that have an address of the family and a port to offer, and that
+ * have not ended for good: Succeeded and Failed Pods never serve, not even with
+ * `publishNotReadyAddresses`.
+ */
+export function candidatesOf(
+  service: ServiceObject,
+  pods: readonly PodObject[],
+  family: Family,
+): readonly Candidate[] {
+  return pods.flatMap((pod) => {
+    const ip = pod.ips.find((one) => familyOf(one) === family)
+    const ports = endpointPorts(service, pod)
+    if (ip === undefined || pod.finished || ports === undefined) return []
+    return [{ pod, ip, ports, since: later(pod.readySince, service.meta.createdAt) }]
+  })
+}
+
+/** A Pod has a name of its own below its Service's only if it asks for it. */
+export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceObject): string {
+  return subdomain === service.meta.name ? hostname : ''
+}
+
+export function targetOf({ meta }: PodObject): JsonObject {
+  return { kind: 'Pod', namespace: meta.namespace, name: meta.name, uid: meta.uid }
+}
+
+function later(a: string, b: string): string {
+  return Date.parse(a) < Date.parse(b) ? b : a
+}

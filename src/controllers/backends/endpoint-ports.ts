@@ -1,0 +1,53 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { ServiceObject, ServicePortObject } from '../objects/service-object.ts'
+import { isHeadless } from '../objects/service-object.ts'
+
+/**
+ * The ports at which a Pod serves a Service, in canonical order. A named target
+ * port is looked up in the Pod, by name and protocol, so two Pods may differ; a
+ * Pod without it lacks that port only. Undefined when the Pod serves nothing:
+ * without any port it serves only headless Services that have none either.
+ */
+export function endpointPorts(
+  service: ServiceObject,
+  pod: PodObject,
+): readonly JsonObject[] | undefined {
+  if (service.ports.length === 0) return isHeadless(service) ? [] : undefined
+  const ports = service.ports.flatMap((port) => {
+    const number = targetPort(port, pod)
+    return number === undefined ? [] : [endpointPort(port, number)]
+  })
+  return ports.length === 0 ? undefined : ports.toSorted(byText)
+}
+
+/** Equal for equal sets of ports in canonical order. */
+export function portsKey(ports: readonly JsonObject[]): string {
+  return JSON.stringify(
+    ports.map(({ name, protocol, port, appProtocol }) => [
+      name ?? '',
+      protocol ?? 'TCP',
+      port ?? null,
+      appProtocol ?? '',
+    ]),
+  )
+}
+
+function targetPort(
+  { targetPort, protocol }: ServicePortObject,
+  pod: PodObject,
+): number | undefined {
+  if (typeof targetPort === 'number') return targetPort
+  return pod.namedPorts.find((one) => one.name === targetPort && one.protocol === protocol)?.port
+}
+
+function endpointPort(
+  { name, protocol, appProtocol }: ServicePortObject,
+  port: number,
+): JsonObject {
+  return { name, protocol, port, ...(appProtocol === undefined ? {} : { appProtocol }) }
+}
+
+function byText(a: JsonObject, b: JsonObject): number {
+  return portsKey([a]) < portsKey([b]) ? -1 : 1
+}

@@ -1,0 +1,294 @@
+import { expect, test } from 'vitest'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
+import {
+  BORN,
+  LEAVING,
+  NOT_READY,
+  namedPorts,
+  type PodParts,
+  rawEndpoints,
+  rawPod,
+  rawService,
+  readyCondition,
+} from '../testing/fixtures.ts'
+import { reconcile } from '../testing/settle.ts'
+import { endpointsController as controller } from './endpoints-controller.ts'
+
+const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
+
+interface Scene {
+  readonly service?: JsonObject
+  readonly labels?: JsonObject
+  readonly pods?: readonly JsonObject[]
+}
+
+async function settled(scene: Scene): Promise<FakeCluster> {
+  const cluster = createFakeCluster()
+  cluster.put('services', rawService(scene.service, { labels: scene.labels ?? {} }))
+  for (const pod of scene.pods ?? []) cluster.put('pods', pod)
+  await reconcile(cluster, { controller })
+  return cluster
+}
+
+/** `10.0.0.1,10.0.0.2 !10.0.0.3 :http=8080/TCP` for each subset. */
+function outline(cluster: FakeCluster): readonly string[] | undefined {
+  const object = cluster.get('endpoints', 'shop/web')
+  const list = (subset: unknown, name: string): string =>
+    arrayAt(subset as JsonObject, name)
+      .map((one) => stringAt(one, 'ip'))
+      .join()
+  return (
+    object &&
+    arrayAt(object, 'subsets').map((subset) => {
+      const ports = arrayAt(subset, 'ports').map((port) => {
+        const { name, port: number, protocol } = port as JsonObject
+        return `${scalarText(name)}=${scalarText(number)}/${scalarText(protocol)}`
+      })
+      return `${list(subset, 'addresses')} !${list(subset, 'notReadyAddresses')} :${ports.join()}`
+    })
+  )
+}
+
+const HEADLESS = { clusterIP: 'None' }
+const PUBLISH = { publishNotReadyAddresses: true }
+const FINISHED: PodParts = { status: { phase: 'Succeeded' } }
+const FAILED: PodParts = { status: { phase: 'Failed', conditions: [readyCondition(false)] } }
+const NAMED = { ports: [{ name: 'http', port: 80, targetPort: 'web' }] }
+const TWO_NAMED = { ports: [...NAMED.ports, { name: 'admin', port: 81, targetPort: 'adm' }] }
+
+const matrix: readonly (readonly [string, Scene, readonly string[] | undefined])[] = [
+  ['a ready pod', { pods: [rawPod(1)] }, ['10.0.0.1 ! :http=8080/TCP']],
+  ['no pods', {}, []],
+  ['no selector', { service: { selector: {} }, pods: [rawPod(1)] }, undefined],
+  ['ExternalName', { service: { type: 'ExternalName' }, pods: [rawPod(1)] }, undefined],
+  ['another label', { pods: [rawPod(1, { metadata: { labels: { app: 'db' } } })] }, []],
+  ['another namespace', { pods: [rawPod(1, { metadata: { namespace: 'x' } })] }, []],
+  ['not ready', { pods: [rawPod(1, NOT_READY)] }, [' !10.0.0.1 :http=8080/TCP']],
+  ['published', { service: PUBLISH, pods: [rawPod(1, NOT_READY)] }, ['10.0.0.1 ! :http=8080/TCP']],
+  ['terminating', { pods: [rawPod(1, LEAVING)] }, []],
+  [
+    'leaving, published',
+    { service: PUBLISH, pods: [rawPod(1, LEAVING)] },
+    ['10.0.0.1 ! :http=8080/TCP'],
+  ],
+  ['Succeeded', { pods: [rawPod(1, FINISHED)] }, []],
+  ['Failed', { pods: [rawPod(1, FAILED)] }, []],
+  ['Succeeded, published', { service: PUBLISH, pods: [rawPod(1, FINISHED)] }, []],
+  ['Failed, published', { service: PUBLISH, pods: [rawPod(1, FAILED)] }, []],
+  ['no address', { pods: [rawPod(1, { status: { podIP: '', podIPs: [] } })] }, []],
+  ['podIP alone', { pods: [rawPod(1, { status: { podIPs: [] } })] }, ['10.0.0.1 ! :http=8080/TCP']],
+  ['IPv6', { service: { ipFamilies: ['IPv6'] }, pods: [rawPod(1)] }, ['fd00::1 ! :http=8080/TCP']],
+  [
+    'first family',
+    { service: { ipFamilies: ['IPv6', 'IPv4'] }, pods: [rawPod(1)] },
+    ['fd00::1 ! :http=8080/TCP'],
+  ],
+  [
+    'family missing',
+    {
+      service: { ipFamilies: ['IPv6'] },
+      pods: [rawPod(1, { status: { podIPs: [{ ip: '10.0.0.1' }] } })],
+    },
+    [],
+  ],
+  [
+    'sorted',
+    { pods: [rawPod(3), rawPod(1), rawPod(2, NOT_READY)] },
+    ['10.0.0.1,10.0.0.3 !10.0.0.2 :http=8080/TCP'],
+  ],
+  [
+    'target absent: the port itself',
+    { service: { ports: [{ port: 80 }] }, pods: [rawPod(1)] },
+    ['10.0.0.1 ! :=80/TCP'],
+  ],
+  [
+    'named port',
+    { service: NAMED, pods: [rawPod(1, namedPorts({ web: 8081 }))] },
+    ['10.0.0.1 ! :http=8081/TCP'],
+  ],
+  ['named port missing', { service: NAMED, pods: [rawPod(1)] }, []],
+  [
+    'name of another protocol',
+    {
+      service: { ports: [{ port: 53, protocol: 'UDP', targetPort: 'web' }] },
+      pods: [rawPod(1, namedPorts({ web: 53 }))],
+    },
+    [],
+  ],
+  [
+    'subsets split by what a name means',
+    {
+      service: NAMED,
+      pods: [
+        rawPod(1, namedPorts({ web: 1 })),
+        rawPod(2, namedPorts({ web: 2 })),
+        rawPod(3, namedPorts({ web: 1 })),
+      ],
+    },
+    ['10.0.0.1,10.0.0.3 ! :http=1/TCP', '10.0.0.2 ! :http=2/TCP'],
+  ],
+  [
+    'a pod lacks only the port that it lacks',
+    {
+      service: TWO_NAMED,
+      pods: [rawPod(1, namedPorts({ web: 1, adm: 2 })), rawPod(2, namedPorts({ web: 1 }))],
+    },
+    ['10.0.0.1 ! :admin=2/TCP,http=1/TCP', '10.0.0.2 ! :http=1/TCP'],
+  ],
+  [
+    'port of a sidecar',
+    {
+      service: NAMED,
+      pods: [
+        rawPod(1, {
+          spec: {
+            initContainers: [
+              { restartPolicy: 'Always', ports: [{ name: 'web', containerPort: 7 }] },
+            ],
+          },
+        }),
+      ],
+    },
+    ['10.0.0.1 ! :http=7/TCP'],
+  ],
+  [
+    'port of an init container',
+    {
+      service: NAMED,
+      pods: [
+        rawPod(1, { spec: { initContainers: [{ ports: [{ name: 'web', containerPort: 7 }] }] } }),
+      ],
+    },
+    [],
+  ],
+  [
+    'headless without ports',
+    { service: { ...HEADLESS, ports: [] }, pods: [rawPod(1)] },
+    ['10.0.0.1 ! :'],
+  ],
+  ['without ports', { service: { ports: [] }, pods: [rawPod(1)] }, []],
+]
+
+test.each(matrix)('%s', async (_, scene, expected) => {
+  const cluster = await settled(scene)
+  expect(outline(cluster)).toEqual(expected)
+  expect(await reconcile(cluster, { controller })).toEqual([])
+})
+
+test('an address says who it is', async () => {
+  const web = { hostname: 'one', subdomain: 'web', nodeName: 'node-a' }
+  const db = { hostname: 'two', subdomain: 'db', nodeName: 'node-a' }
+  const cluster = await settled({ pods: [rawPod(1, { spec: web }), rawPod(2, { spec: db })] })
+  const [subset] = arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets')
+  const targetRef = { kind: 'Pod', namespace: 'shop', name: 'web-1', uid: 'pod-1' }
+  const [one, two] = arrayAt(subset, 'addresses')
+  expect(one).toEqual({ ip: '10.0.0.1', nodeName: 'node-a', hostname: 'one', targetRef })
+  expect(two).not.toHaveProperty('hostname')
+})
+
+test.each([
+  ['10.96.0.10', { team: 'a', ...MANAGED }],
+  ['None', { team: 'a', 'service.kubernetes.io/headless': '', ...MANAGED }],
+])('labels of a Service with address %s', async (clusterIP, labels) => {
+  const cluster = await settled({ service: { clusterIP }, labels: { team: 'a' } })
+  expect(objectAt(cluster.get('endpoints', 'shop/web'), 'metadata', 'labels')).toEqual(labels)
+})
+
+test('appProtocol comes from the Service', async () => {
+  const ports = [{ port: 80, appProtocol: 'h2c' }]
+  const cluster = await settled({ service: { ports }, pods: [rawPod(1)] })
+  const [subset] = arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets')
+  expect(arrayAt(subset, 'ports')).toEqual([{ port: 80, protocol: 'TCP', appProtocol: 'h2c' }])
+})
+
+test('a thousand addresses at most, the ready ones first', async () => {
+  const pods = Array.from({ length: 1001 }, (_, i) => rawPod(i, i === 0 ? NOT_READY : {}))
+  const cluster = await settled({ pods })
+  const key = 'endpoints.kubernetes.io/over-capacity'
+  const [subset] = arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets')
+  expect(arrayAt(subset, 'addresses')).toHaveLength(1000)
+  expect(arrayAt(subset, 'notReadyAddresses')).toEqual([])
+  expect(annotations(cluster)[key]).toBe('truncated')
+  cluster.remove('pods', 'shop/web-0')
+  await reconcile(cluster, { controller })
+  expect(annotations(cluster)[key]).toBeUndefined()
+})
+
+function annotations(cluster: FakeCluster): JsonObject {
+  return objectAt(cluster.get('endpoints', 'shop/web'), 'metadata', 'annotations')
+}
+
+const TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
+
+test('the trigger time is that of the first change that is new', async () => {
+  const cluster = await settled({ pods: [rawPod(1)] })
+  expect(annotations(cluster)[TIME]).toBe(BORN)
+  const [early, late] = ['2026-02-01T00:00:01Z', '2026-02-01T00:00:02Z']
+  cluster.put('pods', rawPod(1, { status: { conditions: [readyCondition(false, late)] } }))
+  cluster.put('pods', rawPod(2, { status: { conditions: [readyCondition(true, early)] } }))
+  await reconcile(cluster, { controller })
+  expect(annotations(cluster)[TIME]).toBe(early)
+  cluster.put('pods', rawPod(3, { status: { conditions: [readyCondition(true, BORN)] } }))
+  await reconcile(cluster, { controller })
+  expect(annotations(cluster)[TIME]).toBeUndefined()
+})
+
+test.each([
+  ['subsets', { subsets: [{ addresses: [{ ip: '6.6.6.6' }], ports: [{ port: 1 }] }] }],
+  ['labels', { labels: { evil: 'x' } }],
+])('tampered %s are put right', async (_, change) => {
+  const cluster = await settled({ pods: [rawPod(1)] })
+  const sound = { subsets: arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets') }
+  const { subsets, labels } = { labels: { ...MANAGED }, ...sound, ...change }
+  cluster.put('endpoints', rawEndpoints(subsets as JsonObject[], { labels }))
+  expect(await reconcile(cluster, { controller })).toEqual(['patch endpoints/shop/web'])
+  expect(outline(cluster)).toEqual(['10.0.0.1 ! :http=8080/TCP'])
+  const stored = objectAt(cluster.get('endpoints', 'shop/web'), 'metadata', 'labels')
+  expect(stored).toEqual(MANAGED)
+})
+
+test('annotations of others stay, and a resourceVersion in a targetRef makes no difference', async () => {
+  const cluster = await settled({ pods: [rawPod(1)] })
+  const before = cluster.get('endpoints', 'shop/web')
+  const [subset] = arrayAt(before, 'subsets')
+  const [address] = arrayAt(subset, 'addresses')
+  const targetRef = { ...objectAt(address, 'targetRef'), resourceVersion: '7' }
+  const addresses = [{ ...(address as JsonObject), targetRef }]
+  const metadata = { labels: { ...MANAGED }, annotations: { mine: 'yes' } }
+  cluster.put('endpoints', rawEndpoints([{ ...(subset as JsonObject), addresses }], metadata))
+  expect(await reconcile(cluster, { controller })).toEqual([])
+  cluster.put('pods', rawPod(2))
+  await reconcile(cluster, { controller })
+  expect(annotations(cluster)).toMatchObject({ mine: 'yes' })
+})
+
+const MINUTE = 60_000
+const LOCK = { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }
+
+test.each([
+  ['ours', { labels: { ...MANAGED } }, 0, ['delete endpoints/shop/web']],
+  ['by hand, young', {}, MINUTE - 1, []],
+  ['by hand, old', {}, MINUTE, ['delete endpoints/shop/web']],
+  ['a lock', LOCK, MINUTE, []],
+])('Endpoints without a Service, %s', async (_, metadata, age, writes) => {
+  const cluster = createFakeCluster()
+  cluster.put('endpoints', rawEndpoints([], metadata))
+  const now = Date.parse(BORN) + age
+  expect(await reconcile(cluster, { controller, now })).toEqual(writes)
+})
+
+test('whoever is too young to be an orphan is looked at again', () => {
+  const cluster = createFakeCluster()
+  cluster.put('endpoints', rawEndpoints([]))
+  const { againMs } = controller.reconcile('shop/web', cluster.view, Date.parse(BORN) + 1000)
+  expect(againMs).toBe(MINUTE - 1000)
+})
+
+test('a Service that becomes an ExternalName loses our Endpoints, not those by hand', async () => {
+  const cluster = await settled({ pods: [rawPod(1)] })
+  cluster.put('services', rawService({ type: 'ExternalName' }))
+  expect(await reconcile(cluster, { controller })).toEqual(['delete endpoints/shop/web'])
+  cluster.put('endpoints', rawEndpoints([]))
+  expect(await reconcile(cluster, { controller })).toEqual([])
+})

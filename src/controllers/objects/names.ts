@@ -1,0 +1,10 @@
+/** Labels and annotations that these controllers write, as the ecosystem spells them. */
+export const SERVICE_NAME = 'kubernetes.io/service-name'
+export const SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
+export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
+export const ENDPOINTS_MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
+export const HEADLESS = 'service.kubernetes.io/headless'
+export const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity'
+export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
+/** Whoever holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
+export const LEADER = 'control-plane.alpha.kubernetes.io/leader'

@@ -1,0 +1,13 @@
+import type { CollectionName, Objects } from './collections.ts'
+
+/** A collection as it is known now. */
+export interface Collection<T> {
+  get(key: string): T | undefined
+  /** The members of a group (see `COLLECTIONS`). */
+  group(name: string): Iterable<T>
+  groupSize(name: string): number
+  values(): Iterable<T>
+}
+
+/** All that a reconcile sees of the cluster. */
+export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }

@@ -1,0 +1,167 @@
+import type { ApiFailure } from '../../client/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { View } from '../objects/view.ts'
+import type { Controller } from './controller.ts'
+import { Episodes } from './episodes.ts'
+import type { RunnerObserver, WriteResult } from './observer.ts'
+import { WorkQueue } from './work-queue.ts'
+import type { Write } from './write.ts'
+
+export interface LoopTiming {
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  /** Keys of one controller that are worked on at once. */
+  readonly workers: number
+  /** How long keys are looked at in one go before others of this process have their turn. */
+  readonly turnMs: number
+}
+
+export interface LoopParts {
+  readonly controller: Controller
+  readonly view: View
+  readonly clock: Clock
+  readonly observer: RunnerObserver
+  readonly timing: LoopTiming
+  /** Whether keys may be looked at: all is listed, and this replica leads. */
+  readonly isOpen: () => boolean
+  /** Makes a write and lets the caches know; undefined when it is done. */
+  readonly write: (write: Write) => Promise<ApiFailure | undefined>
+}
+
+/**
+ * The work of one controller: takes dirty keys, reconciles each against the
+ * state of that moment, makes the writes, and comes back to what failed.
+ */
+export class ControllerLoop {
+  readonly #parts: LoopParts
+  readonly #queue: WorkQueue
+  readonly #episodes = new Episodes()
+  readonly #running = new Set<Promise<void>>()
+  #turnBegan = Number.NEGATIVE_INFINITY
+  #cancelTurn: (() => void) | undefined
+
+  constructor(parts: LoopParts) {
+    this.#parts = parts
+    const { clock, timing } = parts
+    this.#queue = new WorkQueue({ ...timing, clock, onReady: () => this.pump() })
+  }
+
+  get controller(): Controller {
+    return this.#parts.controller
+  }
+
+  add(keys: Iterable<string>): void {
+    for (const key of keys) this.#queue.add(key)
+  }
+
+  /** Takes what is ready, as far as there are workers. */
+  pump(): void {
+    const { isOpen, timing } = this.#parts
+    const hasWork = (): boolean => isOpen() && this.#queue.hasReady
+    while (hasWork() && this.#running.size < timing.workers && this.#hasTurn()) {
+      const key = this.#queue.take()
+      if (key !== undefined) this.#start(key)
+    }
+    this.#parts.observer.depth(this.controller.name, this.#queue.depth)
+  }
+
+  /** Drops what waits; resolves when the work in progress has ended. */
+  async stop(): Promise<void> {
+    this.#cancelTurn?.()
+    this.#queue.clear()
+    await Promise.all(this.#running)
+    this.#queue.clear()
+  }
+
+  #start(key: string): void {
+    const work = this.#work(key).finally(() => {
+      this.#running.delete(work)
+      this.#queue.done(key)
+      this.pump()
+    })
+    this.#running.add(work)
+  }
+
+  /** A thousand keys that need no write are not done in one go: others wait for this thread. */
+  #hasTurn(): boolean {
+    const { clock, timing } = this.#parts
+    if (this.#cancelTurn !== undefined) return false
+    if (clock.now() - this.#turnBegan < timing.turnMs) return true
+    this.#cancelTurn = clock.after(0, () => {
+      this.#cancelTurn = undefined
+      this.#turnBegan = clock.now()
+      this.pump()
+    })
+    return false
+  }
+
+  async #work(key: string): Promise<void> {
+    const { clock, observer } = this.#parts
+    const began = clock.now()
+    try {
+      if (await this.#reconcile(key)) this.#succeeded(key)
+    } catch (error) {
+      this.#failed(key, {
+        errorCode: 'NP_CONTROLLERS_BUG',
+        message: 'the controller failed to decide',
+        cause: error,
+      })
+    }
+    observer.reconciled(this.controller.name, (clock.now() - began) / 1000)
+  }
+
+  /** Whether everything that the key asks for is done. */
+  async #reconcile(key: string): Promise<boolean> {
+    const { controller, view, clock, isOpen } = this.#parts
+    const { writes, againMs } = controller.reconcile(key, view, clock.now())
+    for (const write of writes) {
+      if (!isOpen()) return false
+      const failure = await this.#parts.write(write)
+      const result = resultOf(failure)
+      this.#parts.observer.wrote(controller.name, write.verb, result)
+      if (failure === undefined || isFutile(failure)) continue
+      if (result === 'conflict') this.#retry(key)
+      else this.#failed(key, { ...failure, errorCode: 'NP_CONTROLLERS_WRITE' })
+      return false
+    }
+    if (againMs !== undefined) this.#queue.addAfter(key, againMs)
+    return true
+  }
+
+  #succeeded(key: string): void {
+    this.#queue.forget(key)
+    for (const code of this.#episodes.end(key)) {
+      this.#parts.observer.healed(this.controller.name, code)
+    }
+  }
+
+  #failed(key: string, problem: Problem): void {
+    const { errorCode, message, cause } = problem
+    if (this.#episodes.begin(errorCode, key)) {
+      const controller = this.controller.name
+      this.#parts.observer.problem({ controller, key, errorCode, message, cause })
+    }
+    this.#retry(key)
+  }
+
+  #retry(key: string): void {
+    this.#parts.observer.retried(this.controller.name)
+    this.#queue.retry(key)
+  }
+}
+
+interface Problem {
+  readonly errorCode: string
+  readonly message: string
+  readonly cause?: unknown
+}
+
+function resultOf(failure: ApiFailure | undefined): WriteResult {
+  if (failure === undefined) return 'done'
+  return failure.code === 409 || failure.code === 404 ? 'conflict' : 'failed'
+}
+
+/** Nothing can be created in a namespace that is being emptied, and need not be. */
+function isFutile({ code, message }: ApiFailure): boolean {
+  return code === 403 && message.includes('because it is being terminated')
+}

@@ -1,0 +1,30 @@
+import type { CollectionName, Objects } from '../objects/collections.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { View } from '../objects/view.ts'
+import type { Write } from './write.ts'
+
+/** What is to be done about one key. */
+export interface Reconciliation {
+  /** In this order, one after another; the rest is dropped when one fails. */
+  readonly writes: readonly Write[]
+  /** Look again after so many milliseconds, though nothing may have changed. */
+  readonly againMs?: number
+}
+
+/** The keys that a change makes dirty; the view shows the state after it. */
+export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
+
+/**
+ * A controller is two pure functions: whom a change concerns, and what the
+ * state asks for. The runner does everything else.
+ */
+export interface Controller {
+  /** `endpointslice`; a label of metrics. */
+  readonly name: string
+  readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
+  /** `now` in milliseconds since the epoch. */
+  reconcile(key: string, view: View, now: number): Reconciliation
+}
+
+/** Nothing is to be done. */
+export const SETTLED: Reconciliation = { writes: [] }

@@ -1,0 +1,50 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import type { Change } from '../../client/object-tracker.ts'
+import { createReflector } from '../../client/reflector.ts'
+import type { ReflectorTiming } from '../../client/reflector-context.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import type { Random } from '../../lib/random.ts'
+import type { CollectionName, Objects } from '../objects/collections.ts'
+import { COLLECTIONS, pathOf } from '../objects/collections.ts'
+
+export interface FollowHandlers<T> {
+  changed(changes: readonly Change<T>[]): void
+  /** A list is complete; all of it has gone through `changed`. */
+  listed(): void
+}
+
+/** Tells everything that happens to a collection. */
+export interface ObjectFollower {
+  /** Follows until `signal` is aborted. */
+  follow<K extends CollectionName>(
+    collection: K,
+    handlers: FollowHandlers<Objects[K]>,
+    signal: AbortSignal,
+  ): Promise<unknown>
+}
+
+export interface ObjectFollowerOptions {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly timing?: Partial<ReflectorTiming>
+}
+
+/** One reflector per collection, whoever asks for it. */
+export function createObjectFollower(options: ObjectFollowerOptions): ObjectFollower {
+  return {
+    follow(collection, handlers, signal) {
+      const { decode } = COLLECTIONS[collection]
+      return createReflector<Objects[typeof collection], never>({
+        ...options,
+        resource: { path: pathOf(collection, ''), query: {} },
+        decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? decode(raw) : undefined }),
+        onChanges: (changes) => handlers.changed(changes),
+        onListed: () => handlers.listed(),
+        onInvalid: () => undefined,
+        onLost: () => undefined,
+      }).run(signal)
+    },
+  }
+}

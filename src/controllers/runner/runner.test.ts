@@ -1,0 +1,309 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { FakeClock } from '../../sync/fake-clock.ts'
+import { endpointsController } from '../endpoints/endpoints-controller.ts'
+import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
+import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'
+import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'
+import { createRecordingObserver } from '../testing/recording-observer.ts'
+import type { Controller } from './controller.ts'
+import type { LoopTiming } from './controller-loop.ts'
+import { alone, type Leadership } from './leadership.ts'
+import { Runner } from './runner.ts'
+
+interface Options {
+  readonly cluster?: FakeCluster
+  readonly controllers?: readonly Controller[]
+  readonly leadership?: Leadership
+  readonly timing?: Partial<LoopTiming>
+}
+
+function start(options: Options = {}) {
+  const { controllers = [endpointsController], leadership = alone, timing = {} } = options
+  const cluster = options.cluster ?? createFakeCluster()
+  const clock = new FakeClock()
+  const observer = createRecordingObserver()
+  const { follower, writer } = cluster
+  const parts = { controllers, follower, writer, clock, leadership, observer, timing }
+  const stop = new AbortController()
+  const running = new Runner(parts).run(stop.signal)
+  const end = (): Promise<void> => {
+    stop.abort()
+    return running
+  }
+  onTestFinished(end)
+  return { cluster, clock, observer, end }
+}
+
+const CREATE = 'create endpoints/shop/web'
+
+test('what a change concerns is reconciled, once', async () => {
+  const { cluster, clock, observer } = start()
+  cluster.put('services', rawService())
+  cluster.put('pods', rawPod(1))
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE])
+  expect(observer.told).toEqual(['wrote endpoints create done'])
+})
+
+test('nothing is written before everything is listed', async () => {
+  const cluster = createFakeCluster()
+  cluster.put('services', rawService())
+  const listed: (() => void)[] = []
+  const follower: FakeCluster['follower'] = {
+    follow: (collection, handlers, signal) =>
+      cluster.follower.follow(
+        collection,
+        { ...handlers, listed: () => void listed.push(() => handlers.listed()) },
+        signal,
+      ),
+  }
+  const { clock } = start({ cluster: { ...cluster, follower } })
+  for (const tell of listed.slice(1)) tell()
+  await clock.advance(0)
+  expect(cluster.log).toEqual([])
+  listed[0]?.()
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE])
+})
+
+test('one’s own writes are known before the watch tells of them', async () => {
+  const { cluster, clock } = start()
+  cluster.put('services', rawService())
+  cluster.hold()
+  await clock.advance(0)
+  expect(cluster.all('endpoints')).toHaveLength(1)
+  cluster.tell('services', rawService({}, { labels: { team: 'a' } }))
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE, 'patch endpoints/shop/web'])
+  cluster.release()
+  await clock.advance(60_000)
+  expect(cluster.log).toHaveLength(2)
+})
+
+test('after a conflict the object is read and the write made for what it is now', async () => {
+  const { cluster, clock, observer } = start()
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  cluster.put('pods', rawPod(1))
+  cluster.hold()
+  cluster.put('endpoints', rawEndpoints([]))
+  await clock.advance(5)
+  expect(cluster.log.slice(1)).toEqual([
+    'patch endpoints/shop/web',
+    'read endpoints/shop/web',
+    'patch endpoints/shop/web',
+  ])
+  expect(observer.told.slice(1)).toEqual([
+    'wrote endpoints patch conflict',
+    'retried endpoints',
+    'wrote endpoints patch done',
+  ])
+})
+
+test('what the caches do not know of yet is learned from the refusal to create it', async () => {
+  const { cluster, clock } = start()
+  cluster.put('services', rawService())
+  cluster.hold()
+  cluster.put('endpoints', rawEndpoints([]))
+  await clock.advance(5)
+  expect(cluster.log).toEqual([CREATE, 'read endpoints/shop/web', 'patch endpoints/shop/web'])
+})
+
+test('what is gone before the caches know of it is made anew', async () => {
+  const { cluster, clock } = start()
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  cluster.put('pods', rawPod(1))
+  cluster.hold()
+  cluster.remove('endpoints', 'shop/web')
+  await clock.advance(5)
+  expect(cluster.log).toEqual([CREATE, 'patch endpoints/shop/web', CREATE])
+})
+
+test('a trouble is told once however many keys it strikes, and again when it is over', async () => {
+  const { cluster, clock, observer } = start()
+  cluster.intercept = async () => refusal(500)
+  for (const name of ['a', 'b', 'c']) {
+    cluster.put('services', rawService({}, { name, uid: name }))
+  }
+  await clock.advance(100)
+  const problem = 'problem endpoints NP_CONTROLLERS_WRITE'
+  expect(observer.told.filter((one) => one === problem)).toHaveLength(1)
+  cluster.intercept = async () => undefined
+  await clock.advance(1_000)
+  expect(observer.told.at(-1)).toBe('healed endpoints NP_CONTROLLERS_WRITE')
+  expect(cluster.all('endpoints')).toHaveLength(3)
+})
+
+test('retries come after 5 ms, 10 ms, 20 ms, …', async () => {
+  const { cluster, clock } = start()
+  const times: number[] = []
+  const began = clock.now()
+  cluster.intercept = async () => {
+    times.push(clock.now() - began)
+    return refusal(503)
+  }
+  cluster.put('services', rawService())
+  await clock.advance(100)
+  expect(times).toEqual([0, 5, 15, 35, 75])
+})
+
+test('a reconcile that throws harms no other key', async () => {
+  const faulty: Controller = {
+    ...endpointsController,
+    reconcile(key, view, now) {
+      if (key === 'shop/bad') throw new TypeError('oops')
+      return endpointsController.reconcile(key, view, now)
+    },
+  }
+  const { cluster, clock, observer } = start({ controllers: [faulty] })
+  cluster.put('services', rawService({}, { name: 'bad' }))
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE])
+  expect(observer.told).toContain('problem endpoints NP_CONTROLLERS_BUG')
+})
+
+test('a namespace that is being emptied is no trouble', async () => {
+  const { cluster, clock, observer } = start()
+  const words = 'unable to create new content in namespace shop because it is being terminated'
+  cluster.intercept = async () => refusal(403, words)
+  cluster.put('services', rawService())
+  await clock.advance(60_000)
+  expect(observer.told).toEqual(['wrote endpoints create failed'])
+})
+
+test('no more writes at once than workers, and never two for one key', async () => {
+  const { cluster, clock } = start({ timing: { workers: 2 } })
+  let [running, most] = [0, 0]
+  const gates: (() => void)[] = []
+  cluster.intercept = async () => {
+    running++
+    most = Math.max(most, running)
+    await new Promise<void>((resolve) => gates.push(resolve))
+    running--
+    return undefined
+  }
+  for (const name of ['a', 'b', 'c']) {
+    cluster.put('services', rawService({}, { name, uid: name }))
+    cluster.put('services', rawService({}, { name, uid: name }))
+  }
+  await clock.advance(0)
+  expect(gates).toHaveLength(2)
+  for (let open = gates.shift(); open !== undefined; open = gates.shift()) {
+    open()
+    await clock.advance(0)
+  }
+  expect(most).toBe(2)
+  expect(cluster.log.filter((one) => one.startsWith('create'))).toHaveLength(3)
+})
+
+test('only the leader writes; whoever becomes it looks at everything', async () => {
+  let leads = false
+  const listeners = new Set<() => void>()
+  const lead = (value: boolean): void => {
+    leads = value
+    for (const listener of listeners) listener()
+  }
+  const leadership: Leadership = {
+    isLeader: () => leads,
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  const { cluster, clock, end } = start({ leadership })
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  expect(cluster.log).toEqual([])
+  lead(true)
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE])
+  lead(false)
+  cluster.remove('endpoints', 'shop/web')
+  await clock.advance(60_000)
+  expect(cluster.log).toEqual([CREATE])
+  lead(true)
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE, CREATE])
+  await end()
+  expect(listeners.size).toBe(0)
+})
+
+test('whoever is stopped ends its writes, makes no more and leaves no timer', async () => {
+  const { cluster, clock, end } = start()
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  cluster.intercept = () => promise
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  let ended = false
+  const ending = end().then(() => (ended = true))
+  await clock.advance(0)
+  expect(ended).toBe(false)
+  resolve(undefined)
+  await ending
+  cluster.put('pods', rawPod(1))
+  await clock.advance(60_000)
+  expect(cluster.log).toEqual([CREATE])
+  expect(clock.hasTimers).toBe(false)
+})
+
+test('of several writes for one key the rest is dropped when the run ends', async () => {
+  const { cluster, clock, end } = start({ controllers: [endpointSlicesController] })
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  cluster.intercept = () => promise
+  for (let serial = 0; serial < 150; serial++) cluster.put('pods', rawPod(serial))
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  const ending = end()
+  await clock.advance(0)
+  resolve(undefined)
+  await ending
+  expect(cluster.log).toEqual(['create endpointslices/shop/'])
+})
+
+test('a list after an outage shows what was missed, and costs no write where nothing was', async () => {
+  const { cluster, clock } = start()
+  cluster.put('services', rawService())
+  await clock.advance(0)
+  cluster.relist()
+  await clock.advance(0)
+  expect(cluster.log).toEqual([CREATE])
+})
+
+test('looks again when a reconcile asks for it', async () => {
+  const { cluster, clock } = start()
+  cluster.put('endpoints', rawEndpoints([], { creationTimestamp: new Date(clock.now()).toJSON() }))
+  await clock.advance(59_999)
+  expect(cluster.log).toEqual([])
+  await clock.advance(1)
+  expect(cluster.log).toEqual(['delete endpoints/shop/web'])
+})
+
+test('a bug in a follower ends the run', async () => {
+  const cluster = createFakeCluster()
+  const follower = { follow: () => Promise.reject(new TypeError('oops')) }
+  const parts = { follower, writer: cluster.writer, clock: new FakeClock(), leadership: alone }
+  const observer = createRecordingObserver()
+  const runner = new Runner({ controllers: [endpointsController], observer, ...parts })
+  await expect(runner.run(new AbortController().signal)).rejects.toThrow('oops')
+})
+
+test('whoever looked at keys for long lets others have their turn', async () => {
+  const looked: string[] = []
+  const slow: Controller = {
+    ...endpointsController,
+    reconcile(key) {
+      looked.push(key)
+      clock.elapse(10)
+      return { writes: [] }
+    },
+  }
+  const { cluster, clock } = start({ controllers: [slow], timing: { turnMs: 20 } })
+  await clock.advance(0)
+  for (const name of ['a', 'b', 'c', 'd']) cluster.put('services', rawService({}, { name }))
+  await clock.advance(0)
+  expect(looked).toEqual(['shop/a', 'shop/b'])
+  await clock.advance(0)
+  expect(looked).toEqual(['shop/a', 'shop/b', 'shop/c', 'shop/d'])
+})

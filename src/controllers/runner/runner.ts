@@ -1,0 +1,135 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { CollectionName, Objects } from '../objects/collections.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { View } from '../objects/view.ts'
+import { createCachedWriter } from './cached-writer.ts'
+import type { Affects, Controller } from './controller.ts'
+import type { LoopTiming } from './controller-loop.ts'
+import { ControllerLoop } from './controller-loop.ts'
+import type { Leadership } from './leadership.ts'
+import type { ObjectFollower } from './object-follower.ts'
+import type { ObjectWriter } from './object-writer.ts'
+import type { RunnerObserver } from './observer.ts'
+import { SharedCollection } from './shared-collection.ts'
+
+export interface RunnerOptions {
+  readonly controllers: readonly Controller[]
+  readonly follower: ObjectFollower
+  readonly writer: ObjectWriter
+  readonly clock: Clock
+  readonly leadership: Leadership
+  readonly observer: RunnerObserver
+  readonly timing?: Partial<LoopTiming>
+}
+
+const DEFAULT_TIMING: LoopTiming = {
+  backoffBaseMs: 5,
+  backoffMaxMs: 60_000,
+  workers: 5,
+  turnMs: 10,
+}
+
+type SharedCollections = { readonly [K in CollectionName]: SharedCollection<K> }
+
+/**
+ * Runs controllers on one shared view of the cluster. Nothing is reconciled
+ * before everything they watch has been listed, nor while another replica
+ * leads; whoever becomes the leader looks at everything once.
+ */
+export class Runner {
+  readonly #options: RunnerOptions
+  readonly #collections: SharedCollections
+  readonly #watched: ReadonlySet<CollectionName>
+  readonly #unlisted: Set<CollectionName>
+  readonly #view: View
+  readonly #loops: readonly ControllerLoop[]
+  #open = false
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    this.#collections = this.#createCollections()
+    this.#view = viewOf(this.#collections)
+    this.#watched = new Set(options.controllers.flatMap(watchedBy))
+    this.#unlisted = new Set(this.#watched)
+    const { clock, observer, writer } = options
+    const write = createCachedWriter(writer, (name) => this.#collections[name])
+    const timing = { ...DEFAULT_TIMING, ...options.timing }
+    const shared = { view: this.#view, clock, observer, timing, write, isOpen: () => this.#open }
+    this.#loops = options.controllers.map(
+      (controller) => new ControllerLoop({ controller, ...shared }),
+    )
+  }
+
+  /**
+   * Runs until `signal` is aborted and the writes in progress have ended.
+   * Rejects only for a bug in a follower.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { leadership, follower } = this.#options
+    const stop = new AbortController()
+    const either = AbortSignal.any([signal, stop.signal])
+    const unsubscribe = leadership.onChange(() => this.#gate(either))
+    const followed = [...this.#watched].map((name) => {
+      const listed = (): void => this.#listed(name, either)
+      return this.#collections[name].follow(follower, listed, either)
+    })
+    try {
+      await Promise.all(followed)
+    } finally {
+      unsubscribe()
+      stop.abort()
+      this.#open = false
+      await Promise.allSettled(followed)
+      await Promise.all(this.#loops.map((loop) => loop.stop()))
+    }
+  }
+
+  #listed(name: CollectionName, signal: AbortSignal): void {
+    this.#unlisted.delete(name)
+    this.#gate(signal)
+  }
+
+  /** Opens or closes the controllers' work; what changed while it was closed is found by looking. */
+  #gate(signal: AbortSignal): void {
+    const isLeader = this.#options.leadership.isLeader()
+    const open = this.#unlisted.size === 0 && isLeader && !signal.aborted
+    if (open === this.#open) return
+    this.#open = open
+    if (open) for (const name of this.#watched) this.#collections[name].replay()
+  }
+
+  #affect<K extends CollectionName>(name: K, change: ObjectChange<Objects[K]>): void {
+    if (!this.#open) return
+    for (const loop of this.#loops) {
+      const affects: Affects<Objects[K]> | undefined = loop.controller.watches[name]
+      if (affects !== undefined) loop.add(affects(change, this.#view))
+    }
+  }
+
+  #createCollections(): SharedCollections {
+    const create = <K extends CollectionName>(name: K): SharedCollection<K> =>
+      new SharedCollection(name, (change) => this.#affect(name, change))
+    return {
+      services: create('services'),
+      pods: create('pods'),
+      nodes: create('nodes'),
+      endpoints: create('endpoints'),
+      endpointslices: create('endpointslices'),
+    }
+  }
+}
+
+function viewOf(collections: SharedCollections): View {
+  const { services, pods, nodes, endpoints, endpointslices } = collections
+  return {
+    services: services.cache,
+    pods: pods.cache,
+    nodes: nodes.cache,
+    endpoints: endpoints.cache,
+    endpointslices: endpointslices.cache,
+  }
+}
+
+function watchedBy({ watches }: Controller): readonly CollectionName[] {
+  return Object.keys(watches) as CollectionName[]
+}

@@ -1,0 +1,55 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createManualClock, type ManualClock } from '../../client/testing/manual-clock.ts'
+import { WorkQueue } from './work-queue.ts'
+
+let clock: ManualClock
+let queue: WorkQueue
+
+beforeEach(() => {
+  clock = createManualClock()
+  queue = new WorkQueue({ clock, onReady: () => undefined, backoffBaseMs: 5, backoffMaxMs: 80 })
+})
+
+test('gives each key once, in the order in which they came', () => {
+  for (const key of ['b', 'a', 'b']) queue.add(key)
+  expect(queue.depth).toBe(2)
+  expect([queue.take(), queue.take(), queue.take()]).toEqual(['b', 'a', undefined])
+})
+
+test('a key that is being worked on waits until it is done', () => {
+  queue.add('a')
+  queue.take()
+  queue.add('a')
+  expect([queue.take(), queue.depth]).toEqual([undefined, 1])
+  queue.done('a')
+  expect(queue.take()).toBe('a')
+})
+
+test('who fails comes back ever later, up to the limit, and anew after a success', () => {
+  const delays = Array.from({ length: 6 }, () => {
+    queue.retry('a')
+    const [delay] = clock.pending()
+    clock.advance(delay ?? 0)
+    return queue.take() === 'a' ? (queue.done('a'), delay) : undefined
+  })
+  expect(delays).toEqual([5, 10, 20, 40, 80, 80])
+  queue.forget('a')
+  queue.retry('a')
+  expect(clock.pending()).toEqual([5])
+})
+
+test('of two times the sooner counts, and an event is sooner than both', () => {
+  queue.addAfter('a', 50)
+  queue.addAfter('a', 20)
+  queue.addAfter('a', 90)
+  expect(clock.pending()).toEqual([20])
+  queue.add('a')
+  expect([clock.pending(), queue.take()]).toEqual([[], 'a'])
+})
+
+test('a cleared queue has nothing left, and no timer', () => {
+  queue.add('a')
+  queue.addAfter('b', 5)
+  queue.clear()
+  expect([queue.take(), clock.pending()]).toEqual([undefined, []])
+})

@@ -1,0 +1,177 @@
+import type { ApiResult } from '../../client/failure.ts'
+import { statusFailure } from '../../client/failure.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import type { CollectionName, Objects } from '../objects/collections.ts'
+import { COLLECTIONS } from '../objects/collections.ts'
+import { readMeta } from '../objects/object-meta.ts'
+import type { View } from '../objects/view.ts'
+import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
+import type { ObjectWriter } from '../runner/object-writer.ts'
+import { SharedCollection } from '../runner/shared-collection.ts'
+import type { Write } from '../runner/write.ts'
+import { mergePatch } from './merge-patch.ts'
+
+type Deliver = () => void
+
+/** An API server of a few objects: compares versions, and tells its watchers when it is told to. */
+export interface FakeCluster {
+  readonly follower: ObjectFollower
+  readonly writer: ObjectWriter
+  /** What reconciles see, once the server has told. */
+  readonly view: View
+  /** Writes that reached the server, as `verb collection/key`. */
+  readonly log: string[]
+  /** Somebody else's write; undefined deletes. */
+  put(collection: CollectionName, object: JsonObject): void
+  remove(collection: CollectionName, key: string): void
+  /** The same, told at once even while other news is held back. */
+  tell(collection: CollectionName, object: JsonObject): void
+  get(collection: CollectionName, key: string): JsonObject | undefined
+  all(collection: CollectionName): readonly JsonObject[]
+  /** From now on the watches say nothing until `release`. */
+  hold(): void
+  release(): void
+  /** Lists everything again, as after a reconnect. */
+  relist(): void
+  /** Decides how a write ends before it is made; undefined: as the server would. */
+  intercept: (write: Write) => Promise<ApiResult<unknown> | undefined>
+}
+
+export function refusal(code: number, message = 'refused'): ApiResult<never> {
+  return { ok: false, failure: statusFailure(code, { kind: 'Status', reason: 'Because', message }) }
+}
+
+export function createFakeCluster(): FakeCluster {
+  const objects = new Map<string, JsonObject>()
+  const watchers = new Map<string, FollowHandlers<never>[]>()
+  const log: string[] = []
+  let [revision, serial] = [0, 0]
+  let held: Deliver[] | undefined
+
+  function tell(collection: CollectionName, key: string, object: JsonObject | undefined): void {
+    const value = object && COLLECTIONS[collection].decode(object)
+    const deliver = (): void => {
+      for (const watcher of watchers.get(collection) ?? []) {
+        watcher.changed([{ key, value: value as never }])
+      }
+    }
+    if (held) held.push(deliver)
+    else deliver()
+  }
+
+  function store(collection: CollectionName, object: JsonObject): JsonObject {
+    const { key } = readMeta(object)
+    const metadata = { uid: `uid-${++serial}`, ...objectAt(object, 'metadata') }
+    const stored = { ...object, metadata: { ...metadata, resourceVersion: String(++revision) } }
+    objects.set(`${collection} ${key}`, stored)
+    tell(collection, key, stored)
+    return stored
+  }
+
+  function remove(collection: CollectionName, key: string): void {
+    revision++
+    if (objects.delete(`${collection} ${key}`)) tell(collection, key, undefined)
+  }
+
+  function all(collection: CollectionName): readonly JsonObject[] {
+    const found = [...objects].filter(([key]) => key.startsWith(`${collection} `))
+    return found.map(([, object]) => object)
+  }
+
+  function follow<K extends CollectionName>(
+    collection: K,
+    handlers: FollowHandlers<Objects[K]>,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    watchers.set(collection, [...(watchers.get(collection) ?? []), handlers])
+    signal.addEventListener('abort', () => resolve())
+    list(collection, handlers)
+    return promise
+  }
+
+  function list<K extends CollectionName>(name: K, handlers: FollowHandlers<Objects[K]>): void {
+    const { decode } = COLLECTIONS[name]
+    handlers.changed(all(name).map((one) => ({ key: readMeta(one).key, value: decode(one) })))
+    handlers.listed()
+  }
+
+  function apply(write: Write): ApiResult<unknown> {
+    const { collection } = write
+    if (write.verb === 'create') {
+      const name = write.name || `${stringAt(write.body, 'metadata', 'generateName')}${++serial}`
+      if (objects.has(`${collection} ${write.namespace}/${name}`)) return refusal(409, 'exists')
+      const metadata = without(objectAt(write.body, 'metadata'), 'generateName')
+      return {
+        ok: true,
+        value: store(collection, { ...write.body, metadata: { ...metadata, name } }),
+      }
+    }
+    const { key, uid, version } = write.meta
+    const known = objects.get(`${collection} ${key}`)
+    if (known === undefined) return refusal(404)
+    const meta = readMeta(known)
+    if (meta.uid !== uid || meta.version !== version) return refusal(409, 'modified')
+    if (write.verb === 'delete') remove(collection, key)
+    if (write.verb === 'delete') return { ok: true, value: {} }
+    const patched = mergePatch(known, write.body)
+    return { ok: true, value: store(collection, isJsonObject(patched) ? patched : {}) }
+  }
+
+  const cluster: Omit<FakeCluster, 'view'> = {
+    log,
+    follower: { follow },
+    writer: {
+      async write(write) {
+        const key = write.verb === 'create' ? `${write.namespace}/${write.name}` : write.meta.key
+        log.push(`${write.verb} ${write.collection}/${key}`)
+        return (await cluster.intercept(write)) ?? apply(write)
+      },
+      async read(collection, namespace, name) {
+        log.push(`read ${collection}/${namespace}/${name}`)
+        const object = objects.get(`${collection} ${namespace}/${name}`)
+        return object ? { ok: true, value: object } : refusal(404)
+      },
+    },
+    put: (collection, object) => void store(collection, object),
+    remove,
+    tell(collection, object) {
+      const waiting = held
+      held = undefined
+      store(collection, object)
+      held = waiting
+    },
+    get: (collection, key) => objects.get(`${collection} ${key}`),
+    all,
+    hold: () => (held ??= []),
+    release() {
+      const waiting = held ?? []
+      held = undefined
+      for (const deliver of waiting) deliver()
+    },
+    relist() {
+      for (const [name, handlers] of watchers) {
+        for (const one of handlers) list(name as CollectionName, one as FollowHandlers<unknown>)
+      }
+    },
+    intercept: async () => undefined,
+  }
+  return Object.assign(cluster, { view: viewOf(cluster.follower) })
+}
+
+function viewOf(follower: ObjectFollower): View {
+  const { signal } = new AbortController()
+  const shared = <K extends CollectionName>(name: K): SharedCollection<K>['cache'] => {
+    const collection = new SharedCollection(name, () => undefined)
+    void collection.follow(follower, () => undefined, signal)
+    return collection.cache
+  }
+  return {
+    services: shared('services'),
+    pods: shared('pods'),
+    nodes: shared('nodes'),
+    endpoints: shared('endpoints'),
+    endpointslices: shared('endpointslices'),
+  }
+}

@@ -1,0 +1,15 @@
+import type { Controller } from '../runner/controller.ts'
+import type { FakeCluster } from './fake-cluster.ts'
+
+/** Reconciles one key and makes the writes; returns them as `verb collection/key`. */
+export async function reconcile(
+  cluster: FakeCluster,
+  { controller, key = 'shop/web', now = 0 }: { controller: Controller; key?: string; now?: number },
+): Promise<readonly string[]> {
+  const from = cluster.log.length
+  for (const write of controller.reconcile(key, cluster.view, now).writes) {
+    const result = await cluster.writer.write(write)
+    if (!result.ok) throw new Error(result.failure.message)
+  }
+  return cluster.log.slice(from)
+}
