@@ -3,26 +3,29 @@ import { applyDefaults } from '../resources/defaults.ts'
 import type { Problem } from '../resources/problem.ts'
 import { validateObject } from '../resources/validate.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
+import { checkFields } from './field-validation/check-fields.ts'
 import { metadataCauses } from './metadata-rules.ts'
-import { dropNulls, parseJson } from './parse-json.ts'
-import { badRequest, invalid, unsupportedMediaType } from './refusals.ts'
+import { parseDocument } from './parse-document.ts'
+import { PROTOBUF } from './protobuf/decode-protobuf.ts'
+import { badRequest, invalid } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
 import type { Serving } from './serving.ts'
 import { Refusal, type StatusCause } from './status.ts'
 
-/** Reads the object that a request carries; nulls are absent fields. */
+/** Reads the object that a request carries. */
 export async function readObject(
   serving: Serving,
   request: ApiRequest,
 ): Promise<JsonObject | Refusal> {
-  if (!['', 'application/json'].includes(request.contentType)) {
-    return unsupportedMediaType(['application/json'])
-  }
   const body = await request.body()
   if (body instanceof Refusal) return body
-  const document = parseJson(body, serving.limits.jsonDepth)
-  if (document instanceof Refusal) return document
-  return checkType(request, dropNulls(document))
+  const { contentType, face } = request
+  const expected = { apiVersion: apiVersionOf(face), kind: face.resource.kind }
+  const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })
+  const object = document instanceof Refusal ? document : checkType(request, document)
+  if (object instanceof Refusal) return object
+  const sent = contentType === PROTOBUF ? { object } : { object, body }
+  return checkFields(request, sent) ?? object
 }
 
 /** The document as an object of the requested kind; kind and apiVersion may be absent. */

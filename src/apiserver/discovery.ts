@@ -1,67 +1,74 @@
 import type { JsonObject } from '../lib/json.ts'
-import { apiVersionOf, type Face, facesOf, type Resource } from './resource.ts'
+import { aggregatedForms } from './discovery-aggregated.ts'
+import { type ApiGroup, announced, apiGroups } from './discovery-groups.ts'
+import { jsonForm, type ServedDocument } from './http/document.ts'
+import type { Face, Resource } from './resource.ts'
 
-/** What the server says about itself, as documents by path. */
+/** Which groups, versions and resources there are, as documents by path. */
 export function discoveryDocuments(
   resources: readonly Resource[],
-): ReadonlyMap<string, JsonObject> {
-  const faces = resources.flatMap(facesOf)
-  const groups = Map.groupBy(
-    faces.filter((face) => face.group !== ''),
-    (face) => face.group,
-  )
-  const documents = new Map<string, JsonObject>([
-    ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
-    ['/apis', groupList(groups)],
+): ReadonlyMap<string, ServedDocument> {
+  const groups = apiGroups(resources)
+  const core = groups.filter(({ name }) => name === '')
+  const named = groups.filter(({ name }) => name !== '')
+  return new Map<string, ServedDocument>([
+    ['/api', [...aggregatedForms(core), jsonForm(() => versionList(core))]],
+    ['/apis', [...aggregatedForms(named), jsonForm(() => groupList(named))]],
+    ...named.map(
+      (group) => [`/apis/${group.name}`, [jsonForm(() => groupDocument(group))]] as const,
+    ),
+    ...groups.flatMap(resourceDocuments),
   ])
-  for (const [group, members] of groups) {
-    documents.set(`/apis/${group}`, {
-      kind: 'APIGroup',
-      apiVersion: 'v1',
-      ...groupOf(group, members),
-    })
-  }
-  for (const [version, members] of Map.groupBy(faces, apiVersionOf)) {
-    const root = members[0]?.group === '' ? '/api' : '/apis'
-    documents.set(`${root}/${version}`, resourceList(version, members))
-  }
-  return documents
 }
 
-function groupList(groups: ReadonlyMap<string, readonly Face[]>): JsonObject {
-  const list = [...groups].map(([group, members]) => groupOf(group, members))
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: list }
+function versionList(core: readonly ApiGroup[]): JsonObject {
+  const versions = core.flatMap((group) => group.versions.map(({ version }) => version))
+  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [] }
 }
 
-function groupOf(group: string, members: readonly Face[]): JsonObject {
-  const names = [...new Set(members.map((face) => face.version))]
-  const versions = names.map((version) => ({ groupVersion: `${group}/${version}`, version }))
-  return { name: group, versions, preferredVersion: versions[0]! }
+function groupList(groups: readonly ApiGroup[]): JsonObject {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupEntry) }
+}
+
+function groupDocument(group: ApiGroup): JsonObject {
+  return { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }
+}
+
+function groupEntry({ name, versions: members }: ApiGroup): JsonObject {
+  const versions = members.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }))
+  return { name, versions, preferredVersion: versions[0]! }
+}
+
+function resourceDocuments({ name, versions }: ApiGroup) {
+  return versions.map(({ version, faces }) => {
+    const groupVersion = name === '' ? version : `${name}/${version}`
+    const path = `${name === '' ? '/api' : '/apis'}/${groupVersion}`
+    return [path, [jsonForm(() => resourceList(groupVersion, faces))]] as const
+  })
 }
 
 function resourceList(groupVersion: string, faces: readonly Face[]): JsonObject {
-  const resources = faces.flatMap(({ resource }) => [
-    entry(resource),
-    ...(resource.status === undefined ? [] : [statusEntry(resource)]),
-  ])
+  const resources = faces.flatMap((face) => [entry(face), ...statusEntries(face)])
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources }
 }
 
-function entry(resource: Resource): JsonObject {
-  const { plural, singular, kind, namespaced, shortNames, categories } = resource
-  const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+function entry(face: Face): JsonObject {
+  const { plural, singular, kind, namespaced } = face.resource
+  const { verbs, shortNames, categories } = announced(face)
   return {
     name: plural,
     singularName: singular,
     namespaced,
     kind,
-    verbs: verbs.filter((verb) => verb !== 'deletecollection' || plural !== 'namespaces'),
+    verbs: [...verbs],
     ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
     ...(categories.length > 0 ? { categories: [...categories] } : {}),
   }
 }
 
-function statusEntry({ plural, kind, namespaced }: Resource): JsonObject {
-  const verbs = ['get', 'patch', 'update']
-  return { name: `${plural}/status`, singularName: '', namespaced, kind, verbs }
+function statusEntries(face: Face): readonly JsonObject[] {
+  const { plural, kind, namespaced } = face.resource
+  const { statusVerbs } = announced(face)
+  if (statusVerbs.length === 0) return []
+  return [{ name: `${plural}/status`, singularName: '', namespaced, kind, verbs: [...statusVerbs] }]
 }

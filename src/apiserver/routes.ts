@@ -1,9 +1,11 @@
 import createRouter from 'find-my-way'
-import type { JsonObject } from '../lib/json.ts'
 import type { ApiRequest, Outcome } from './api-request.ts'
 import { discoveryDocuments } from './discovery.ts'
+import type { HealthEndpoint } from './health-checks.ts'
+import { jsonForm, type ServedDocument } from './http/document.ts'
 import { namespaces } from './kinds/namespace.ts'
 import { parseFlag } from './list-options.ts'
+import { openapiDocuments } from './openapi/openapi-documents.ts'
 import { apiVersionOf, type Face, facesOf, type Resource } from './resource.ts'
 import type { Serving } from './serving.ts'
 import { create } from './verbs/create.ts'
@@ -21,8 +23,9 @@ export type Verbs = Readonly<Record<string, Verb>>
 
 /** What a path stands for. */
 export type Route =
-  | { readonly kind: 'document'; readonly document: JsonObject }
-  | { readonly kind: 'health' }
+  | { readonly kind: 'document'; readonly document: ServedDocument }
+  | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
+  | { readonly kind: 'metrics' }
   | {
       readonly kind: 'resource'
       readonly face: Face
@@ -39,7 +42,7 @@ export interface FoundRoute {
 /** The longest name that an object can have. */
 const LONGEST_PARAMETER = 253
 
-const VERSION: JsonObject = {
+const VERSION = {
   major: '1',
   minor: '30',
   gitVersion: 'v1.30.0+orch',
@@ -61,10 +64,12 @@ export function createRoutes(
     maxParamLength: LONGEST_PARAMETER,
   })
   const on = (path: string, route: Route): void => router.on('GET', path, () => undefined, route)
-  for (const path of ['/healthz', '/livez', '/readyz']) on(path, { kind: 'health' })
-  on('/version', { kind: 'document', document: VERSION })
-  for (const [path, document] of discoveryDocuments(resources))
-    on(path, { kind: 'document', document })
+  for (const endpoint of ['healthz', 'livez', 'readyz'] as const) {
+    on(`/${endpoint}`, { kind: 'health', endpoint })
+    on(`/${endpoint}/:name`, { kind: 'health', endpoint })
+  }
+  on('/metrics', { kind: 'metrics' })
+  for (const [path, document] of documents(resources)) on(path, { kind: 'document', document })
   for (const face of resources.flatMap(facesOf)) addResource(on, face)
   return (path) => {
     const found = router.find('GET', path)
@@ -72,6 +77,14 @@ export function createRoutes(
     const { namespace = '', name = '' } = found.params
     return { route: found.store as Route, namespace, name }
   }
+}
+
+function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDocument> {
+  return new Map([
+    ['/version', [jsonForm(() => VERSION)]] as const,
+    ...discoveryDocuments(resources),
+    ...openapiDocuments(resources, VERSION.gitVersion),
+  ])
 }
 
 function addResource(on: (path: string, route: Route) => void, face: Face): void {

@@ -36,6 +36,6 @@ function moduleState(program: SyntaxNode): readonly string[] {
 
 function relativeWithoutExtension(file: SourceFile): readonly string[] {
   return importsOf(file)
-    .filter(({ relative, target }) => relative && !target.endsWith('.ts'))
-    .map(({ target }) => `imports ${target} without the extension .ts`)
+    .filter(({ relative, target }) => relative && !/\.(?:ts|json)$/.test(target))
+    .map(({ target }) => `imports ${target} without its extension`)
 }

@@ -1,10 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ApiRequest, jsonReply, type Outcome, STREAMING } from '../api-request.ts'
+import { type ApiRequest, type Outcome, STREAMING } from '../api-request.ts'
+import type { HealthCheck, HealthEndpoint } from '../health-checks.ts'
+import { healthReply } from '../health-reply.ts'
 import { namespaces } from '../kinds/namespace.ts'
+import { countRequest } from '../metrics/count-request.ts'
+import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { badRequest, internalError, methodNotAllowed, noSuchPath } from '../refusals.ts'
 import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { documentReply } from './document.ts'
 import { parseMediaType } from './media-type.ts'
 import { readBody } from './request-body.ts'
 import { parseRequestTarget } from './request-target.ts'
@@ -13,7 +18,8 @@ import { type Exchange, send, sendRefusal } from './send.ts'
 export interface HandlerOptions {
   readonly serving: Serving
   readonly route: (path: string) => FoundRoute | undefined
-  readonly isReady: () => boolean
+  readonly metrics: ServerMetrics
+  readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
   readonly onError: (error: unknown) => void
 }
 
@@ -50,17 +56,30 @@ async function decide(
   const repeated = repeatedHeader(request)
   if (repeated !== undefined) return badRequest(`the header ${repeated} must not be repeated`)
   const found = options.route(target.path)
+  const exchange = { request, response, query: target.query }
+  countRequest(options.metrics, exchange, found)
   if (found === undefined) return noSuchPath()
-  const method = request.method ?? 'GET'
-  if (found.route.kind === 'resource') {
-    const verb = Object.hasOwn(found.route.verbs, method) ? found.route.verbs[method] : undefined
-    if (verb === undefined) return methodNotAllowed()
-    const { serving } = options
-    const api = apiRequest(serving, found.route, found, { request, response, query: target.query })
-    return verb(serving, api)
+  const { route } = found
+  if (route.kind !== 'resource') {
+    return request.method === 'GET' ? describeServer(options, found, exchange) : methodNotAllowed()
   }
-  if (method !== 'GET') return methodNotAllowed()
-  return found.route.kind === 'health' ? health(options) : documentReply(found.route)
+  const method = request.method ?? 'GET'
+  const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
+  if (verb === undefined) return methodNotAllowed()
+  return verb(options.serving, apiRequest(options.serving, route, found, exchange))
+}
+
+/** What is no resource: the server about itself. */
+function describeServer(
+  { serving, metrics, checks }: HandlerOptions,
+  { route, name }: FoundRoute,
+  exchange: QueriedExchange,
+): Outcome | Promise<Outcome> {
+  if (route.kind === 'document') return documentReply(route.document, exchange)
+  if (route.kind !== 'health') return metricsReply(metrics, serving)
+  const all = checks[route.endpoint]
+  const chosen = name === '' ? all : all.filter((check) => check.name === name)
+  return chosen.length === 0 ? noSuchPath() : healthReply(route.endpoint, chosen, exchange.query)
 }
 
 interface QueriedExchange extends Exchange {
@@ -97,14 +116,4 @@ function repeatedHeader(request: IncomingMessage): string | undefined {
     seen.add(name)
   }
   return undefined
-}
-
-function health(options: HandlerOptions): Outcome {
-  const isReady = options.isReady()
-  const body = [Buffer.from(isReady ? 'ok' : 'not ready')]
-  return { code: isReady ? 200 : 503, contentType: 'text/plain; charset=utf-8', body }
-}
-
-function documentReply(route: Extract<Route, { kind: 'document' }>): Outcome {
-  return jsonReply(200, Buffer.from(JSON.stringify(route.document)))
 }

@@ -124,7 +124,7 @@ test.each([
   ['application/json; charset=utf-8', 201],
   ['APPLICATION/JSON', 201],
   ['application/yaml', 415],
-  ['application/vnd.kubernetes.protobuf', 415],
+  ['application/vnd.kubernetes.protobuf', 400],
   ['text/plain', 415],
 ])('Content-Type %s is %i', async (type, status) => {
   const api = await startApi()

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { Reply } from '../api-request.ts'
 import type { Serving } from '../serving.ts'
 import { type Refusal, statusDocument } from '../status.ts'
+import { acceptsGzip, gzipInto } from './compression.ts'
 
 /** The two ends of one HTTP exchange. */
 export interface Exchange {
@@ -11,8 +13,14 @@ export interface Exchange {
 
 type Chunks = Iterator<Buffer, unknown>
 
-/** Answers up to this size are sent with their length, longer ones in chunks. */
-const SMALL = 64 << 10
+/** An answer and where its bytes are written: the response itself or what compresses them. */
+interface Sending {
+  readonly response: ServerResponse
+  readonly sink: Writable
+}
+
+/** Answers up to this size are sent with their length, longer ones in chunks and compressed. */
+const SMALL = 128 << 10
 
 /** Bytes written before the loop lets others run. */
 const SLICE = 1 << 20
@@ -32,9 +40,13 @@ export function send(serving: Serving, { request, response }: Exchange, reply: R
     response.end(head)
     return
   }
+  const isCompressed = acceptsGzip(request.headers['accept-encoding'])
+  response.appendHeader('Vary', 'Accept-Encoding')
+  if (isCompressed) response.setHeader('Content-Encoding', 'gzip')
   response.writeHead(reply.code, headers)
-  response.write(head)
-  sendRest(serving, response, chunks)
+  const sink = isCompressed ? gzipInto(response) : response
+  sink.write(head)
+  sendRest(serving, { response, sink }, chunks)
 }
 
 export function sendRefusal(serving: Serving, exchange: Exchange, refusal: Refusal): void {
@@ -57,27 +69,29 @@ function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: bo
   return { head: Buffer.concat(parts), isWhole: false }
 }
 
-function sendRest(serving: Serving, response: ServerResponse, chunks: Chunks): void {
+function sendRest(serving: Serving, sending: Sending, chunks: Chunks): void {
+  const { response, sink } = sending
   for (let bytes = 0; bytes < SLICE; ) {
-    if (response.destroyed) return
-    if (response.writableNeedDrain) return awaitDrain(serving, response, chunks)
+    if (response.destroyed || sink.destroyed) return
+    if (sink.writableNeedDrain) return awaitDrain(serving, sending, chunks)
     const next = chunks.next()
     if (next.done === true) {
-      response.end()
+      sink.end()
       return
     }
     bytes += next.value.length
-    response.write(next.value)
+    sink.write(next.value)
   }
-  setImmediate(() => sendRest(serving, response, chunks))
+  setImmediate(() => sendRest(serving, sending, chunks))
 }
 
-function awaitDrain(serving: Serving, response: ServerResponse, chunks: Chunks): void {
+function awaitDrain(serving: Serving, sending: Sending, chunks: Chunks): void {
+  const { response, sink } = sending
   const cancel = serving.clock.after(serving.limits.stalledClientMs, () => response.destroy())
   response.once('close', cancel)
-  response.once('drain', () => {
+  sink.once('drain', () => {
     cancel()
     response.off('close', cancel)
-    setImmediate(() => sendRest(serving, response, chunks))
+    setImmediate(() => sendRest(serving, sending, chunks))
   })
 }

@@ -12,6 +12,7 @@ import { column } from '../table/column.ts'
 import { sliceFromV1beta1, sliceToV1beta1 } from './endpoint-slice-v1beta1.ts'
 
 const GROUP = 'discovery.k8s.io'
+const ALIAS = 'discovery.orch.io'
 const SHOWN = 3
 
 export const endpointSlices: Resource = {
@@ -24,6 +25,7 @@ export const endpointSlices: Resource = {
   versions: [
     { group: GROUP, version: 'v1' },
     { group: GROUP, version: 'v1beta1', fromStored: sliceToV1beta1, toStored: sliceFromV1beta1 },
+    { group: ALIAS, version: 'v1' },
   ],
   createOnUpdate: false,
   updateNeedsVersion: false,

@@ -1,3 +1,5 @@
+import { fieldsOf, messageNames } from '../schema/schema.ts'
+
 /** How a list of the API is merged by a strategic patch; lists not named here are replaced. */
 export interface ListRule {
   /** The field that identifies an element; absent for lists of plain values. */
@@ -5,54 +7,66 @@ export interface ListRule {
 }
 
 /**
- * By the dotted path of a list inside an object of any kind, without indexes:
- * the merge keys that the ecosystem's types declare.
+ * The merge keys that the ecosystem's types declare, by message and field: a
+ * list is merged alike wherever its message stands, in a Pod or in the template
+ * of one.
  */
-const COMMON: Readonly<Record<string, ListRule>> = {
-  'metadata.finalizers': {},
-  'metadata.ownerReferences': { key: 'uid' },
+const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
+  ['meta.v1.ObjectMeta.finalizers', {}],
+  ['meta.v1.ObjectMeta.ownerReferences', { key: 'uid' }],
+  ['apps.v1.DeploymentStatus.conditions', { key: 'type' }],
+  ['core.v1.NamespaceStatus.conditions', { key: 'type' }],
+  ['core.v1.NodeSpec.podCIDRs', {}],
+  ['core.v1.NodeStatus.addresses', { key: 'type' }],
+  ['core.v1.NodeStatus.conditions', { key: 'type' }],
+  ['core.v1.PodSpec.containers', { key: 'name' }],
+  ['core.v1.PodSpec.ephemeralContainers', { key: 'name' }],
+  ['core.v1.PodSpec.hostAliases', { key: 'ip' }],
+  ['core.v1.PodSpec.imagePullSecrets', { key: 'name' }],
+  ['core.v1.PodSpec.initContainers', { key: 'name' }],
+  ['core.v1.PodSpec.topologySpreadConstraints', { key: 'topologyKey' }],
+  ['core.v1.PodSpec.volumes', { key: 'name' }],
+  ['core.v1.PodStatus.conditions', { key: 'type' }],
+  ['core.v1.PodStatus.hostIPs', { key: 'ip' }],
+  ['core.v1.PodStatus.podIPs', { key: 'ip' }],
+  ['core.v1.ServiceAccount.secrets', { key: 'name' }],
+  ['core.v1.ServiceSpec.ports', { key: 'port' }],
+  ['core.v1.ServiceStatus.conditions', { key: 'type' }],
+  ...containerRules('core.v1.Container'),
+  ...containerRules('core.v1.EphemeralContainer'),
+])
+
+/** The messages of objects by kind; those of one kind in several versions have the same lists. */
+const messages: ReadonlyMap<string, string> = new Map(
+  [...messageNames()]
+    .filter((message) => fieldsOf(message)?.get('metadata')?.type === 'meta.v1.ObjectMeta')
+    .map((message) => [message.slice(message.lastIndexOf('.') + 1), message]),
+)
+
+/** The rule of a list that is a field of a message. */
+export function mergeRuleOf(message: string, field: string): ListRule | undefined {
+  return rules.get(`${message}.${field}`)
 }
 
-const CONTAINER_LISTS: Readonly<Record<string, ListRule>> = {
-  ports: { key: 'containerPort' },
-  env: { key: 'name' },
-  volumeMounts: { key: 'mountPath' },
-  volumeDevices: { key: 'devicePath' },
-}
-
-const BY_KIND: Readonly<Record<string, Readonly<Record<string, ListRule>>>> = {
-  Service: {
-    'spec.ports': { key: 'port' },
-    'status.conditions': { key: 'type' },
-  },
-  Pod: {
-    'spec.volumes': { key: 'name' },
-    'spec.imagePullSecrets': { key: 'name' },
-    'spec.hostAliases': { key: 'ip' },
-    'spec.topologySpreadConstraints': { key: 'topologyKey' },
-    ...containers('spec.containers'),
-    ...containers('spec.initContainers'),
-    ...containers('spec.ephemeralContainers'),
-    'status.conditions': { key: 'type' },
-    'status.podIPs': { key: 'ip' },
-  },
-  Node: {
-    'spec.podCIDRs': {},
-    'status.conditions': { key: 'type' },
-    'status.addresses': { key: 'type' },
-  },
-  Namespace: { 'status.conditions': { key: 'type' } },
-}
-
-/** The rule of the list at `path` of a kind; undefined: it is replaced as a whole. */
+/**
+ * The rule of the list at the dotted `path`, without indexes, of a kind;
+ * undefined: it is replaced as a whole.
+ */
 export function listRule(kind: string, path: string): ListRule | undefined {
-  const rules = BY_KIND[kind]
-  if (rules !== undefined && Object.hasOwn(rules, path)) return rules[path]
-  return Object.hasOwn(COMMON, path) ? COMMON[path] : undefined
+  const names = path.split('.')
+  const last = names.pop() ?? ''
+  let message = messages.get(kind)
+  for (const name of names) {
+    message = message === undefined ? undefined : fieldsOf(message)?.get(name)?.type
+  }
+  return message === undefined ? undefined : mergeRuleOf(message, last)
 }
 
-function containers(path: string): Readonly<Record<string, ListRule>> {
-  const lists = Object.entries(CONTAINER_LISTS)
-  const inner = Object.fromEntries(lists.map(([list, rule]) => [`${path}.${list}`, rule] as const))
-  return { [path]: { key: 'name' }, ...inner }
+function containerRules(message: string): readonly (readonly [string, ListRule])[] {
+  return [
+    [`${message}.env`, { key: 'name' }],
+    [`${message}.ports`, { key: 'containerPort' }],
+    [`${message}.volumeDevices`, { key: 'devicePath' }],
+    [`${message}.volumeMounts`, { key: 'mountPath' }],
+  ]
 }

@@ -36,15 +36,23 @@ export class AllocationPool implements Follower {
     return !this.#taken.has(key)
   }
 
-  /** An index in [0, size) whose key is free, at random; undefined when there is none. */
-  choose(size: number, isFree: (index: number) => boolean): number | undefined {
-    for (let guess = 0; guess < GUESSES; guess++) {
-      const index = this.#random.below(size)
+  /**
+   * An index in [0, size) whose key is free, at random; undefined when there is
+   * none. The first `band` of them, which people ask for by number, come last.
+   */
+  choose(size: number, isFree: (index: number) => boolean, band = 0): number | undefined {
+    return this.#search(band, size, isFree) ?? this.#search(0, band, isFree)
+  }
+
+  #search(first: number, end: number, isFree: (index: number) => boolean): number | undefined {
+    const size = end - first
+    for (let guess = 0; size > 0 && guess < GUESSES; guess++) {
+      const index = first + this.#random.below(size)
       if (isFree(index)) return index
     }
-    const start = this.#random.below(size)
+    const start = size > 0 ? this.#random.below(size) : 0
     for (let step = 0; step < size; step++) {
-      const index = (start + step) % size
+      const index = first + ((start + step) % size)
       if (isFree(index)) return index
     }
     return undefined

@@ -1,39 +1,39 @@
-import { type Family, familyOf, parseIp } from '../../lib/ip.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Family, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, without } from '../../lib/json.ts'
 import type { StatusCause } from '../status.ts'
 import type { AddressRange } from './address-range.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { addressKey } from './claim.ts'
+import type { Filled } from './filled.ts'
+import { invalidValue } from './invalid-value.ts'
+import { decideFamilies, headlessFamilies, withFamilies } from './ip-families.ts'
+import { ADDRESS_BAND, staticBand } from './static-band.ts'
 
 export interface AddressPolicy {
   readonly ranges: readonly AddressRange[]
   readonly pool: AllocationPool
 }
 
-/** A spec with its addresses filled in, or what is wrong with those it asks for. */
-export type Filled = { readonly spec: JsonObject } | { readonly cause: StatusCause }
-
-const FAMILY_NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' }
-
 /**
  * Decides a Service's virtual addresses: those it asks for, else those it had,
  * else free ones of its families. ExternalName and headless Services have none.
  */
 export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
-  const spec = keepFamilies(sent, old)
-  if (stringAt(spec, 'type') === 'ExternalName') {
-    return { spec: without(spec, 'clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy') }
-  }
-  const held = stringAt(old, 'type') === 'ExternalName' ? [] : stringsAt(old, 'clusterIPs')
+  const spec = trimmed(keepFamilies(sent, old), old)
   const asked = askedFor(spec)
   if ('cause' in asked) return asked
-  const primary = asked.ips[0] ?? held[0]
-  if (held[0] !== undefined && primary !== held[0])
-    return clusterIPsCause(asked.ips, 'may not change once set')
-  if (primary === 'None') return { spec: headless(spec, policy) }
-  const families = wantedFamilies(spec, asked.ips.length > 0 ? asked.ips : held.slice(0, 1), policy)
-  if ('cause' in families) return families
-  return assign(spec, { asked: asked.ips, held, families: families.families }, policy)
+  const before = stringsAt(old, 'clusterIPs')
+  if (stringAt(spec, 'type') === 'ExternalName') return withoutAddresses(spec, asked.ips, before)
+  const held = stringAt(old, 'type') === 'ExternalName' ? [] : before
+  const moved = held.some((ip, at) => (asked.ips[at] ?? ip) !== ip)
+  if (moved) return clusterIPsCause(asked.ips, 'may not change once set')
+  const configured = policy.ranges.map((range) => range.family)
+  if ((asked.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
+  const ips = asked.ips.length > 0 ? asked.ips : held.slice(0, 1)
+  const decided = decideFamilies(spec, ips, configured)
+  if ('cause' in decided) return decided
+  return assign(spec, { asked: asked.ips, held, families: decided.families }, policy)
 }
 
 /** Whoever says nothing about families leaves them as they were. */
@@ -44,6 +44,36 @@ function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
   )
   if (!silent) return spec
   return { ...spec, ...Object.fromEntries(fields.map((field) => [field, old[field]!])) }
+}
+
+/** Whoever goes back to one family and leaves the rest as it was loses the second address. */
+function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
+  const policy = stringAt(spec, 'ipFamilyPolicy')
+  if (policy !== 'SingleStack' || policy === stringAt(old, 'ipFamilyPolicy')) return spec
+  const lists = ['clusterIPs', 'ipFamilies'].filter((field) =>
+    isDeepStrictEqual(spec[field], old[field]),
+  )
+  const firsts = lists.map((field) => [field, arrayAt(spec, field).slice(0, 1)] as const)
+  return { ...spec, ...Object.fromEntries(firsts.filter(([, list]) => list.length > 0)) }
+}
+
+/** The addresses that a Service had go with its type; others may not be asked for. */
+function withoutAddresses(
+  spec: JsonObject,
+  asked: readonly string[],
+  before: readonly string[],
+): Filled {
+  if (asked.some((ip) => !before.includes(ip))) {
+    return clusterIPsCause(asked, 'may not be set for a Service of type ExternalName')
+  }
+  return { spec: without(spec, 'clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy') }
+}
+
+function headless(spec: JsonObject, configured: readonly Family[]): Filled {
+  const decided = headlessFamilies(spec, configured)
+  if ('cause' in decided) return decided
+  const named = { ...spec, clusterIP: 'None', clusterIPs: ['None'] }
+  return { spec: withFamilies(named, decided.families) }
 }
 
 function askedFor(
@@ -59,43 +89,6 @@ function askedFor(
   }
   const ips = several.length > 0 ? several : [single].filter((ip) => ip !== '')
   return { ips: ips.map((ip) => parseIp(ip) ?? ip) }
-}
-
-function headless(spec: JsonObject, policy: AddressPolicy): JsonObject {
-  const families = stringsAt(spec, 'ipFamilies')
-  const fallback = policy.ranges.slice(0, 1).map((range) => FAMILY_NAMES[range.family])
-  return {
-    ...spec,
-    clusterIP: 'None',
-    clusterIPs: ['None'],
-    ipFamilies: families.length > 0 ? families : fallback,
-    ipFamilyPolicy:
-      stringAt(spec, 'ipFamilyPolicy') ||
-      (families.length > 1 ? 'RequireDualStack' : 'SingleStack'),
-  }
-}
-
-function wantedFamilies(
-  spec: JsonObject,
-  ips: readonly string[],
-  policy: AddressPolicy,
-): { readonly families: readonly Family[] } | { readonly cause: StatusCause } {
-  const configured = policy.ranges.map((range) => range.family)
-  const named = stringsAt(spec, 'ipFamilies').map((name): Family => (name === 'IPv6' ? 6 : 4))
-  const ofAddresses = ips.flatMap((ip) => {
-    const parsed = parseIp(ip)
-    return parsed === undefined ? [] : [familyOf(parsed)]
-  })
-  const base = named.length >= ofAddresses.length && named.length > 0 ? named : ofAddresses
-  const first = base.length > 0 ? base : configured.slice(0, 1)
-  const dual = ['PreferDualStack', 'RequireDualStack'].includes(stringAt(spec, 'ipFamilyPolicy'))
-  const families = [...new Set(dual ? [...first, ...configured] : first)]
-  const missing = families.find((family) => !configured.includes(family))
-  const short = stringAt(spec, 'ipFamilyPolicy') === 'RequireDualStack' && families.length < 2
-  if (missing === undefined && !short) return { families }
-  const field = missing === undefined ? 'spec.ipFamilyPolicy' : 'spec.ipFamilies'
-  const value = missing === undefined ? 'RequireDualStack' : FAMILY_NAMES[missing]
-  return { cause: invalidValue(field, value, 'this cluster has no Service range of that family') }
 }
 
 interface Assignment {
@@ -118,20 +111,13 @@ function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy)
     if (problem !== undefined) return clusterIPsCause(asked, problem)
     ips.push(ip)
   }
-  const fallback = ips.length > 1 ? 'RequireDualStack' : 'SingleStack'
-  return {
-    spec: {
-      ...spec,
-      clusterIP: ips[0]!,
-      clusterIPs: ips,
-      ipFamilies: families.map((family) => FAMILY_NAMES[family]),
-      ipFamilyPolicy: stringAt(spec, 'ipFamilyPolicy') || fallback,
-    },
-  }
+  const named = { ...spec, clusterIP: ips[0]!, clusterIPs: ips }
+  return { spec: withFamilies(named, families) }
 }
 
 function chooseAddress(range: AddressRange, pool: AllocationPool): string | undefined {
-  const index = pool.choose(range.size, (one) => pool.isFree(addressKey(range.at(one))))
+  const isFree = (index: number): boolean => pool.isFree(addressKey(range.at(index)))
+  const index = pool.choose(range.size, isFree, staticBand(range.size, ADDRESS_BAND))
   return index === undefined ? undefined : range.at(index)
 }
 
@@ -152,11 +138,6 @@ function clusterIPsCause(
   message: string,
 ): { readonly cause: StatusCause } {
   return { cause: invalidValue('spec.clusterIPs', asked, message) }
-}
-
-export function invalidValue(field: string, value: unknown, message: string): StatusCause {
-  const text = `Invalid value: ${JSON.stringify(value)}: ${message}`
-  return { reason: 'FieldValueInvalid', message: text, field }
 }
 
 function stringsAt(object: JsonObject, field: string): string[] {

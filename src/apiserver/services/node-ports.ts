@@ -8,7 +8,9 @@ import {
 } from '../../lib/json.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { nodePortKey, numberAt, protocolOf } from './claim.ts'
-import { type Filled, invalidValue } from './cluster-ips.ts'
+import type { Filled } from './filled.ts'
+import { invalidValue } from './invalid-value.ts'
+import { PORT_BAND, staticBand } from './static-band.ts'
 
 export interface PortRange {
   readonly first: number
@@ -105,7 +107,9 @@ function choose(
   const shared = twin === undefined ? 0 : numberAt(twin, 'nodePort')
   if (shared !== 0 && isFree(shared)) return shared
   const { first, last } = policy.range
-  const index = policy.pool.choose(last - first + 1, (one) => isFree(first + one))
+  const size = last - first + 1
+  const band = staticBand(size, PORT_BAND)
+  const index = policy.pool.choose(size, (one) => isFree(first + one), band)
   return index === undefined ? 0 : first + index
 }
 

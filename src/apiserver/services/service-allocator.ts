@@ -4,9 +4,12 @@ import type { Compare, Operation } from '../../storage/store.ts'
 import type { StatusCause } from '../status.ts'
 import { type AddressRange, createAddressRange } from './address-range.ts'
 import { AllocationPool } from './allocation-pool.ts'
+import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
 import { addressKey, keysHeldBy } from './claim.ts'
-import { addressTakenCause, fillClusterIPs, invalidValue } from './cluster-ips.ts'
+import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
+import { invalidValue } from './invalid-value.ts'
 import { fillNodePorts, type PortRange } from './node-ports.ts'
+import { dropTypeFields } from './type-fields.ts'
 
 export interface AllocatorOptions {
   /** One CIDR per family, the primary family first. */
@@ -42,7 +45,11 @@ export class ServiceAllocator {
   plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause {
     const { pool } = this
     const before = objectAt(old, 'spec')
-    const addresses = fillClusterIPs(objectAt(next, 'spec'), before, { ranges: this.#ranges, pool })
+    const hijack = clusterIPCapture(newlyCaptured(next, old), this.#ranges)
+    if (hijack !== undefined) return hijack
+    const proper = dropTypeFields(objectAt(next, 'spec'), before)
+    if ('cause' in proper) return proper.cause
+    const addresses = fillClusterIPs(proper.spec, before, { ranges: this.#ranges, pool })
     if ('cause' in addresses) return addresses.cause
     const ports = fillNodePorts(addresses.spec, before, { range: this.#nodePorts, pool })
     if ('cause' in ports) return ports.cause

@@ -1,6 +1,7 @@
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { tracked } from '../apply/tracked.ts'
 import { namespaceCondition } from '../namespace-gate.ts'
 import { persist, STALE, type Written } from '../persist.ts'
 import { alreadyExists, badRequest, conflict } from '../refusals.ts'
@@ -10,6 +11,7 @@ import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { timestamp } from '../timestamp.ts'
 import { parseDryRun } from './dry-run.ts'
+import { checkWrite } from './write-rules.ts'
 
 /** A generated name ends in this many characters that make no words. */
 const SUFFIX_LENGTH = 5
@@ -44,8 +46,12 @@ export async function createObject(
     if (compare instanceof Refusal) return compare
     const next = admit(request, storedForm(request, newObject(serving, request, object, name)))
     if (next instanceof Refusal) return next
+    const refused = checkWrite(serving, request, next)
+    if (refused !== undefined) return refused
     const key = storageKey(request.face.resource, request.namespace, name)
-    const write = { key, before: undefined, old: undefined, next, compare, dryRun }
+    const owned = tracked(serving, request, next, { old: undefined, sent: object })
+    if (owned instanceof Refusal) return owned
+    const write = { key, before: undefined, old: undefined, next: owned, compare, dryRun }
     const exists = dryRun && (await serving.store.get(key)) !== undefined
     const written = exists ? STALE : await persist(serving, request, write)
     if (written !== STALE) return written

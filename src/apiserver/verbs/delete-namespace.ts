@@ -14,9 +14,12 @@ import { checkPreconditions, type DeleteOptions } from './delete-options.ts'
 /** Objects removed in one transaction. */
 const BATCH = 100
 
-/** The namespace that always exists may not be deleted. */
+/** What the cluster itself lives in. */
+const SYSTEM = ['default', 'kube-system', 'kube-public', 'orch-system']
+
+/** The namespaces of the system may not be deleted. */
 export function protectNamespace(request: ApiRequest): Refusal | undefined {
-  if (request.name !== 'default') return undefined
+  if (!SYSTEM.includes(request.name)) return undefined
   return forbidden(subjectOf(request), 'this namespace may not be deleted')
 }
 

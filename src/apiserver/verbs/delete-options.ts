@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { dropNulls, parseJson } from '../parse-json.ts'
-import { badRequest, conflict, invalid, unsupportedMediaType } from '../refusals.ts'
+import { parseDocument } from '../parse-document.ts'
+import { badRequest, conflict, invalid } from '../refusals.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
@@ -21,7 +21,7 @@ export async function readDeleteOptions(
   serving: Serving,
   request: ApiRequest,
 ): Promise<DeleteOptions | Refusal> {
-  const document = await readDocument(serving, request)
+  const document = await readOptions(serving, request)
   if (document instanceof Refusal) return document
   const policy =
     stringAt(document, 'propagationPolicy') || (request.query.get('propagationPolicy') ?? '')
@@ -38,16 +38,16 @@ export async function readDeleteOptions(
   }
 }
 
-async function readDocument(serving: Serving, request: ApiRequest): Promise<JsonObject | Refusal> {
+const OPTIONS = { apiVersion: 'v1', kind: 'DeleteOptions' }
+
+async function readOptions(serving: Serving, request: ApiRequest): Promise<JsonObject | Refusal> {
   const body = await request.body()
   if (body instanceof Refusal) return body
   if (body.length === 0) return {}
-  if (!['', 'application/json'].includes(request.contentType)) {
-    return unsupportedMediaType(['application/json'])
-  }
-  const parsed = parseJson(body, serving.limits.jsonDepth)
-  if (parsed instanceof Refusal) return parsed
-  const document = dropNulls(parsed)
+  const { contentType } = request
+  const depth = serving.limits.jsonDepth
+  const document = parseDocument(body, { contentType, depth, expected: OPTIONS })
+  if (document instanceof Refusal) return document
   return isJsonObject(document) ? document : badRequest('DeleteOptions must be a JSON object')
 }
 

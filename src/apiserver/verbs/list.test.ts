@@ -58,7 +58,7 @@ test('a list waits for the cache to show what was written before it', async () =
   expect(any.body['items']).toEqual([])
   const newest = api.call('GET', SERVICES)
   const watching = api.watch(`${SERVICES}?watch=1`)
-  for (let trips = 0; trips < 20; trips++) await api.call('GET', '/healthz')
+  for (let trips = 0; trips < 20; trips++) await api.call('GET', '/livez')
   open?.()
   expect(namesOf((await newest).body)).toEqual(['new'])
   const watch = await watching

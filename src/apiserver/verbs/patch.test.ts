@@ -168,8 +168,8 @@ test('status is patched through its subresource', async () => {
 test('other patch types are 415, missing objects 404, invalid results 422', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
-  const apply = await patch(api, `${SERVICES}/web`, 'application/apply-patch+yaml', '{}')
-  expect([apply.status, apply.body['reason']]).toEqual([415, 'UnsupportedMediaType'])
+  const unknown = await patch(api, `${SERVICES}/web`, 'application/yaml', '{}')
+  expect([unknown.status, unknown.body['reason']]).toEqual([415, 'UnsupportedMediaType'])
   expect((await patch(api, `${SERVICES}/none`, MERGE, {})).status).toBe(404)
   const invalid = await patch(api, `${SERVICES}/web`, MERGE, { spec: { ports: [{ port: -1 }] } })
   expect(invalid.status).toBe(422)

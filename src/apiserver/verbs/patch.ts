@@ -1,6 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { checkType, invalidObject } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { APPLY_PATCH, isApply } from '../apply/writer.ts'
+import { checkFields } from '../field-validation/check-fields.ts'
 import { dropNulls, parseJson } from '../parse-json.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { mergePatch } from '../patch/merge-patch.ts'
@@ -10,33 +12,37 @@ import { objectReply } from '../representation.ts'
 import { apiVersionOf } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { apply } from './apply.ts'
 import { parseDryRun } from './dry-run.ts'
 import { updateObject } from './update.ts'
 
-type Apply = (document: JsonObject, patch: Json) => Json | Refusal
+type Change = (document: JsonObject, patch: Json) => Json | Refusal
 
 /** PATCH of an object, or of its status. */
 export async function patch(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
+  if (isApply(request)) return apply(serving, request, dryRun)
   const types = patchTypes(serving, request)
-  const apply = types.get(request.contentType)
-  if (apply === undefined) return unsupportedMediaType([...types.keys()])
+  const change = types.get(request.contentType)
+  if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
   const body = await request.body()
   if (body instanceof Refusal) return body
   const document = parseJson(body, serving.limits.jsonDepth)
   if (document instanceof Refusal) return document
   const transition = (old: JsonObject): JsonObject | Refusal => {
-    const patched = apply(typed(request, old), document)
-    return patched instanceof Refusal ? patched : checkType(request, dropNulls(patched))
+    const patched = change(typed(request, old), document)
+    const object = patched instanceof Refusal ? patched : checkType(request, dropNulls(patched))
+    if (object instanceof Refusal) return object
+    return checkFields(request, { object, before: old, body }) ?? object
   }
   const written = await updateObject(serving, request, transition, dryRun)
   if (written === undefined) return notFound(subjectOf(request))
   return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
 }
 
-function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Apply> {
-  return new Map<string, Apply>([
+function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Change> {
+  return new Map<string, Change>([
     [
       'application/json-patch+json',
       (document, change) => {

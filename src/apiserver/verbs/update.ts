@@ -3,6 +3,7 @@ import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib
 import type { StoredEntry } from '../../storage/store.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { tracked } from '../apply/tracked.ts'
 import { decodeStored } from '../codec.ts'
 import { persist, releaseOperations, STALE, type Written } from '../persist.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
@@ -12,6 +13,7 @@ import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { createObject, wrongNamespace } from './create.ts'
 import { parseDryRun } from './dry-run.ts'
+import { checkWrite } from './write-rules.ts'
 
 /** How often an update without a resourceVersion is decided again when others write too. */
 const ATTEMPTS = 20
@@ -60,7 +62,11 @@ export async function updateObject(
     if (refused !== undefined) return refused
     const admitted = admitUpdate(request, next, old)
     if (admitted instanceof Refusal) return admitted
-    const write = { key, before, old, next: admitted, compare: [], dryRun }
+    const broken = checkWrite(serving, request, admitted, old)
+    if (broken !== undefined) return broken
+    const owned = tracked(serving, request, admitted, { old, sent: next })
+    if (owned instanceof Refusal) return owned
+    const write = { key, before, old, next: owned, compare: [], dryRun }
     const written = isFinished(admitted)
       ? await finish(serving, request, before, dryRun)
       : await persist(serving, request, write)
@@ -69,7 +75,8 @@ export async function updateObject(
   return conflict(subjectOf(request))
 }
 
-function checkIdentity(request: ApiRequest, object: JsonObject): Refusal | undefined {
+/** 400 when an object is not the one that the URL names. */
+export function checkIdentity(request: ApiRequest, object: JsonObject): Refusal | undefined {
   const metadata = objectAt(object, 'metadata')
   const name = stringAt(metadata, 'name')
   const namespace = stringAt(metadata, 'namespace')

@@ -1,14 +1,11 @@
+import { documentSection } from './document-section.ts'
 import { METRIC_SECTIONS, PREFIX } from './table.ts'
 
 /** The text of docs/metrics.md. */
 export function metricsDocument(): string {
-  const sections = Object.entries(METRIC_SECTIONS).map(([title, metrics]) => {
-    const rows = Object.values(metrics).map(
-      ({ name, type, labels, help }) =>
-        `| \`${PREFIX}${name}\` | ${type} | ${labels.join(', ')} | ${help} |`,
-    )
-    return `## ${title}\n\n| name | type | labels | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`
-  })
+  const sections = Object.entries(METRIC_SECTIONS).map(([title, metrics]) =>
+    documentSection(title, PREFIX, metrics),
+  )
   return `${INTRODUCTION}\n${sections.join('\n')}\n${CONCLUSION}`
 }
 

@@ -1,0 +1,46 @@
+import type { JsonObject } from '../../lib/json.ts'
+import { dropFields } from './drop-fields.ts'
+import { fieldChanges } from './field-changes.ts'
+import { type FieldSet, union } from './field-set.ts'
+import { fieldsOfValue } from './fields-of-value.ts'
+import { mergeApplied } from './merge-applied.ts'
+import { isSameOwner, type Owner } from './owner.ts'
+import { type Conflict, conflictsOf, ownersAfterWrite, type Writer } from './ownership-change.ts'
+import type { Structure } from './structure.ts'
+
+/** One client's wish of how some fields of an object are. */
+export interface Application {
+  readonly structure: Structure
+  readonly live: JsonObject
+  /** Only what can be owned (`ownedPart`). */
+  readonly applied: JsonObject
+  readonly owners: readonly Owner[]
+  readonly writer: Writer
+  /** Take what others own. */
+  readonly force: boolean
+  /** Fields that may be taken from others even so. */
+  readonly free?: FieldSet
+}
+
+export type Applied =
+  | { readonly object: JsonObject; readonly owners: readonly Owner[] }
+  | { readonly conflicts: readonly Conflict[] }
+
+/**
+ * Server-side apply. The applied fields are merged into the live object; what
+ * the writer applied before and now leaves out goes, unless others own it too.
+ * Changing what others own is a conflict; setting the same value is sharing.
+ */
+export function applyObject(application: Application): Applied {
+  const { structure, live, applied, owners, writer, force } = application
+  const fields = fieldsOfValue(structure, applied)
+  const before = owners.find((owner) => isSameOwner(owner, writer))
+  const others = owners.filter((owner) => owner !== before)
+  const merged = mergeApplied(structure, live, applied) as JsonObject
+  const kept = others.reduce((all, owner) => union(all, owner.fields), fields)
+  const object = dropFields(structure, merged, before?.fields ?? {}, kept)
+  const changes = fieldChanges(structure, live, object)
+  const conflicts = force ? [] : conflictsOf(others, changes.changed, application.free)
+  if (conflicts.length > 0) return { conflicts }
+  return { object, owners: ownersAfterWrite(owners, { ...writer, fields }, changes) }
+}

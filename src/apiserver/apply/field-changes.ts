@@ -1,0 +1,53 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { Json } from '../../lib/json.ts'
+import { type FieldSet, isEmptySet, noFields } from './field-set.ts'
+import { wholeNode } from './fields-of-value.ts'
+import { hasParts, type Part, partsOf, type Structure } from './structure.ts'
+
+/** In which fields two values differ. */
+export interface FieldChanges {
+  /** Added, or with another value. */
+  readonly changed: FieldSet
+  readonly removed: FieldSet
+}
+
+export function fieldChanges(structure: Structure, old: Json, next: Json): FieldChanges {
+  const changed: Record<string, FieldSet> = {}
+  const removed: Record<string, FieldSet> = {}
+  const before = partsOf(structure, old)
+  const after = partsOf(structure, next)
+  for (const [element, part] of after) {
+    const was = before.get(element)
+    const change = was === undefined ? added(part) : partChanges(was, part)
+    if (change.changed !== undefined) changed[element] = change.changed
+    if (change.removed !== undefined) removed[element] = change.removed
+  }
+  for (const [element, part] of before) {
+    if (!after.has(element)) removed[element] = wholeNode(part.structure, part.value)
+  }
+  return { changed, removed }
+}
+
+/** The nodes of one part; an absent one says that nothing changed. */
+interface PartChanges {
+  readonly changed?: FieldSet
+  readonly removed?: FieldSet
+}
+
+function added(part: Part): PartChanges {
+  return { changed: wholeNode(part.structure, part.value) }
+}
+
+function partChanges(was: Part, now: Part): PartChanges {
+  const { structure } = now
+  if (hasParts(structure, was.value) && hasParts(structure, now.value)) {
+    const { changed, removed } = fieldChanges(structure, was.value, now.value)
+    return {
+      ...(isEmptySet(changed) ? {} : { changed }),
+      ...(isEmptySet(removed) ? {} : { removed }),
+    }
+  }
+  if (isDeepEqual(was.value, now.value)) return {}
+  if (!hasParts(structure, was.value)) return { changed: noFields }
+  return { changed: noFields, removed: fieldChanges(structure, was.value, null).removed }
+}

@@ -1,0 +1,88 @@
+/**
+ * A set of fields in the ecosystem's encoding, FieldsV1, which is also how we
+ * compute with it: a tree whose keys are path elements (`field-path.ts`). A
+ * node without children stands for the field itself; one with children does so
+ * only if `.` is among them. The root stands for no field: `{}` is the empty set.
+ */
+export interface FieldSet {
+  readonly [element: string]: FieldSet
+}
+
+/** Marks a node with children as a member of its set. */
+export const SELF = '.'
+
+export const noFields: FieldSet = {}
+
+export function isEmptySet(set: FieldSet): boolean {
+  return Object.keys(set).length === 0
+}
+
+/** Whether the node stands for its field, and not only for fields inside. */
+export function isMember(node: FieldSet): boolean {
+  return Object.hasOwn(node, SELF) || isEmptySet(node)
+}
+
+/** The node below `element`. */
+export function fieldsAt(set: FieldSet, element: string): FieldSet | undefined {
+  return Object.hasOwn(set, element) ? set[element] : undefined
+}
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  const both = { ...a }
+  for (const [element, node] of Object.entries(b)) {
+    const other = fieldsAt(a, element)
+    if (element === SELF || other === undefined) both[element] = node
+    else both[element] = joined(isMember(node) || isMember(other), union(other, node))!
+  }
+  return both
+}
+
+/** What is in both sets. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  return combined(a, (element, node) => {
+    const other = fieldsAt(b, element)
+    if (other === undefined) return undefined
+    return joined(isMember(node) && isMember(other), intersection(node, other))
+  })
+}
+
+/** What is in `a` and not in `b`. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  return combined(a, (element, node) => {
+    const other = fieldsAt(b, element)
+    if (other === undefined) return node
+    return joined(isMember(node) && !isMember(other), difference(node, other))
+  })
+}
+
+/** The paths of all members, in order. */
+export function* membersOf(
+  set: FieldSet,
+  path: readonly string[] = [],
+): Generator<readonly string[]> {
+  for (const [element, node] of Object.entries(set)) {
+    if (element === SELF) continue
+    const inside = [...path, element]
+    if (isMember(node)) yield inside
+    yield* membersOf(node, inside)
+  }
+}
+
+function combined(
+  set: FieldSet,
+  combine: (element: string, node: FieldSet) => FieldSet | undefined,
+): FieldSet {
+  const result: Record<string, FieldSet> = {}
+  for (const [element, node] of Object.entries(set)) {
+    const kept = element === SELF ? undefined : combine(element, node)
+    if (kept !== undefined) result[element] = kept
+  }
+  return result
+}
+
+/** A node of these children; undefined when it stands for nothing. */
+function joined(member: boolean, children: FieldSet): FieldSet | undefined {
+  const { [SELF]: _self, ...inside } = children
+  if (isEmptySet(inside)) return member ? noFields : undefined
+  return member ? { [SELF]: noFields, ...inside } : inside
+}

@@ -1,0 +1,97 @@
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from '../../lib/json.ts'
+import { isElement } from './field-path.ts'
+import type { FieldSet } from './field-set.ts'
+
+/** Who owns which fields of an object: an entry of `metadata.managedFields`. */
+export interface Owner extends OwnerName {
+  readonly apiVersion: string
+  /** RFC 3339; empty when unknown. */
+  readonly time: string
+  readonly fields: FieldSet
+}
+
+/** What tells owners apart. */
+export interface OwnerName {
+  /** The client's `fieldManager`. */
+  readonly name: string
+  readonly operation: 'Apply' | 'Update'
+  readonly subresource: string
+}
+
+export function isSameOwner(a: OwnerName, b: OwnerName): boolean {
+  return a.name === b.name && a.operation === b.operation && a.subresource === b.subresource
+}
+
+/** The owners that an object names; undefined when it names none, or not in our encoding. */
+export function readOwners(object: JsonObject | undefined): readonly Owner[] | undefined {
+  const owners = arrayAt(object, 'metadata', 'managedFields').map(readOwner)
+  return owners.length > 0 && owners.every((owner) => owner !== undefined) ? owners : undefined
+}
+
+/** `managedFields: [{}]` asks to forget all owners. */
+export function forgetsOwners(object: JsonObject): boolean {
+  const entries = arrayAt(object, 'metadata', 'managedFields')
+  const [first] = entries
+  return entries.length === 1 && isJsonObject(first) && Object.keys(first).length === 0
+}
+
+/** The object with these owners as its last metadata. */
+export function withOwners(object: JsonObject, owners: readonly Owner[]): JsonObject {
+  const { managedFields: _old, ...metadata } = objectAt(object, 'metadata')
+  if (owners.length === 0) return { ...object, metadata }
+  const managedFields = owners.toSorted(compareOwners).map(entryOf)
+  return { ...object, metadata: { ...metadata, managedFields } }
+}
+
+function readOwner(entry: Json): Owner | undefined {
+  const operation = stringAt(entry, 'operation')
+  const fields = objectAt(entry, 'fieldsV1')
+  if (operation !== 'Apply' && operation !== 'Update') return undefined
+  if (stringAt(entry, 'fieldsType') !== 'FieldsV1' || !isFieldSet(fields)) return undefined
+  return {
+    name: stringAt(entry, 'manager'),
+    operation,
+    subresource: stringAt(entry, 'subresource'),
+    apiVersion: stringAt(entry, 'apiVersion'),
+    time: stringAt(entry, 'time'),
+    fields,
+  }
+}
+
+function isFieldSet(value: Json): value is JsonObject & FieldSet {
+  if (!isJsonObject(value)) return false
+  return Object.entries(value).every(([element, node]) => isElement(element) && isFieldSet(node))
+}
+
+function entryOf(owner: Owner): JsonObject {
+  const { name, operation, subresource, apiVersion, time, fields } = owner
+  return {
+    manager: name,
+    operation,
+    apiVersion,
+    ...(time === '' ? {} : { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+    ...(subresource === '' ? {} : { subresource }),
+  }
+}
+
+/** Those who apply first, then by age and name. */
+function compareOwners(a: Owner, b: Owner): number {
+  const order = (owner: Owner): readonly string[] => [
+    owner.operation,
+    owner.time,
+    owner.name,
+    owner.subresource,
+  ]
+  const [left, right] = [order(a), order(b)]
+  const at = left.findIndex((text, index) => text !== right[index])
+  return at < 0 ? 0 : left[at]! < right[at]! ? -1 : 1
+}

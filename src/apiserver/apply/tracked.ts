@@ -1,0 +1,43 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { ApiRequest } from '../api-request.ts'
+import type { Serving } from '../serving.ts'
+import type { Refusal } from '../status.ts'
+import { boundedOwners } from './bounded-owners.ts'
+import { fieldChanges } from './field-changes.ts'
+import { ownedPart, ownedStructure } from './owned-structure.ts'
+import { forgetsOwners, readOwners, withOwners } from './owner.ts'
+import { ownersAfterUpdate } from './ownership-change.ts'
+import { checkWriter, isApply, writerOf } from './writer.ts'
+
+/** What a write starts from. */
+export interface Origin {
+  /** The stored object; undefined when it is made. */
+  readonly old: JsonObject | undefined
+  /** What the client sent, or made of the old object. */
+  readonly sent: JsonObject
+}
+
+/** A new object is compared with one whose parts are empty: nobody owns those. */
+const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
+
+/**
+ * The object that is about to be stored with `metadata.managedFields`: who
+ * writes it owns what it changes. An apply brings the owners that it decided
+ * on; otherwise clients may edit or, with `[{}]`, forget them.
+ */
+export function tracked(
+  serving: Serving,
+  request: ApiRequest,
+  next: JsonObject,
+  { old, sent }: Origin,
+): JsonObject | Refusal {
+  const problem = checkWriter(request)
+  if (problem !== undefined) return problem
+  if (isApply(request)) return withOwners(next, readOwners(sent) ?? [])
+  if (forgetsOwners(sent)) return withOwners(next, [])
+  const owners = readOwners(sent) ?? readOwners(old) ?? []
+  const before = ownedPart(request, old ?? NOTHING)
+  const changes = fieldChanges(ownedStructure(request), before, ownedPart(request, next))
+  const after = ownersAfterUpdate(owners, writerOf(serving, request), changes)
+  return withOwners(next, boundedOwners(after))
+}

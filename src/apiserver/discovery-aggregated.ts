@@ -1,0 +1,55 @@
+import type { JsonObject } from '../lib/json.ts'
+import { type ApiGroup, announced } from './discovery-groups.ts'
+import { type DocumentForm, documentForm } from './http/document.ts'
+import type { Face } from './resource.ts'
+
+const API_GROUP = 'apidiscovery.k8s.io'
+const KIND = 'APIGroupDiscoveryList'
+
+/** All resources of all groups in one document, in the two versions that clients ask for. */
+export function aggregatedForms(groups: readonly ApiGroup[]): readonly DocumentForm[] {
+  return ['v2', 'v2beta1'].map((version) =>
+    documentForm(
+      ({ type, parameters }) =>
+        type === 'application/json' &&
+        parameters.get('as') === KIND &&
+        parameters.get('g') === API_GROUP &&
+        parameters.get('v') === version,
+      `application/json;g=${API_GROUP};v=${version};as=${KIND}`,
+      () => Buffer.from(JSON.stringify(groupList(version, groups))),
+    ),
+  )
+}
+
+function groupList(version: string, groups: readonly ApiGroup[]): JsonObject {
+  return {
+    kind: KIND,
+    apiVersion: `${API_GROUP}/${version}`,
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: { name, creationTimestamp: null },
+      versions: versions.map((one) => ({
+        version: one.version,
+        resources: one.faces.map(entry),
+        freshness: 'Current',
+      })),
+    })),
+  }
+}
+
+function entry(face: Face): JsonObject {
+  const { group, version, resource } = face
+  const { verbs, statusVerbs, shortNames, categories } = announced(face)
+  const responseKind = { group, version, kind: resource.kind }
+  const status = { subresource: 'status', responseKind, verbs: [...statusVerbs] }
+  return {
+    resource: resource.plural,
+    responseKind,
+    scope: resource.namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: resource.singular,
+    verbs: [...verbs],
+    ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
+    ...(categories.length > 0 ? { categories: [...categories] } : {}),
+    ...(statusVerbs.length > 0 ? { subresources: [status] } : {}),
+  }
+}

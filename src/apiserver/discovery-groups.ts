@@ -1,0 +1,49 @@
+import { type Face, facesOf, type Resource } from './resource.ts'
+
+/** An API group with its versions, the preferred one first. */
+export interface ApiGroup {
+  /** Empty: the core group. */
+  readonly name: string
+  readonly versions: readonly { readonly version: string; readonly faces: readonly Face[] }[]
+}
+
+const OWN_BRAND = /(^|\.)orch\.io$/
+
+/**
+ * The groups in the order in which clients try them: the ecosystem's names come
+ * before this project's, because clients know how to describe only the former.
+ */
+export function apiGroups(resources: readonly Resource[]): readonly ApiGroup[] {
+  const faces = Map.groupBy(resources.flatMap(facesOf), (face) => face.group)
+  const groups = [...faces].map(([name, members]) => ({ name, versions: versionsOf(members) }))
+  const [own = [], others = []] = [true, false].map((brand) =>
+    groups.filter(({ name }) => OWN_BRAND.test(name) === brand),
+  )
+  return [...others, ...own]
+}
+
+function versionsOf(faces: readonly Face[]): ApiGroup['versions'] {
+  const versions = Map.groupBy(faces, (face) => face.version)
+  return [...versions].map(([version, members]) => ({ version, faces: members }))
+}
+
+export interface DiscoveredResource {
+  readonly verbs: readonly string[]
+  readonly statusVerbs: readonly string[]
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+}
+
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+
+/** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
+export function announced({ resource, group }: Face): DiscoveredResource {
+  const { plural, status, shortNames, categories, versions } = resource
+  const isFirst = group === versions[0]?.group
+  return {
+    verbs: VERBS.filter((verb) => verb !== 'deletecollection' || plural !== 'namespaces'),
+    statusVerbs: status === undefined ? [] : ['get', 'patch', 'update'],
+    shortNames: isFirst ? shortNames : [],
+    categories: isFirst ? categories : [],
+  }
+}

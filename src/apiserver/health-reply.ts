@@ -1,0 +1,33 @@
+import type { Reply } from './api-request.ts'
+import type { HealthCheck, HealthEndpoint } from './health-checks.ts'
+
+/** Runs the checks but for those that `?exclude=` names; lists them on `?verbose` and when one fails. */
+export async function healthReply(
+  endpoint: HealthEndpoint,
+  checks: readonly HealthCheck[],
+  query: URLSearchParams,
+): Promise<Reply> {
+  const excluded = new Set(query.getAll('exclude'))
+  const results = await Promise.all(checks.map((check) => resultOf(check, excluded)))
+  const passed = results.every((one) => one.passed)
+  const verdict = `${endpoint} check ${passed ? 'passed' : 'failed'}`
+  const isShort = passed && !query.has('verbose')
+  const text = isShort ? 'ok' : `${[...results.map(({ line }) => line), verdict].join('\n')}\n`
+  const contentType = 'text/plain; charset=utf-8'
+  return { code: passed ? 200 : 503, contentType, body: [Buffer.from(text)] }
+}
+
+async function resultOf(check: HealthCheck, excluded: ReadonlySet<string>) {
+  const { name } = check
+  if (excluded.has(name)) return { passed: true, line: `[+]${name} excluded: ok` }
+  const passed = await isPassed(check)
+  return { passed, line: passed ? `[+]${name} ok` : `[-]${name} failed` }
+}
+
+async function isPassed(check: HealthCheck): Promise<boolean> {
+  try {
+    return await check.passes()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createManualClock } from '../manual-clock.ts'
+import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { acceptsGzip } from './compression.ts'
+
+async function makePods(api: TestApi, count: number, padding: string): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    await api.make(PODS, { metadata: { name: `p${index}`, annotations: { padding } }, spec: POD })
+  }
+}
+
+test.each([
+  ['gzip', true],
+  ['gzip, deflate, br', true],
+  ['br;q=1, GZIP;q=0.5', true],
+  ['gzip;q=0', false],
+  ['br', false],
+  ['identity', false],
+  ['', false],
+  [undefined, false],
+])('Accept-Encoding %s', (header, accepted) => {
+  expect(acceptsGzip(header)).toBe(accepted)
+})
+
+test('a long list is compressed for a client that takes gzip, and says the same', async () => {
+  const api = await startApi()
+  await makePods(api, 20, 'x'.repeat(10_000))
+  const plain = await api.call('GET', PODS)
+  expect(plain.headers).toMatchObject({ vary: 'Accept-Encoding' })
+  expect(plain.headers).not.toHaveProperty('content-encoding')
+  const headers = { 'accept-encoding': 'gzip' }
+  const packed = await fetch(`${api.url}${PODS}`, { headers })
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  expect(packed.headers.get('vary')).toBe('Accept-Encoding')
+  expect(await packed.text()).toBe(plain.text)
+})
+
+test('short answers and watches are not compressed', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web'))
+  const headers = { 'accept-encoding': 'gzip' }
+  const list = await api.call('GET', SERVICES, { headers })
+  expect(list.headers).not.toHaveProperty('content-encoding')
+  expect(list.body['items']).toHaveLength(1)
+  const watch = await api.watch(`${SERVICES}?watch=true`, headers)
+  expect((await watch.next())?.type).toBe('ADDED')
+  watch.close()
+})
+
+test('a client that takes nothing of a compressed list is disconnected', async () => {
+  const clock = createManualClock()
+  const api = await startApi({ clock })
+  const noise = Array.from({ length: 60_000 }, (_, index) => (index * 7919) % 9973).join('')
+  await makePods(api, 100, noise.slice(0, 200_000))
+  const socket = connect(api.port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(`GET ${PODS} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n`)
+  await once(socket, 'readable')
+  await api.call('GET', PODS)
+  clock.advance(60_000)
+  socket.resume()
+  if (!socket.closed) await once(socket, 'close')
+  expect(socket.closed).toBe(true)
+})
+
+test('a compressed body is 415', async () => {
+  const api = await startApi()
+  const body = gzipSync(JSON.stringify(service('web')))
+  const answer = await api.call('POST', SERVICES, { body, headers: { 'content-encoding': 'gzip' } })
+  expect([answer.status, answer.body['message']]).toEqual([
+    415,
+    'Content-Encoding "gzip" is not supported: send the body uncompressed',
+  ])
+})

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Resource } from '../resource.ts'
+import { configMaps } from './config-map.ts'
+import { deployments } from './deployment.ts'
+import { leases } from './lease.ts'
+import { networkPolicies } from './network-policy.ts'
+import { clusterRoles } from './role.ts'
+import { roleBindings } from './role-binding.ts'
+import { secrets } from './secret.ts'
+import { serviceAccounts } from './service-account.ts'
+
+const NOW = Date.UTC(2026, 0, 1, 1)
+const CREATED = '2026-01-01T00:00:00Z'
+
+const SUBJECTS = [
+  { kind: 'User', name: 'ann' },
+  { kind: 'User', name: 'bob' },
+  { kind: 'Group', name: 'ops' },
+  { kind: 'ServiceAccount', namespace: 'shop', name: 'web' },
+]
+
+const MATCHES = {
+  matchLabels: { app: 'web' },
+  matchExpressions: [
+    { key: 'a', operator: 'In', values: ['x', 'y'] },
+    { key: 'b', operator: 'NotIn', values: ['z'] },
+    { key: 'c', operator: 'Exists' },
+    { key: 'd', operator: 'DoesNotExist' },
+  ],
+}
+
+const DEPLOYMENT = {
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      spec: {
+        containers: [
+          { name: 'a', image: 'i:1' },
+          { name: 'b', image: 'j' },
+        ],
+      },
+    },
+  },
+  status: { readyReplicas: 2, updatedReplicas: 1 },
+}
+
+test.each<[string, Resource, JsonObject, readonly string[]]>([
+  ['ConfigMap', configMaps, { data: { a: '' }, binaryData: { b: '' } }, ['2', '60m']],
+  ['Secret', secrets, { type: 'Opaque', data: { a: '' } }, ['Opaque', '1', '60m']],
+  ['ServiceAccount', serviceAccounts, { secrets: [{ name: 'a' }] }, ['1', '60m']],
+  ['ClusterRole', clusterRoles, {}, [CREATED]],
+  [
+    'RoleBinding',
+    roleBindings,
+    { roleRef: { kind: 'Role', name: 'r' }, subjects: SUBJECTS },
+    ['Role/r', '60m', 'ann, bob', 'ops', 'shop/web'],
+  ],
+  ['NetworkPolicy', networkPolicies, { spec: {} }, ['<none>', '60m']],
+  [
+    'NetworkPolicy',
+    networkPolicies,
+    { spec: { podSelector: MATCHES } },
+    ['app=web,a in (x,y),b notin (z),c,!d', '60m'],
+  ],
+  ['Lease', leases, { spec: { holderIdentity: 'n1' } }, ['n1', '60m']],
+  ['Deployment', deployments, DEPLOYMENT, ['2/3', '1', '0', '60m', 'a,b', 'i:1,j', 'app=web']],
+])('a %s shows its columns', (_, resource, parts, expected) => {
+  const object = { metadata: { name: 'x', creationTimestamp: CREATED }, ...parts }
+  const cells = resource.columns.map((column) => column.cell(object, NOW))
+  expect(cells).toEqual(['x', ...expected])
+})

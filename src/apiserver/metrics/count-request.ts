@@ -1,0 +1,44 @@
+import type { Exchange } from '../http/send.ts'
+import { parseFlag } from '../list-options.ts'
+import type { FoundRoute } from '../routes.ts'
+import type { ServerMetrics } from './server-metrics.ts'
+
+/** Methods by their own names; whatever else a client invents is one label. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Counts a request when its answer has ended, or its client has gone. */
+export function countRequest(
+  metrics: ServerMetrics,
+  exchange: Exchange & { readonly query: URLSearchParams },
+  found: FoundRoute | undefined,
+): void {
+  const { request, response, query } = exchange
+  const start = performance.now()
+  const method = request.method ?? 'GET'
+  const labels = { verb: METHODS.has(method) ? method : 'other', ...placeOf(found) }
+  if (found?.route.kind === 'resource') labels.verb = verbOf(labels.verb, found, query)
+  response.once('close', () => {
+    metrics.requests.inc({ ...labels, code: response.statusCode })
+    if (labels.verb === 'WATCH') return
+    metrics.requestDuration.observe(labels, (performance.now() - start) / 1000)
+  })
+}
+
+function placeOf(found: FoundRoute | undefined) {
+  if (found?.route.kind !== 'resource')
+    return { group: '', version: '', resource: '', subresource: '' }
+  const { face, subresource } = found.route
+  return { group: face.group, version: face.version, resource: face.resource.plural, subresource }
+}
+
+function verbOf(
+  method: string,
+  { name, namespace, route }: FoundRoute,
+  query: URLSearchParams,
+): string {
+  const isNamespace = route.kind === 'resource' && route.face.resource.plural === 'namespaces'
+  const isOne = (isNamespace ? namespace : name) !== ''
+  if (isOne) return method
+  if (method === 'GET') return parseFlag(query, 'watch') ? 'WATCH' : 'LIST'
+  return method === 'DELETE' ? 'DELETECOLLECTION' : method
+}

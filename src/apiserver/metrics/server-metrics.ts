@@ -1,0 +1,23 @@
+import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
+import type { Reply } from '../api-request.ts'
+import type { Serving } from '../serving.ts'
+import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
+
+export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
+
+/** The metrics of one API server. */
+export function createServerMetrics(): ServerMetrics {
+  return createRegistry(SERVER_METRICS, SERVER_PREFIX)
+}
+
+/** What GET /metrics answers: the counts so far, and how things stand now. */
+export async function metricsReply(metrics: ServerMetrics, serving: Serving): Promise<Reply> {
+  const { store, feed, watches } = serving
+  metrics.watches.set({ verb: 'WATCH' }, watches.size)
+  for (const [resource, cache] of feed.caches) metrics.objects.set({ resource }, cache.size)
+  const shown = feed.revision
+  const newest = await store.revision().catch(() => undefined)
+  if (newest !== undefined) metrics.feedLag.set(Math.max(0, newest - shown))
+  const body = [Buffer.from(await metrics.text())]
+  return { code: 200, contentType: metrics.contentType, body }
+}

@@ -1,0 +1,85 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { Face } from '../resource.ts'
+import { messageSchema, type SchemaStyle } from './message-schema.ts'
+import { type ApiPath, apiPaths, type Operation, operationExtensions } from './operation.ts'
+import { PATCH_TYPES } from './patch-types.ts'
+import { reachableMessages } from './reachable-messages.ts'
+import { schemaName } from './schema-name.ts'
+import type { ServedKinds } from './served-kinds.ts'
+
+/** One group version in version 3 of OpenAPI: its paths, and the schemas that they lead to. */
+export function documentV3(
+  faces: readonly Face[],
+  kinds: ServedKinds,
+  version: string,
+): JsonObject {
+  const style: SchemaStyle = { kinds, refer: within }
+  const paths = faces.flatMap(apiPaths)
+  return {
+    openapi: '3.0.0',
+    info: { title: 'orch-server', version },
+    paths: Object.fromEntries(paths.map((path) => [path.path, pathItem(path)])),
+    components: {
+      schemas: Object.fromEntries(
+        reachableMessages(rootsOf(paths)).map((message) => [
+          schemaName(message),
+          messageSchema(style, message),
+        ]),
+      ),
+    },
+  }
+}
+
+function rootsOf(paths: readonly ApiPath[]): Set<string> {
+  const messages = paths.flatMap(({ operations }) =>
+    operations.flatMap(({ body, answer }) => [body, answer]),
+  )
+  return new Set(messages.filter((one) => one !== undefined && one !== 'patch') as string[])
+}
+
+/** In version 3 nothing may stand beside a reference, such as a description. */
+function within(name: string): JsonObject {
+  return { allOf: [reference(name)] }
+}
+
+function reference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function pathItem({ parameters, operations }: ApiPath): JsonObject {
+  const schema = { type: 'string' }
+  const named = parameters.map((name) => ({ name, in: 'path', required: true, schema }))
+  const items = operations.map((operation) => [operation.method, operationItem(operation)] as const)
+  return { ...Object.fromEntries(items), ...(named.length > 0 ? { parameters: named } : {}) }
+}
+
+function operationItem(operation: Operation): JsonObject {
+  const { id, query, answer } = operation
+  return {
+    operationId: id,
+    parameters: query.map(({ name, type, description }) => ({
+      name,
+      in: 'query',
+      description,
+      schema: { type },
+    })),
+    ...requestBody(operation),
+    responses: {
+      '200': { description: 'OK', ...(answer === undefined ? {} : { content: content(answer) }) },
+    },
+    ...operationExtensions(operation),
+  }
+}
+
+function requestBody({ body, method }: Operation): JsonObject {
+  if (body === undefined) return {}
+  if (body !== 'patch')
+    return { requestBody: { content: content(body), required: method !== 'delete' } }
+  const schema = { type: 'object' }
+  const contents = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema }]))
+  return { requestBody: { content: contents, required: true } }
+}
+
+function content(message: string): JsonObject {
+  return { 'application/json': { schema: reference(schemaName(message)) } }
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../lib/json.ts'
+import { documentForm, jsonForm, type ServedDocument } from '../http/document.ts'
+import { apiVersionOf, type Face, facesOf, type Resource } from '../resource.ts'
+import { documentV2 } from './document-v2.ts'
+import { documentV3 } from './document-v3.ts'
+import { encodeV2 } from './protobuf-v2.ts'
+import { servedKinds } from './served-kinds.ts'
+
+/**
+ * What clients ask for. Older ones write an at sign, which is not allowed in a
+ * media type: answered with it, they fail to read their own header.
+ */
+const ASKED = /^application\/com\.github\.proto-openapi\.spec\.v2[.@]v1\.0\+protobuf$/
+const ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+
+/** The descriptions of the API by path; each is made when it is first asked for. */
+export function openapiDocuments(
+  resources: readonly Resource[],
+  version: string,
+): ReadonlyMap<string, ServedDocument> {
+  const v2 = (): JsonObject => documentV2(resources, version)
+  const protobuf = documentForm(
+    ({ type }) => ASKED.test(type),
+    ANSWERED,
+    () => encodeV2(v2()),
+  )
+  const versions = versionDocuments(resources, version)
+  return new Map<string, ServedDocument>([
+    ['/openapi/v2', [protobuf, jsonForm(v2)]],
+    ['/openapi/v3', [jsonForm(() => index(versions))]],
+    ...[...versions].map(([name, document]) => [`/openapi/v3/${name}`, document] as const),
+  ])
+}
+
+function versionDocuments(
+  resources: readonly Resource[],
+  version: string,
+): ReadonlyMap<string, ServedDocument> {
+  const kinds = servedKinds(resources)
+  const faces = Map.groupBy(resources.flatMap(facesOf), nameOf)
+  return new Map(
+    [...faces].map(([name, members]) => [
+      name,
+      [jsonForm(() => documentV3(members, kinds, version))],
+    ]),
+  )
+}
+
+function nameOf(face: Face): string {
+  return `${face.group === '' ? 'api' : 'apis'}/${apiVersionOf(face)}`
+}
+
+/** Where each document is; the hash in the address changes with what it says. */
+function index(versions: ReadonlyMap<string, ServedDocument>): JsonObject {
+  const paths = [...versions].map(([name, [form]]) => {
+    const hash = form?.content().etag.replaceAll('"', '') ?? ''
+    return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` }] as const
+  })
+  return { paths: Object.fromEntries(paths) }
+}

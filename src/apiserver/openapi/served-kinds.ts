@@ -1,0 +1,34 @@
+import { apiVersionOf, type Face, facesOf, type Resource } from '../resource.ts'
+import { messageOf } from '../schema/message-of.ts'
+
+export interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/** The kinds that a message stands for: the same under every name of its group. */
+export type ServedKinds = ReadonlyMap<string, readonly GroupVersionKind[]>
+
+/** Every kind that clients exchange with the server, its lists included, by message. */
+export function servedKinds(resources: readonly Resource[]): ServedKinds {
+  const faces = resources.flatMap(facesOf)
+  const kinds = faces.flatMap((face) => [
+    kindOf(face, face.resource.kind),
+    kindOf(face, `${face.resource.kind}List`),
+    kindOf(face, 'DeleteOptions'),
+  ])
+  const status = { group: '', version: 'v1', kind: 'Status' }
+  const byMessage = new Map<string, Map<string, GroupVersionKind>>()
+  for (const kind of [...kinds, status]) {
+    const message = messageOf(apiVersionOf(kind), kind.kind)
+    if (message === undefined) continue
+    const members = byMessage.get(message) ?? new Map<string, GroupVersionKind>()
+    byMessage.set(message, members.set(`${apiVersionOf(kind)} ${kind.kind}`, kind))
+  }
+  return new Map([...byMessage].map(([message, members]) => [message, [...members.values()]]))
+}
+
+function kindOf({ group, version }: Face, kind: string): GroupVersionKind {
+  return { group, version, kind }
+}

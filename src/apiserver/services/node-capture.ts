@@ -1,0 +1,31 @@
+import { parseIp } from '../../lib/ip.ts'
+import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { nodes } from '../kinds/node.ts'
+import { storagePrefix } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import type { StatusCause } from '../status.ts'
+import { newlyCaptured } from './captured-addresses.ts'
+import { invalidValue } from './invalid-value.ts'
+
+/**
+ * Nobody may capture a node's own address as an externalIP: the Service would
+ * take the ports that the node serves itself. A load balancer may be one.
+ */
+export function nodeCapture(
+  { feed }: Serving,
+  next: JsonObject,
+  old: JsonObject | undefined,
+): StatusCause | undefined {
+  const external = newlyCaptured(next, old).filter(({ field }) => field.startsWith('spec.'))
+  if (external.length === 0) return undefined
+  const items = feed.cache(nodes).under(storagePrefix(nodes))
+  const own = new Set(items.flatMap(({ value }) => addressesOf(value)))
+  const taken = external.find(({ text }) => own.has(text))
+  if (taken === undefined) return undefined
+  return invalidValue(taken.field, taken.text, "must not be a node's own address")
+}
+
+function addressesOf(node: Buffer): readonly string[] {
+  const addresses = arrayAt(JSON.parse(node.toString()) as Json, 'status', 'addresses')
+  return addresses.flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
+}

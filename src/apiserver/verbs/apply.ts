@@ -1,0 +1,130 @@
+import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { checkType, storedForm } from '../admit.ts'
+import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { appliedProblems } from '../apply/applied-problems.ts'
+import { applyConflict } from '../apply/apply-conflict.ts'
+import { applyObject } from '../apply/apply-object.ts'
+import { fieldsOfValue } from '../apply/fields-of-value.ts'
+import { lastAppliedFields, withLastApplied } from '../apply/last-applied.ts'
+import { ownedPart, ownedStructure } from '../apply/owned-structure.ts'
+import { type Owner, readOwners, withOwners } from '../apply/owner.ts'
+import type { Writer } from '../apply/ownership-change.ts'
+import { parseYaml } from '../apply/parse-yaml.ts'
+import { checkWriter, writerOf } from '../apply/writer.ts'
+import { dropNulls } from '../parse-json.ts'
+import { badRequest, conflict, notFound } from '../refusals.ts'
+import { objectReply } from '../representation.ts'
+import { apiVersionOf } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { createObject } from './create.ts'
+import { checkIdentity, updateObject } from './update.ts'
+
+/** How often a missing object is created again after somebody else did, and deleted it. */
+const ATTEMPTS = 4
+
+/** Problems of an applied object that one answer names. */
+const MOST_PROBLEMS = 10
+
+/** PATCH by server-side apply: makes the object when there is none. */
+export async function apply(
+  serving: Serving,
+  request: ApiRequest,
+  dryRun: boolean,
+): Promise<Outcome> {
+  const applied = checkWriter(request) ?? (await readApplied(serving, request))
+  if (applied instanceof Refusal) return applied
+  const writer = writerOf(serving, request)
+  const transition = (old: JsonObject) => appliedTo(request, writer, old, applied)
+  for (let attempt = 1; ; attempt++) {
+    const updated = await updateObject(serving, request, transition, dryRun)
+    if (updated instanceof Refusal) return updated
+    if (updated !== undefined) return objectReply(serving, request, 200, updated)
+    const fresh = firstOf(request, writer, applied)
+    const created =
+      fresh instanceof Refusal ? fresh : await createObject(serving, request, fresh, dryRun)
+    if (!(created instanceof Refusal)) return objectReply(serving, request, 201, created)
+    if (created.status.reason !== 'AlreadyExists' || attempt === ATTEMPTS) return created
+  }
+}
+
+/** The applied object, known to be of the right type, name and shape. */
+async function readApplied(serving: Serving, request: ApiRequest): Promise<JsonObject | Refusal> {
+  const body = await request.body()
+  if (body instanceof Refusal) return body
+  const document = parseYaml(body, serving.limits.jsonDepth)
+  if (document instanceof Refusal) return document
+  const object = checkType(request, dropNulls(document))
+  if (object instanceof Refusal) return object
+  const misnamed = checkIdentity(request, object)
+  if (misnamed !== undefined) return misnamed
+  if (Object.hasOwn(objectAt(object, 'metadata'), 'managedFields')) {
+    return badRequest('metadata.managedFields must be nil')
+  }
+  const problems = appliedProblems(ownedStructure(request), appliedPart(request, object))
+  return problems.length === 0 ? object : untyped(request, problems)
+}
+
+/** What the object says of fields that can be owned, in the version of ownership. */
+function appliedPart(request: ApiRequest, object: JsonObject): JsonObject {
+  const { metadata, ...rest } = ownedPart(request, storedForm(request, object))
+  return Object.keys(objectAt(metadata)).length === 0 ? rest : { metadata: metadata!, ...rest }
+}
+
+/** The live object with the applied fields and its owners, or 409. */
+function appliedTo(
+  request: ApiRequest,
+  writer: Writer,
+  old: JsonObject,
+  applied: JsonObject,
+): JsonObject | Refusal {
+  const live = storedForm(request, old)
+  const result = applyObject({
+    structure: ownedStructure(request),
+    live,
+    applied: appliedPart(request, applied),
+    owners: readOwners(live) ?? [unknownOwner(request, writer, live)],
+    writer,
+    force: ['true', '1', ''].includes(request.query.get('force') ?? 'false'),
+    free: lastAppliedFields(request, writer.name, live),
+  })
+  if ('conflicts' in result) return applyConflict(result.conflicts)
+  const recorded = withLastApplied(writer.name, result.object, applied)
+  const object = withPreconditions(recorded, applied)
+  return withOwners(request.face.fromStored?.(object) ?? object, result.owners)
+}
+
+/** Who wrote an object before owners were known. */
+function unknownOwner(request: ApiRequest, writer: Writer, live: JsonObject): Owner {
+  const fields = fieldsOfValue(ownedStructure(request), ownedPart(request, live))
+  return { ...writer, name: 'before-first-apply', operation: 'Update', time: '', fields }
+}
+
+/** An applied uid or resourceVersion is a condition on the live object. */
+function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject {
+  const { uid, resourceVersion } = objectAt(applied, 'metadata')
+  const metadata = {
+    ...objectAt(object, 'metadata'),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  }
+  return { ...object, metadata }
+}
+
+/** The object that an apply makes: its writer is its only owner. */
+function firstOf(request: ApiRequest, writer: Writer, applied: JsonObject): JsonObject | Refusal {
+  if (request.subresource !== '') return notFound(subjectOf(request))
+  const { uid, resourceVersion } = objectAt(applied, 'metadata')
+  if (uid !== undefined || resourceVersion !== undefined) return conflict(subjectOf(request))
+  const fields = fieldsOfValue(ownedStructure(request), appliedPart(request, applied))
+  const metadata = { ...objectAt(applied, 'metadata'), name: request.name }
+  return withOwners({ ...applied, metadata }, [{ ...writer, fields }])
+}
+
+function untyped(request: ApiRequest, problems: readonly string[]): Refusal {
+  const { face, namespace, name } = request
+  const object = namespace === '' ? name : `${namespace}/${name}`
+  const type = `${apiVersionOf(face)}, Kind=${face.resource.kind}`
+  const shown = problems.slice(0, MOST_PROBLEMS).join('; ')
+  return badRequest(`failed to create typed patch object (${object}; ${type}): ${shown}`)
+}
