@@ -2,7 +2,9 @@ import { globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Rooms of src that the daemon never imports. */
-const OTHER_ROOMS = ['apiserver', 'auth', 'sandbox', 'storage', 'uml'].map((room) => `src/${room}`)
+const OTHER_ROOMS = [
+  ...['apiserver', 'auth', 'controllers', 'orchserver', 'sandbox', 'storage', 'uml'],
+].map((room) => `src/${room}`)
 
 /** What tests alone need, and what packages bring beside the code that runs. */
 const UNUSED = [
@@ -13,6 +15,7 @@ const UNUSED = [
   'node_modules/**/*.{map,d.ts,d.mts,d.cts}',
   'node_modules/**/{test,tests,bench,benchmarks,benchmark,docs,example,examples}',
   'node_modules/@types',
+  'node_modules/{@bufbuild,@grpc,@peculiar,reflect-metadata}',
 ]
 
 /** Files of node_modules that look unused and are not. */
