@@ -1,5 +1,5 @@
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
@@ -42,13 +42,21 @@ export interface ListenOptions {
   readonly host?: string
   /** Default 0: any free port. */
   readonly port?: number
-  /** PEM; HTTPS when given. */
-  readonly tls?: { readonly cert: string; readonly key: string }
+  /** HTTPS when given. */
+  readonly tls?: Certificate
+}
+
+/** PEM. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
 }
 
 export interface Listening {
   readonly url: string
   readonly port: number
+  /** Serves new connections with another certificate; those that are open stay. Of HTTPS only. */
+  present(certificate: Certificate): void
   /** Ends watches cleanly, lets short requests finish and closes the socket. */
   close(): Promise<void>
 }
@@ -158,7 +166,11 @@ async function listen(handler: HandlerOptions, options: ListenOptions): Promise<
   const address = server.address() as AddressInfo
   const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address
   const url = `${tls === undefined ? 'http' : 'https'}://${shown}:${address.port}`
-  return { url, port: address.port, close: () => closeServer(server, handler.serving) }
+  return {
+    ...{ url, port: address.port },
+    present: (certificate) => present(server, certificate),
+    close: () => closeServer(server, handler.serving),
+  }
 }
 
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
@@ -174,6 +186,11 @@ function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Serve
   const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
   if (tls === undefined) return createHttpServer(http, serve)
   return createHttpsServer({ ...http, ...tls, minVersion: 'TLSv1.2' }, serve)
+}
+
+function present(server: Server, certificate: Certificate): void {
+  if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
+  server.setSecureContext(certificate)
 }
 
 /** How long requests that run may take to finish when the server closes. */

@@ -8,14 +8,20 @@ const { argv, version, cwd } = process
 console.log(JSON.stringify({ args: argv.slice(2), version, cwd: cwd() }))
 `
 
-test('runs on the Node that npm installed, from any directory, with all arguments', async () => {
-  await using checkout = await scratchCheckout()
-  await checkout.install()
-  await checkout.write('src/nodeproxy/main.ts', echo)
-  const args = ['--config=a file', '', '$HOME', '--', '-v', '2']
-  const { stdout } = await checkout.run('bin/node-proxy', args, '/')
-  expect(JSON.parse(stdout)).toEqual({ args, version: process.version, cwd: '/' })
-})
+test.each([
+  ['bin/node-proxy', 'src/nodeproxy/main.ts'],
+  ['bin/orch-server', 'src/orchserver/main.ts'],
+])(
+  '%s runs on the Node that npm installed, from any directory, with all arguments',
+  async (program, main) => {
+    await using checkout = await scratchCheckout()
+    await checkout.install()
+    await checkout.write(main, echo)
+    const args = ['--config=a file', '', '$HOME', '--', '-v', '2']
+    const { stdout } = await checkout.run(program, args, '/')
+    expect(JSON.parse(stdout)).toEqual({ args, version: process.version, cwd: '/' })
+  },
+)
 
 test('runs through a chain of symlinks', async () => {
   await using checkout = await scratchCheckout()

@@ -1,0 +1,48 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { newFolder } from '../fixtures.ts'
+import { givenCertificate } from './given-certificate.ts'
+import { madeCertificate } from './made-certificate.ts'
+
+const NAMES = { dns: ['a'], ips: ['127.0.0.1'] }
+
+async function given() {
+  const folder = newFolder()
+  await madeCertificate({ folder, names: NAMES, clock: systemClock }).current()
+  const [cert, key] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  return { folder, cert, key, source: givenCertificate(cert, key) }
+}
+
+it('is served as it is, and again when its files change', async () => {
+  const { cert, key, source } = await given()
+  const text = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+  expect(await source.current()).toEqual({ ...text, authority: undefined })
+  const next = await given()
+  for (const name of ['cert', 'key'] as const)
+    writeFileSync({ cert, key }[name], readFileSync(next[name]))
+  expect((await source.current()).cert).toBe(readFileSync(next.cert, 'utf8'))
+})
+
+it('tells clients the root, where the chain holds it', async () => {
+  const { folder, cert, source } = await given()
+  const root = readFileSync(join(folder, 'ca.crt'), 'utf8')
+  writeFileSync(cert, readFileSync(cert, 'utf8') + root)
+  expect((await source.current()).authority).toBe(root.trim())
+})
+
+it.each([
+  ['of which one does not exist', (key: string) => `${key}.none`, 'does not exist'],
+  [
+    'of which one is no key',
+    (key: string) => key.replace('.key', '.crt'),
+    'do not belong together',
+  ],
+])('two files %s are refused', async (_name, change, message) => {
+  const { cert, key } = await given()
+  await expect(givenCertificate(cert, change(key)).current()).rejects.toMatchObject({
+    code: 'NP_ORCHSERVER_CERTIFICATE',
+    message: expect.stringContaining(message),
+  })
+})

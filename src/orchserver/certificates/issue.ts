@@ -1,0 +1,110 @@
+import 'reflect-metadata'
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import type { CertificateNames } from './certificate-names.ts'
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const DAY = 86_400_000
+const AUTHORITY_LIFE = 3650 * DAY
+const SERVER_LIFE = 365 * DAY
+/** Clients whose clocks are late accept a new certificate all the same. */
+const LATE_CLOCKS = 3_600_000
+
+export interface Authority {
+  /** As in a certificate: `CN=…`. */
+  readonly subject: string
+  /** PEM, P-256. */
+  readonly key: string
+}
+
+/** A root certificate for this key, in PEM. It may issue for servers, and make no authorities. */
+export async function issueAuthority({ subject, key }: Authority, now: number): Promise<string> {
+  return issue({
+    subject,
+    key,
+    issuer: { subject, key },
+    life: { from: now - LATE_CLOCKS, until: now + AUTHORITY_LIFE },
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
+  })
+}
+
+export interface ServerRequest {
+  readonly issuer: Authority
+  /** The server's key: PEM, P-256. */
+  readonly key: string
+  readonly names: CertificateNames
+}
+
+/** A certificate with which a server may call itself by these names, in PEM. */
+export async function issueServer(request: ServerRequest, now: number): Promise<string> {
+  const { issuer, key, names } = request
+  return issue({
+    subject: 'CN=orch-server',
+    key,
+    issuer,
+    life: { from: now - LATE_CLOCKS, until: now + SERVER_LIFE },
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension([
+        ...names.dns.map((value) => ({ type: 'dns' as const, value })),
+        ...names.ips.map((value) => ({ type: 'ip' as const, value })),
+      ]),
+    ],
+  })
+}
+
+interface Content {
+  readonly subject: string
+  readonly key: string
+  readonly issuer: Authority
+  /** Milliseconds since the Unix epoch. */
+  readonly life: { readonly from: number; readonly until: number }
+  readonly extensions: readonly Extension[]
+}
+
+async function issue({ subject, key, issuer, life, extensions }: Content): Promise<string> {
+  const publicKey = publicKeyOf(key)
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject,
+    issuer: issuer.subject,
+    notBefore: new Date(life.from),
+    notAfter: new Date(life.until),
+    signingAlgorithm: ALGORITHM,
+    publicKey,
+    signingKey: createPrivateKey(issuer.key).toCryptoKey(ALGORITHM, false, ['sign']),
+    extensions: [
+      ...extensions,
+      await SubjectKeyIdentifierExtension.create(publicKey),
+      await AuthorityKeyIdentifierExtension.create(publicKeyOf(issuer.key)),
+    ],
+  })
+  return `${certificate.toString('pem')}\n`
+}
+
+function publicKeyOf(key: string): CryptoKey {
+  return createPublicKey(key).toCryptoKey(ALGORITHM, true, ['verify'])
+}
+
+/** Positive and of 126 random bits, so that it is never given twice (RFC 5280 §4.1.2.2). */
+function serialNumber(): string {
+  const bytes = randomBytes(16)
+  bytes[0] = (bytes[0]! & 0x3f) | 0x40
+  return bytes.toString('hex')
+}

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+
+/** The text of a file, undefined where there is none. Throws NP_ORCHSERVER_CERTIFICATE. */
+export async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(path, `cannot be read: ${String(cause)}`, 'check the permissions of the file')
+  }
+}
+
+/** Throws NP_ORCHSERVER_CERTIFICATE also where there is no such file. */
+export async function readPem(path: string): Promise<string> {
+  const text = await readIfPresent(path)
+  if (text !== undefined) return text
+  throw unusable(path, 'does not exist', 'check the path')
+}
+
+export function unusable(path: string, what: string, hint: string): NodeProxyError {
+  const details = { object: path, hint }
+  return new NodeProxyError('NP_ORCHSERVER_CERTIFICATE', `${path} ${what}`, details)
+}

@@ -1,0 +1,53 @@
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import type { PortRange } from '../../settings/network-types.ts'
+
+/** What an operator decides about orch-server. */
+export interface OrchServerConfiguration {
+  readonly dataDir: string
+  readonly bindAddress: IpAddress
+  /** 0: any free port. */
+  readonly securePort: number
+  readonly kubeconfig: string
+  readonly tls: TlsConfiguration
+  readonly etcd: EtcdConfiguration
+  readonly services: {
+    /** One range of each family, the primary one first. */
+    readonly clusterIPRange: readonly Cidr[]
+    readonly nodePortRange: PortRange
+  }
+  readonly limits: LimitsConfiguration
+  readonly logging: { readonly verbosity: number }
+}
+
+/** Files and names of the serving certificate; no files: it is made and renewed here. */
+export interface TlsConfiguration {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly extraNames: readonly string[]
+}
+
+/** No servers: the store is embedded. */
+export interface EtcdConfiguration {
+  readonly servers: readonly string[]
+  readonly caFile: string
+  readonly certFile: string
+  readonly keyFile: string
+  readonly prefix: string
+}
+
+/** Bytes, counts, and durations in milliseconds. */
+export interface LimitsConfiguration {
+  readonly requestBytes: number
+  readonly headerBytes: number
+  readonly jsonDepth: number
+  readonly patchOperations: number
+  readonly patchCopyBytes: number
+  readonly watches: number
+  readonly watchWindowChanges: number
+  readonly watchWindowBytes: number
+  readonly watchDuration: number
+  readonly bookmarkPeriod: number
+  readonly stalledClientTimeout: number
+  readonly requestTimeout: number
+  readonly futureRevisionTimeout: number
+}

@@ -1,0 +1,86 @@
+import { defaultLimits } from '../../../apiserver/limits.ts'
+import type { Field, FieldsOf, PathsUnder } from '../../../settings/field.ts'
+import { duration, integer } from '../../../settings/scalar-types.ts'
+import type { OrchServerConfiguration } from '../configuration.ts'
+
+const MOST_BYTES = 2 ** 30
+
+/** Bounds on what one client can make the server do. */
+export const LIMIT_FIELDS: FieldsOf<
+  OrchServerConfiguration,
+  PathsUnder<OrchServerConfiguration, 'limits'>
+> = {
+  'limits.requestBytes': bytes(
+    'max-request-bytes',
+    defaultLimits.bodyBytes,
+    'Bytes of the body of a request.',
+  ),
+  'limits.headerBytes': bytes(
+    'max-header-bytes',
+    defaultLimits.headerBytes,
+    'Bytes of the headers of a request.',
+  ),
+  'limits.jsonDepth': count(
+    'max-json-depth',
+    defaultLimits.jsonDepth,
+    'How deep JSON may be nested.',
+  ),
+  'limits.patchOperations': count(
+    'max-patch-operations',
+    defaultLimits.patchOperations,
+    'Operations of a JSON patch.',
+  ),
+  'limits.patchCopyBytes': bytes(
+    'max-patch-copy-bytes',
+    defaultLimits.patchCopyBytes,
+    'Bytes that the copy operations of a JSON patch may add.',
+  ),
+  'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
+  'limits.watchWindowChanges': count(
+    'watch-window-changes',
+    defaultLimits.windowChanges,
+    'Changes of each resource that are kept for watches to start from or to lag behind.',
+  ),
+  'limits.watchWindowBytes': bytes(
+    'watch-window-bytes',
+    defaultLimits.windowBytes,
+    'Bytes of each resource that these changes may hold.',
+  ),
+  'limits.watchDuration': time(
+    'max-watch-duration',
+    defaultLimits.watchSeconds * 1000,
+    'How long a watch lasts, at most and where the client says nothing.',
+  ),
+  'limits.bookmarkPeriod': time(
+    'bookmark-period',
+    defaultLimits.bookmarkMs,
+    'Time between two bookmarks of a watch.',
+  ),
+  'limits.stalledClientTimeout': time(
+    'stalled-client-timeout',
+    defaultLimits.stalledClientMs,
+    'A client that takes nothing of its answer for this long is disconnected.',
+  ),
+  'limits.requestTimeout': time(
+    'request-timeout',
+    defaultLimits.requestMs,
+    'Time in which a request must arrive whole.',
+  ),
+  'limits.futureRevisionTimeout': time(
+    'future-revision-timeout',
+    defaultLimits.futureRevisionMs,
+    'How long a read waits for a revision that this server has not seen yet.',
+  ),
+}
+
+function bytes(flag: string, fallback: number, doc: string): Field<number> {
+  return { flag, type: integer(1024, MOST_BYTES), fallback, doc, reload: 'restart' }
+}
+
+function count(flag: string, fallback: number, doc: string): Field<number> {
+  return { flag, type: integer(1, 1_000_000), fallback, doc, reload: 'restart' }
+}
+
+function time(flag: string, fallback: number, doc: string): Field<number> {
+  return { flag, type: duration(1000), fallback, doc, reload: 'restart' }
+}

@@ -1,0 +1,76 @@
+import type { IpAddress } from '../../../lib/ip.ts'
+import type { FieldsOf } from '../../../settings/field.ts'
+import { ipAddress } from '../../../settings/network-types.ts'
+import { integer, text } from '../../../settings/scalar-types.ts'
+import type { OrchServerConfiguration } from '../configuration.ts'
+import { fieldTypes } from '../field-types.ts'
+
+type Serving =
+  | 'dataDir'
+  | 'bindAddress'
+  | 'securePort'
+  | 'kubeconfig'
+  | 'tls.certFile'
+  | 'tls.keyFile'
+  | 'tls.extraNames'
+  | 'logging.verbosity'
+
+/** Where it keeps what, and where and as whom it serves. */
+export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, Serving> = {
+  dataDir: {
+    flag: 'data-dir',
+    type: fieldTypes.present,
+    fallback: '/var/lib/orch-server',
+    doc: 'Folder of the store, of certificates and of the kubeconfig. It is made if it does not exist, for this user only; one server at a time uses it.',
+    reload: 'restart',
+  },
+  bindAddress: {
+    flag: 'bind-address',
+    type: ipAddress,
+    fallback: '127.0.0.1' as IpAddress,
+    doc: 'Address to serve on. Only addresses of the loopback are accepted, because there is no authentication yet.',
+    reload: 'restart',
+  },
+  securePort: {
+    flag: 'secure-port',
+    type: integer(0, 65_535),
+    fallback: 6443,
+    doc: 'Port of HTTPS. 0: any free port; the kubeconfig names it.',
+    reload: 'restart',
+  },
+  kubeconfig: {
+    flag: 'write-kubeconfig',
+    type: text(),
+    fallback: '',
+    doc: 'Where to write a kubeconfig with the address and the certificate authority of this server. Empty: admin.kubeconfig in the data directory.',
+    reload: 'restart',
+  },
+  'tls.certFile': {
+    flag: 'tls-cert-file',
+    type: text(),
+    fallback: '',
+    doc: 'Certificate to serve with, PEM, followed by those between it and its authority. A changed file is taken over while running. Empty: one is made and renewed in the data directory.',
+    reload: 'restart',
+  },
+  'tls.keyFile': {
+    flag: 'tls-private-key-file',
+    type: text(),
+    fallback: '',
+    doc: 'Key of tls.certFile, PEM.',
+    reload: 'restart',
+  },
+  'tls.extraNames': {
+    flag: 'tls-san',
+    type: fieldTypes.names,
+    fallback: [],
+    doc: 'More DNS names and addresses for the certificate that is made.',
+    reload: 'restart',
+  },
+  'logging.verbosity': {
+    flag: 'v',
+    type: integer(0, 10),
+    fallback: 0,
+    doc: 'How much is logged: 0 to 2 events of operation, 3 to 5 debugging, 6 to 10 everything.',
+    reload: 'restart',
+  },
+}

@@ -1,0 +1,57 @@
+import { createAddressRange } from '../../apiserver/services/address-range.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Rule } from '../../settings/rules.ts'
+import type { OrchServerConfiguration } from './configuration.ts'
+
+/** What no field can see alone. */
+export const RULES: readonly Rule<OrchServerConfiguration>[] = [
+  ({ tls }) =>
+    (tls.certFile === '') === (tls.keyFile === '')
+      ? undefined
+      : {
+          paths: ['tls.certFile', 'tls.keyFile'],
+          message: 'a certificate and its key go together; set tls.certFile and tls.keyFile',
+        },
+
+  ({ tls }) =>
+    tls.certFile === '' || tls.extraNames.length === 0
+      ? undefined
+      : {
+          paths: ['tls.extraNames', 'tls.certFile'],
+          message: 'names are for the certificate that is made; tls.certFile has its own',
+        },
+
+  ({ etcd }) =>
+    (etcd.certFile === '') === (etcd.keyFile === '')
+      ? undefined
+      : {
+          paths: ['etcd.certFile', 'etcd.keyFile'],
+          message: 'a certificate and its key go together; set etcd.certFile and etcd.keyFile',
+        },
+
+  ({ etcd }) =>
+    etcd.servers.length > 0 || etcd.caFile + etcd.certFile === ''
+      ? undefined
+      : {
+          paths: ['etcd.caFile', 'etcd.certFile', 'etcd.servers'],
+          message: 'without etcd.servers the store is embedded and needs no certificate; set them',
+        },
+
+  ({ services }) =>
+    services.clusterIPRange.every(isServiceRange)
+      ? undefined
+      : {
+          paths: ['services.clusterIPRange'],
+          message: 'too small for Services; shorten the prefix, such as 10.96.0.0/16',
+        },
+]
+
+function isServiceRange(cidr: string): boolean {
+  try {
+    createAddressRange(cidr)
+    return true
+  } catch (error) {
+    if (error instanceof NodeProxyError) return false
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { defaultLimits } from '../../apiserver/limits.ts'
+import { parseFlags } from '../../settings/flags.ts'
+import { loadConfiguration } from '../../settings/load.ts'
+import { describeProblem } from '../../settings/problem.ts'
+import { configurationYaml } from '../../settings/render.ts'
+import { serverLimits } from './server-limits.ts'
+import { SETTINGS_TABLE } from './settings-table.ts'
+
+const HEAD = 'apiVersion: server.config.orch.io/v1alpha1\nkind: OrchServerConfiguration\n'
+
+async function load(text: string | undefined, ...args: string[]) {
+  const flags = parseFlags(SETTINGS_TABLE, args)
+  if (!flags.ok) throw new Error(describeProblem(flags.problem))
+  const file = text === undefined ? undefined : { name: 's.yaml', text }
+  return loadConfiguration(SETTINGS_TABLE, file, flags.line)
+}
+
+async function loaded(text: string | undefined, ...args: string[]) {
+  const result = await load(text, ...args)
+  if (!result.ok) throw new Error(result.problems.map(describeProblem).join('\n'))
+  return result.config
+}
+
+async function problems(...args: string[]) {
+  const result = await load(undefined, ...args)
+  return result.ok ? [] : result.problems.map((one) => `${one.code} ${describeProblem(one)}`)
+}
+
+describe('the configuration of orch-server', () => {
+  it('is complete without a file or a flag', async () => {
+    const { limits, ...config } = await loaded(undefined)
+    expect(config).toEqual({
+      dataDir: '/var/lib/orch-server',
+      bindAddress: '127.0.0.1',
+      securePort: 6443,
+      kubeconfig: '',
+      tls: { certFile: '', keyFile: '', extraNames: [] },
+      etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
+      services: {
+        clusterIPRange: ['10.96.0.0/16'],
+        nodePortRange: { from: 30_000, to: 32_767 },
+      },
+      logging: { verbosity: 0 },
+    })
+    expect(serverLimits(limits)).toEqual(defaultLimits)
+  })
+
+  it('comes from a file, and flags win over it', async () => {
+    const text = `${HEAD}dataDir: /d
+etcd: {servers: ["https://a:2379", "https://b:2379"]}
+services: {clusterIPRange: "10.7.0.0/16,fd00:7::/112"}
+limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
+    const args = ['--data-dir=/e', '--tls-san=orch.example.org', '--tls-san=192.0.2.1']
+    const config = await loaded(text, ...args)
+    expect(config).toMatchObject({
+      dataDir: '/e',
+      etcd: { servers: ['https://a:2379', 'https://b:2379'] },
+      services: { clusterIPRange: ['10.7.0.0/16', 'fd00:7::/112'] },
+      tls: { extraNames: ['orch.example.org', '192.0.2.1'] },
+    })
+    expect(serverLimits(config.limits)).toMatchObject({ watchSeconds: 300, bookmarkMs: 2000 })
+  })
+
+  it('reads back as it was written', async () => {
+    const config = await loaded(undefined, '--tls-san=*.example.org', '--max-watches=7')
+    expect(await loaded(await configurationYaml(SETTINGS_TABLE, config))).toEqual(config)
+  })
+
+  it.each([
+    ['--data-dir=', /FLAG --data-dir: "": write something/],
+    ['--bind-address=localhost', /FLAG --bind-address: "localhost": write an IP address/],
+    ['--secure-port=65536', /FLAG --secure-port: .*0 to 65535/],
+    ['--tls-san=a b', /FLAG --tls-san: .*"a b" is none: write DNS names or IP addresses/],
+    ['--etcd-servers=a,', /FLAG --etcd-servers: .*"" is none: write URLs/],
+    ['--etcd-prefix=/', /FLAG --etcd-prefix: .*write a path such as \/registry/],
+    ['--service-cluster-ip-range=', /FLAG --service-cluster-ip-range: .*such as 10\.96/],
+    ['--service-cluster-ip-range=10.96.0.0/32', /CONFLICT --service.*too small for Services/],
+    ['--service-node-port-range=', /FLAG --service-node-port-range: .*30000-32767/],
+    ['--tls-cert-file=c', /CONFLICT --tls-cert-file: "c": .*tls\.keyFile/],
+    ['--etcd-keyfile=c', /CONFLICT --etcd-keyfile: "c": .*etcd\.certFile/],
+    ['--etcd-cafile=c', /CONFLICT --etcd-cafile: "c": without etcd\.servers/],
+  ])('refuses %s', async (arg, message) => {
+    expect(await problems(arg)).toEqual([expect.stringMatching(message)])
+  })
+
+  it('refuses names for a certificate that it does not make', async () => {
+    const files = ['--tls-cert-file=c', '--tls-private-key-file=k']
+    expect(await problems(...files)).toEqual([])
+    expect(await problems(...files, '--tls-san=a')).toEqual([
+      expect.stringMatching(/CONFLICT --tls-san: .*has its own/),
+    ])
+  })
+})
+
+it('is documented: each field with flag and default', async () => {
+  const page = new URL('../../../docs/operate/orch-server.md', import.meta.url)
+  const rows = (await readFile(page, 'utf8')).split('\n')
+  for (const [path, field] of SETTINGS_TABLE.entries) {
+    const flag = field.flag === 'v' ? '`-v`' : `\`--${field.flag}\``
+    const fallback = JSON.stringify(field.type.encode(field.fallback))
+    const row = `| \`${path}\` | ${flag} | \`${fallback}\` | ${field.doc} |`
+    expect(rows).toContain(row)
+  }
+})

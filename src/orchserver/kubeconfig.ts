@@ -1,0 +1,47 @@
+import { stringify } from 'yaml'
+import { NodeProxyError } from '../lib/error.ts'
+import { readIfPresent } from './certificates/pem-file.ts'
+import { writePrivateFile } from './private-file.ts'
+
+export interface Kubeconfig {
+  readonly server: string
+  /** PEM; undefined: an authority that the machine trusts already. */
+  readonly authority: string | undefined
+}
+
+/** kubectl asks for a user name where there is no credential; no server looks at this one. */
+const PLACEHOLDER = 'no-authentication-yet'
+
+/** How a file is recognised that may be written again. */
+const MARK = '# Written by orch-server at every start.\n'
+
+/**
+ * Writes a kubeconfig for this server. A file that somebody else wrote may hold
+ * other clusters, so it is left alone.
+ * @throws NP_ORCHSERVER_KUBECONFIG, NP_ORCHSERVER_FILE
+ */
+export async function writeKubeconfig(path: string, config: Kubeconfig): Promise<void> {
+  const before = await readIfPresent(path)
+  if (before !== undefined && !before.startsWith(MARK)) {
+    throw new NodeProxyError(
+      'NP_ORCHSERVER_KUBECONFIG',
+      `${path} exists, and orch-server did not write it`,
+      { object: path, hint: 'name another file with --write-kubeconfig, or remove this one' },
+    )
+  }
+  const text = kubeconfigText(config)
+  if (text !== before) await writePrivateFile(path, text)
+}
+
+function kubeconfigText({ server, authority }: Kubeconfig): string {
+  const data = authority && { 'certificate-authority-data': btoa(authority) }
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'orch', cluster: { server, ...data } }],
+    users: [{ name: 'admin', user: { token: PLACEHOLDER } }],
+    contexts: [{ name: 'orch', context: { cluster: 'orch', user: 'admin' } }],
+    'current-context': 'orch',
+  }
+  return MARK + stringify(config, { lineWidth: 0 })
+}

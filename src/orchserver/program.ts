@@ -1,0 +1,127 @@
+import { NodeProxyError } from '../lib/error.ts'
+import { type FlagsResult, parseFlags } from '../settings/flags.ts'
+import { helpText } from '../settings/help.ts'
+import { loadConfiguration } from '../settings/load.ts'
+import { describeProblem, type Problem } from '../settings/problem.ts'
+import { readConfigurationFile } from '../settings/read-file.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { COMMAND_FLAGS } from './config/command-flags.ts'
+import type { OrchServerConfiguration } from './config/configuration.ts'
+import { refuseForeignBind } from './config/loopback-only.ts'
+import { SETTINGS_TABLE } from './config/settings-table.ts'
+import { type SubCommand, splitSubCommand } from './sub-command.ts'
+
+/** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
+export type ExitCode = 0 | 1 | 2
+
+export interface Output {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** The rest of the program, loaded only when it is to run. */
+export interface Server {
+  /** Serves until a signal ends it. */
+  runServer(config: OrchServerConfiguration, log: Logger, version: string): Promise<void>
+}
+
+/** What the program touches of the outside world. */
+export interface Host {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Where records go; standard output unless given. */
+  readonly logStream?: Output
+  readonly version: string
+  loadServer(): Promise<Server>
+}
+
+type Flags = FlagsResult<OrchServerConfiguration, typeof COMMAND_FLAGS>
+type Line = Extract<Flags, { ok: true }>['line']
+
+/** The program, from its arguments (without node and script) to its exit code. */
+export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
+  const split = splitSubCommand(args)
+  if ('code' in split) return refuse(host, [split])
+  const parsed = parseFlags(SETTINGS_TABLE, split.flags)
+  if (!parsed.ok) return refuse(host, [parsed.problem])
+  const { commands } = parsed.line
+  if (commands.help) return print(host, helpText(SETTINGS_TABLE))
+  if (commands.version) return print(host, `orch-server ${host.version}\n`)
+  try {
+    const loaded = await load(parsed.line)
+    if (!loaded.ok) return refuse(host, loaded.problems)
+    if (split.command.verb === 'serve') return await serve(loaded.config, host)
+    return await keepStore(split.command, { ...loaded, replace: commands.replace }, host)
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return refuse(host, [asProblem(error)])
+  }
+}
+
+async function load(line: Line) {
+  const path = line.commands.config
+  const file =
+    path === undefined ? undefined : await readConfigurationFile(path, SETTINGS_TABLE.codes)
+  return loadConfiguration(SETTINGS_TABLE, file, line)
+}
+
+async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitCode> {
+  refuseForeignBind(config)
+  const { createLogger } = await import('../telemetry/logger.ts')
+  const log = await createLogger({
+    verbosity: config.logging.verbosity,
+    pretty: host.stdout.isTTY === true,
+    ...(host.logStream && { stream: host.logStream }),
+  })
+  try {
+    const server = await host.loadServer()
+    await server.runServer(config, log, host.version)
+    return 0
+  } catch (error) {
+    log.fatal({ err: error }, 'orch-server ends')
+    return 1
+  }
+}
+
+interface Keeping {
+  readonly config: OrchServerConfiguration
+  readonly replace: boolean
+}
+
+/** Writes a backup, or takes one back. */
+async function keepStore(
+  { verb, file }: Exclude<SubCommand, { verb: 'serve' }>,
+  { config, replace }: Keeping,
+  host: Host,
+): Promise<ExitCode> {
+  const { backUp, restore } = await import('./storage/backup.ts')
+  try {
+    const told = await (verb === 'backup' ? backUp(config, file) : restore(config, file, replace))
+    return print(host, `${told}\n`)
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    complain(host, [asProblem(error)])
+    return 1
+  }
+}
+
+function print(host: Host, text: string): ExitCode {
+  host.stdout.write(text)
+  return 0
+}
+
+function refuse(host: Host, problems: readonly Problem[]): ExitCode {
+  complain(host, problems)
+  return 2
+}
+
+function complain(host: Host, problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    host.stderr.write(`orch-server: ${describeProblem(problem)} (${problem.code})\n`)
+  }
+}
+
+function asProblem(error: NodeProxyError): Problem {
+  const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
+  return { code: error.code, at: undefined, field: '', value: undefined, message }
+}

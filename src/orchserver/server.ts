@@ -1,0 +1,69 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
+import { createAddressRange } from '../apiserver/services/address-range.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { certificateNames } from './certificates/certificate-names.ts'
+import { givenCertificate } from './certificates/given-certificate.ts'
+import { madeCertificate } from './certificates/made-certificate.ts'
+import type { CertificateSource } from './certificates/serving-certificate.ts'
+import type { OrchServerConfiguration } from './config/configuration.ts'
+import { serverLimits } from './config/server-limits.ts'
+import { openSecureFront } from './secure-front.ts'
+import { stopSignal } from './stop-signal.ts'
+import { openStore } from './storage/open-store.ts'
+
+/** Serves until a signal ends it; what was acknowledged is in the store. */
+export async function runServer(
+  config: OrchServerConfiguration,
+  log: Logger,
+  version: string,
+): Promise<void> {
+  const stop = stopSignal()
+  log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
+  await using held = new AsyncDisposableStack()
+  const store = await openStore(config)
+  held.defer(() => store.close())
+  const server = createApiServer({ store, ...serverOptions(config, log) })
+  held.defer(() => server.close())
+  const kubeconfig = config.kubeconfig || join(config.dataDir, 'admin.kubeconfig')
+  const front = await openSecureFront({
+    ...{ server, kubeconfig, log, clock: systemClock },
+    address: { host: config.bindAddress, port: config.securePort },
+    source: certificateSource(config),
+  })
+  held.defer(() => front.close())
+  // Controllers start here: clients of this server, ended before it.
+  log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
+  log.info({ signal: await stop }, 'orch-server stops')
+}
+
+function certificateSource({
+  tls,
+  dataDir,
+  bindAddress,
+  services,
+}: OrchServerConfiguration): CertificateSource {
+  if (tls.certFile !== '') return givenCertificate(tls.certFile, tls.keyFile)
+  const names = certificateNames({
+    hostname: hostname(),
+    bindAddress,
+    serviceAddresses: services.clusterIPRange.map((cidr) => createAddressRange(cidr).at(0)),
+    extraNames: tls.extraNames,
+  })
+  return madeCertificate({ folder: join(dataDir, 'pki'), names, clock: systemClock })
+}
+
+function serverOptions(
+  { services, limits }: OrchServerConfiguration,
+  log: Logger,
+): Omit<ApiServerOptions, 'store'> {
+  const { from: first, to: last } = services.nodePortRange
+  return {
+    serviceAddressRanges: services.clusterIPRange,
+    nodePortRange: { first, last },
+    limits: serverLimits(limits),
+    onError: (err) => log.error({ err }, 'a request failed for a reason that is a bug or the disk'),
+  }
+}

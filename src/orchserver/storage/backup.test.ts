@@ -1,0 +1,82 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openEmbeddedStore } from '../../storage/embedded/embedded-store.ts'
+import { newFolder } from '../fixtures.ts'
+import { backUp, restore } from './backup.ts'
+
+const ETCD = {
+  servers: ['http://127.0.0.1:2379'],
+  caFile: '',
+  certFile: '',
+  keyFile: '',
+  prefix: '/',
+}
+
+function at(dataDir: string, etcd = { ...ETCD, servers: [] as readonly string[] }) {
+  return { dataDir, etcd }
+}
+
+function put(key: string) {
+  const operations = [{ op: 'put', key, value: Buffer.from(key) }] as const
+  return { compare: [], operations }
+}
+
+async function keys(directory: string): Promise<readonly string[]> {
+  const store = await openEmbeddedStore({ directory })
+  const listed = await store.list({ prefix: '' })
+  await store.close()
+  return 'entries' in listed ? listed.entries.map(({ key }) => key) : []
+}
+
+describe('backup and restore', () => {
+  it('copy the store of a server that runs, and take it back', async () => {
+    const [directory, other] = [newFolder(), newFolder()]
+    const file = join(other, 'backup')
+    const store = await openEmbeddedStore({ directory })
+    await store.txn(put('/a'))
+    expect(await backUp(at(directory), file)).toMatch(/^wrote .*Secrets/)
+    const { revision } = await store.txn(put('/b'))
+    await expect(restore(at(directory), file, true)).rejects.toMatchObject({
+      code: 'NP_STORAGE_LOCKED',
+    })
+    await store.close()
+    const told = await restore(at(directory), file, true)
+    expect(Number(/revision (\d+)/.exec(told)?.[1])).toBeGreaterThan(revision)
+    expect(await keys(directory)).toEqual(['/a'])
+  })
+
+  it('never write over what is there', async () => {
+    const [directory, folder] = [newFolder(), newFolder()]
+    await keys(directory)
+    const file = join(folder, 'backup')
+    await backUp(at(directory), file)
+    const refused = { code: 'NP_ORCHSERVER_BACKUP' }
+    await expect(backUp(at(directory), file)).rejects.toMatchObject({ ...refused, object: file })
+    await expect(restore(at(directory), file, false)).rejects.toMatchObject({
+      ...refused,
+      hint: expect.stringContaining('--replace'),
+    })
+    await restore(at(join(folder, 'new')), file, false)
+    expect(existsSync(join(folder, 'new'))).toBe(true)
+  })
+
+  it('refuse what is not there, and what is no backup', async () => {
+    const folder = newFolder()
+    const file = join(folder, 'text')
+    const code = 'NP_ORCHSERVER_BACKUP'
+    await expect(backUp(at(folder), file)).rejects.toMatchObject({ code, object: folder })
+    await expect(restore(at(folder), file, false)).rejects.toMatchObject({ code, object: file })
+    writeFileSync(file, 'a text that is no database, and long enough to be looked at as one')
+    await expect(restore(at(folder), file, false)).rejects.toMatchObject({
+      code: expect.stringMatching(/^NP_STORAGE_/),
+    })
+  })
+
+  it('are not for a store in etcd', async () => {
+    const where = at(newFolder(), ETCD)
+    const hint = expect.stringContaining('etcd')
+    await expect(backUp(where, '/x')).rejects.toMatchObject({ hint })
+    await expect(restore(where, '/x', true)).rejects.toMatchObject({ hint })
+  })
+})

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { NodeProxyError } from '../../lib/error.ts'
+import { writeBackup } from '../../storage/embedded/backup.ts'
+import { restoreEmbeddedStore } from '../../storage/embedded/restore.ts'
+import { storeFiles } from '../../storage/embedded/store-file.ts'
+import type { OrchServerConfiguration } from '../config/configuration.ts'
+
+type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
+
+/**
+ * Copies the embedded store, as it is at one moment, to a new file. The server
+ * may run meanwhile. Returns what to tell.
+ * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
+ */
+export async function backUp(where: Where, file: string): Promise<string> {
+  const { store } = storeFiles(where.dataDir)
+  refuseEtcd(where, 'etcdctl snapshot save')
+  if (!existsSync(store)) throw refusal(where.dataDir, 'holds no store', 'check --data-dir')
+  if (existsSync(file)) throw refusal(file, 'exists', 'name a new file, or remove this one')
+  await writeBackup(store, file)
+  return `wrote ${file}: the store of ${where.dataDir}. It holds Secrets, and no certificates.`
+}
+
+/**
+ * Makes a backup the store of the data directory, which no server may use.
+ * Returns what to tell.
+ * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
+ */
+export async function restore(where: Where, file: string, replace: boolean): Promise<string> {
+  const { dataDir } = where
+  refuseEtcd(where, 'etcdutl snapshot restore')
+  if (!existsSync(file)) throw refusal(file, 'does not exist', 'name a backup')
+  if (!replace && existsSync(storeFiles(dataDir).store)) {
+    throw refusal(
+      dataDir,
+      'holds a store',
+      'write --replace to lose it, or choose another --data-dir',
+    )
+  }
+  const revision = await restoreEmbeddedStore({ from: file, directory: dataDir })
+  return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
+}
+
+function refuseEtcd({ etcd }: Where, instead: string): void {
+  if (etcd.servers.length === 0) return
+  throw refusal('--etcd-servers', 'keeps the store in etcd', `use ${instead}`)
+}
+
+function refusal(object: string, what: string, hint: string): NodeProxyError {
+  return new NodeProxyError('NP_ORCHSERVER_BACKUP', `${object} ${what}`, { object, hint })
+}

@@ -1,0 +1,31 @@
+import { flagProblem } from '../settings/flag-problem.ts'
+import type { Problem } from '../settings/problem.ts'
+import { SETTINGS_TABLE } from './config/settings-table.ts'
+
+/** What the program is to do. */
+export type SubCommand =
+  | { readonly verb: 'serve' }
+  | { readonly verb: 'backup' | 'restore'; readonly file: string }
+
+export interface SubCommandLine {
+  readonly command: SubCommand
+  /** The arguments behind it. */
+  readonly flags: readonly string[]
+}
+
+/** Splits `backup FILE --flags` and `restore FILE --flags`; flags alone mean to serve. */
+export function splitSubCommand(args: readonly string[]): SubCommandLine | Problem {
+  const [verb = '--', file = '--', ...flags] = args
+  if (verb.startsWith('-')) return { command: { verb: 'serve' }, flags: args }
+  if (verb !== 'backup' && verb !== 'restore') {
+    return flagProblem(
+      SETTINGS_TABLE,
+      verb,
+      'no such command; write backup FILE, restore FILE, or only flags to serve',
+    )
+  }
+  if (['-h', '--help'].includes(file)) return { command: { verb: 'serve' }, flags: ['--help'] }
+  return file === '' || file.startsWith('-')
+    ? flagProblem(SETTINGS_TABLE, verb, `name the file right behind it: ${verb} FILE`)
+    : { command: { verb, file }, flags }
+}
