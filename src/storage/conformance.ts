@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { registerHistoryTests } from './conformance-history.ts'
 import { registerLoadTests, registerReopenTests } from './conformance-load.ts'
+import { registerProperties } from './conformance-properties.ts'
 import { put, remove, type StoreFactory, write } from './conformance-steps.ts'
 import type { Store, StoredEntry } from './store.ts'
 
@@ -30,17 +31,18 @@ export function describeStore(
     registerTransactionTests(open)
     registerListTests(open)
     registerHistoryTests(open)
+    registerProperties(open)
     registerLoadTests(open)
     if (reopen !== undefined) registerReopenTests(open, async (store) => kept(await reopen(store)))
   })
 }
 
 function registerTransactionTests(open: StoreFactory): void {
-  test('each changing transaction takes the next revision and shares it among its keys', async () => {
+  test('each changing transaction takes a later revision and shares it among its keys', async () => {
     const store = await open()
     const before = await store.revision()
     const revision = await write(store, put('/a', '1'), put('/b', '2'))
-    expect(revision).toBe(before + 1)
+    expect(revision).toBeGreaterThan(before)
     expect(show(await store.get('/a'))).toEqual(['/a', '1', revision, revision])
     expect(show(await store.get('/b'))).toEqual(['/b', '2', revision, revision])
     const second = await write(store, put('/a', '3'))

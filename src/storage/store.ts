@@ -1,6 +1,6 @@
 /**
  * A revisioned key-value log. Every committed transaction that changes
- * anything takes the next revision; all its changes carry that revision.
+ * anything takes a new revision, larger than all before; all its changes carry it.
  * Drivers differ in where they keep the log, never in what they answer:
  * `conformance.ts` is the contract in executable form.
  */
@@ -16,7 +16,8 @@ export interface Store {
   /**
    * Every change after `query.after`, in order, without gaps, never splitting a
    * revision, until the consumer stops or the last batch says why it ended.
-   * A watcher that reads too slowly is told `lost`; it costs no unbounded memory.
+   * It reaches every `revision()`, whatever its prefix. One that compaction overtakes
+   * is told `compacted`; reading slowly costs no memory.
    */
   watch(query: WatchQuery): AsyncIterableIterator<WatchBatch>
   /** Forgets history up to and including `revision`; the present state stays. */

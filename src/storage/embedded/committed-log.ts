@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Changes, WatchedLog } from '../log-cursor.ts'
 import type {
   ListPage,
   ListQuery,
@@ -15,17 +16,11 @@ const CHUNK = 500
 /** Changes handed to a watch at once; a single larger revision still stays whole. */
 const BATCH = { events: 1000, bytes: 4 << 20 } as const
 
-/** Whole revisions of changes, and the revision up to which they are complete. */
-export interface Changes {
-  readonly events: readonly StoreEvent[]
-  readonly revision: number
-}
-
 /**
  * The log as far as it was acknowledged. The file may already hold more; every
  * question names a revision, so nobody sees it before its writer is told.
  */
-export class CommittedLog {
+export class CommittedLog implements WatchedLog {
   readonly #reader: LogReader
   #oldest: number
   #newest: number
@@ -43,6 +38,10 @@ export class CommittedLog {
   bounds(): Bounds {
     if (this.#failure !== undefined) throw this.#failure
     return { oldest: this.#oldest, newest: this.#newest }
+  }
+
+  get newest(): number {
+    return this.bounds().newest
   }
 
   acknowledge(newest: number): void {

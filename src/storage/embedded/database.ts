@@ -51,6 +51,7 @@ export function openForWriting(file: string, now: number): DatabaseSync {
       refuseOther(version, file)
       database.exec(settings)
       if (version === 0) createTables(database, now)
+      else putPointRight(database, Math.floor(now))
       return database
     } catch (error) {
       database.close()
@@ -82,6 +83,22 @@ function createTables(database: DatabaseSync, now: number): void {
     .prepare('INSERT INTO meta VALUES (1, ?, 0, 0, ?)')
     .run(crypto.randomUUID(), Math.floor(now))
   database.exec('COMMIT')
+}
+
+/**
+ * A point in the future was set by a clock that was ahead, and the line would
+ * lie too low until then. A store stands at its newest revision now: that is a
+ * point, too.
+ */
+function putPointRight(database: DatabaseSync, now: number): void {
+  const point = database.prepare('SELECT line_time FROM meta').get()
+  if (Number(point?.['line_time']) <= now) return
+  database
+    .prepare(
+      `UPDATE meta SET line_time = ?, line_revision =
+         max(line_revision, oldest, ifnull((SELECT max(revision) FROM log), 0))`,
+    )
+    .run(now)
 }
 
 function schemaVersion(database: DatabaseSync): number {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { describeStore } from '../conformance.ts'
@@ -74,6 +74,21 @@ test('a closed store refuses, after it has committed what it had accepted', asyn
   await expect(write(store, put('/a', '2'))).rejects.toMatchObject(closed)
   await expect(store.get('/a')).rejects.toMatchObject(closed)
 })
+
+test.each(['store.sqlite', 'store.sqlite-wal'])(
+  'without %s nothing is acknowledged any more, and nothing answered',
+  async (name) => {
+    const store = await newStore()
+    await write(store, put('/a', '1'))
+    const watch = store.watch({ prefix: '/', after: 1 }).next()
+    rmSync(join(store.directory, name))
+    const message = expect.stringContaining(`${join(store.directory, name)}" was deleted`)
+    const gone = { code: 'NP_STORAGE_GONE', message }
+    await expect(write(store, put('/a', '2'))).rejects.toMatchObject(gone)
+    await expect(store.get('/a')).rejects.toMatchObject(gone)
+    await expect(watch).rejects.toMatchObject(gone)
+  },
+)
 
 test('watches of one prefix share their events, whatever others read', async () => {
   const store = await newStore()

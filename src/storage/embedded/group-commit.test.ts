@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
 import { put } from '../conformance-steps.ts'
@@ -71,6 +72,30 @@ test('after a commit of unknown outcome everything is refused, and nobody waits 
   for (const one of [lost, waiting, create('/c'), commits.compact(0, 5)]) {
     await expect(one).rejects.toBe(broken)
   }
+  expect(told).toEqual([broken])
+})
+
+test('a compaction that finds no room changes nothing', async () => {
+  const { writer, told, create, commits } = newCommits()
+  const compaction = commits.compact(0, 5)
+  const full = new NodeProxyError('NP_STORAGE_FULL', 'full')
+  ;(await writer.next()).answer.reject(full)
+  await expect(compaction).rejects.toBe(full)
+  const created = create('/a')
+  ;(await writer.next()).answer.resolve([{ committed: true, revision: 1 }])
+  expect([await created, told]).toEqual([{ committed: true, revision: 1 }, [1]])
+})
+
+test('a compaction of unknown outcome ends the store, for those who wait for their turn, too', async () => {
+  const { writer, told, create, commits } = newCommits()
+  const compaction = commits.compact(0, 5)
+  const order = await writer.next()
+  const waiting = create('/a')
+  await setImmediate()
+  const broken = new NodeProxyError('NP_STORAGE_IO', 'fsync failed')
+  order.answer.reject(broken)
+  for (const one of [compaction, waiting, create('/b')]) await expect(one).rejects.toBe(broken)
+  await commits.close()
   expect(told).toEqual([broken])
 })
 

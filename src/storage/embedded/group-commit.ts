@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type { Transaction } from '../store.ts'
-import type { Outcome, PlainTransaction } from './writer-messages.ts'
+import type { Outcome, PlainTransaction, WriterOrder } from './writer-messages.ts'
 import type { WriterThread } from './writer-thread.ts'
 
 /** Transactions that share one flush to the disk, at most. */
@@ -22,7 +22,7 @@ const withoutEffect: ReadonlySet<string> = new Set([
 export interface CommitListener {
   /** This revision and all before it are on the disk. */
   committed(newest: number): void
-  /** Whether a commit was kept is unknown: nothing may be answered from now on. */
+  /** What the file holds is unknown: nothing may be answered from now on. */
   failed(error: Error): void
 }
 
@@ -64,10 +64,7 @@ export class GroupCommit {
     for (let at = oldest; at < upTo; ) {
       at = Math.min(at + SLICE, upTo)
       const order = { do: 'compact', revision: at } as const
-      await this.#turns.run(async () => {
-        if (this.#refusal !== undefined) throw this.#refusal
-        await this.#writer.obey(order)
-      })
+      await this.#turns.run(() => this.#compactSlice(order))
     }
   }
 
@@ -78,6 +75,16 @@ export class GroupCommit {
     await this.#turns.run(async () => undefined)
   }
 
+  async #compactSlice(order: WriterOrder): Promise<void> {
+    if (this.#refusal !== undefined) throw this.#refusal
+    try {
+      await this.#writer.obey(order)
+    } catch (error) {
+      this.#refuseAll(error)
+      throw error
+    }
+  }
+
   async #commitAll(): Promise<void> {
     await setImmediate()
     while (this.#waiting.length > 0) await this.#turns.run(() => this.#commitGroup())
@@ -86,6 +93,7 @@ export class GroupCommit {
 
   async #commitGroup(): Promise<void> {
     const group = this.#waiting.splice(0, GROUP)
+    if (group.length === 0) return
     try {
       const plain = group.map(({ transaction }) => plainOf(transaction))
       const outcomes = await this.#writer.obey({ do: 'commit', group: plain })
@@ -98,10 +106,15 @@ export class GroupCommit {
 
   #refuse(group: readonly Waiting[], error: unknown): void {
     for (const { reject } of group) reject(error)
+    this.#refuseAll(error)
+  }
+
+  /** From now on, unless the file is as it was before the error. */
+  #refuseAll(error: unknown): void {
     if (error instanceof NodeProxyError && withoutEffect.has(error.code)) return
     this.#refusal = error instanceof Error ? error : new Error(String(error))
     this.#listener.failed(this.#refusal)
-    for (const { reject } of this.#waiting.splice(0)) reject(error)
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#refusal)
   }
 }
 

@@ -1,16 +1,23 @@
 import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Clock } from '../../lib/clock.ts'
 import { put, remove, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
 import { newDirectory, newStore } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { storeFiles } from './store-file.ts'
 
+const HOUR = 3_600_000
+
 async function keys(store: Store): Promise<readonly string[]> {
   const page = await store.list({ prefix: '/' })
   if (page.refused !== undefined) throw new Error(page.refused)
   return page.entries.map(({ key, value }) => `${key}=${String(value)}`)
+}
+
+function stoppedAt(time: number): Clock {
+  return { now: () => time, after: () => () => undefined }
 }
 
 async function newBackup() {
@@ -58,12 +65,19 @@ test('one backup restored twice gives two histories that share no revision', asy
   const { from } = await newBackup()
   const now = Date.now()
   const at = (time: number) =>
-    restoreEmbeddedStore({
-      from,
-      directory: newDirectory(),
-      clock: { now: () => time, after: () => () => undefined },
-    })
+    restoreEmbeddedStore({ from, directory: newDirectory(), clock: stoppedAt(time) })
   expect(await at(now + 60_000)).toBeGreaterThan((await at(now)) + 60 * 99_999)
+})
+
+test('a store made under a clock that was a year ahead counts from when that was put right', async () => {
+  const now = Date.now()
+  const ahead = await newStore({ clock: stoppedAt(now + 365 * 24 * HOUR) })
+  await ahead.close()
+  const store = await newStore({ directory: ahead.directory, clock: stoppedAt(now) })
+  const from = join(newDirectory(), 'backup')
+  await store.backup(from)
+  const options = { from, directory: newDirectory(), clock: stoppedAt(now + 24 * HOUR) }
+  expect(await restoreEmbeddedStore(options)).toBeGreaterThan(24 * 3600 * 99_999)
 })
 
 test('a store in use is not replaced, a backup with one wrong letter replaces nothing', async () => {

@@ -1,5 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { refuseDuplicateKeys } from '../distinct-keys.ts'
+import { LogCursor } from '../log-cursor.ts'
+import { Parking } from '../parking.ts'
 import type {
   ListQuery,
   ListResult,
@@ -13,7 +15,6 @@ import { CommittedLog } from './committed-log.ts'
 import type { EmbeddedStore } from './embedded-store.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { LogReader } from './log-reader.ts'
-import { LogWatch } from './log-watch.ts'
 import { type Retention, RetentionRule } from './retention.ts'
 import type { WriterThread } from './writer-thread.ts'
 
@@ -33,7 +34,7 @@ export class SqliteStore implements EmbeddedStore {
   readonly #log: CommittedLog
   readonly #commits: GroupCommit
   readonly #retention: RetentionRule
-  readonly #wakeups = { parked: new Set<() => void>(), closed: false }
+  readonly #parking = new Parking()
 
   constructor({ file, writer, reader, retention }: StoreParts) {
     this.#file = file
@@ -69,8 +70,8 @@ export class SqliteStore implements EmbeddedStore {
     return { committed, revision, current }
   }
 
-  watch(query: WatchQuery): LogWatch {
-    return new LogWatch(this.#log, this.#wakeups, query)
+  watch(query: WatchQuery): LogCursor {
+    return new LogCursor(this.#log, this.#parking, query)
   }
 
   async compact(revision: number): Promise<void> {
@@ -84,8 +85,7 @@ export class SqliteStore implements EmbeddedStore {
   }
 
   async close(): Promise<void> {
-    this.#wakeups.closed = true
-    this.#wakeAll()
+    this.#parking.close()
     await this.#commits.close()
     this.#log.fail(new NodeProxyError('NP_STORAGE_CLOSED', 'the store is closed'))
     await this.held.disposeAsync()
@@ -96,16 +96,12 @@ export class SqliteStore implements EmbeddedStore {
     const due = this.#retention.due(this.#log.bounds())
     // A compaction that fails is made up by the next one.
     if (due !== undefined) this.compact(due).catch(() => undefined)
-    this.#wakeAll()
+    this.#parking.wakeAll()
   }
 
   #failed(error: Error): void {
     this.#log.fail(error)
-    this.#wakeAll()
-  }
-
-  #wakeAll(): void {
-    for (const wake of [...this.#wakeups.parked]) wake()
+    this.#parking.wakeAll()
   }
 }
 

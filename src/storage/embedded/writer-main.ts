@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { NodeProxyError } from '../../lib/error.ts'
 import { openForWriting } from './database.ts'
 import { LogWriter } from './log-writer.ts'
+import { OpenFiles } from './open-files.ts'
 import { storageError } from './sqlite-error.ts'
 import type {
   Outcome,
@@ -25,7 +26,9 @@ function main(): void {
 function startObeying(): (order: WriterOrder) => readonly Outcome[] {
   const database = openForWriting(setup.file, setup.now)
   const writer = new LogWriter(database)
+  const files = new OpenFiles(setup.file)
   return (order) => {
+    if (order.do !== 'close') files.refuseGone()
     if (order.do === 'commit') return writer.commit(order.group)
     if (order.do === 'compact') writer.compact(order.revision)
     else database.close()

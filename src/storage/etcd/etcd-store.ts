@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Election } from '../election.ts'
 import type { Store, Transaction, TxnResult } from '../store.ts'
 import { Caller } from './caller.ts'
-import type { Election } from './election.ts'
 import { parseEndpoints } from './endpoint.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { watchEtcd } from './etcd-watch.ts'
@@ -22,8 +22,6 @@ export interface EtcdOptions {
   readonly tls?: EtcdTls
   /** Bounds each call, and the connecting before it. Default 5 s. */
   readonly timeoutMs?: number
-  /** How often an idle watch asks how far it is complete. Default 5 s. */
-  readonly progressMs?: number
 }
 
 export interface EtcdStore extends Store {
@@ -33,12 +31,18 @@ export interface EtcdStore extends Store {
 
 /** A store in an etcd cluster, which it does not contact before it has to. */
 export function createEtcdStore(options: EtcdOptions): EtcdStore {
-  const { prefix = '/registry', tls, timeoutMs = 5000, progressMs = 5000 } = options
+  const { prefix = '/registry', tls, timeoutMs = 5000 } = options
   const endpoints = parseEndpoints(options.endpoints, tls !== undefined)
   const pool = new EndpointPool(endpoints, tls)
   const caller = new Caller(pool, timeoutMs)
-  const context = contextOf(caller, prefix, progressMs)
-  const { reader, keys } = context
+  const keys = new KeySpace(prefix)
+  const reader = new Reader(caller, keys)
+  const context: WatchContext = {
+    caller,
+    keys,
+    newest: () => reader.revision(),
+    revisionAt: (revision) => reader.revisionAt(revision),
+  }
   const closed = new AbortController()
   return {
     revision: () => reader.revision(),
@@ -48,17 +52,12 @@ export function createEtcdStore(options: EtcdOptions): EtcdStore {
     watch: (query) => watchEtcd(context, query, closed.signal),
     compact: (revision) => compact(caller, reader, revision),
     election: (name, ttlSeconds = 15) =>
-      new LeaseElection(contextOf(caller, `${prefix}-elections`, progressMs), name, ttlSeconds),
+      new LeaseElection(caller, { root: `${prefix}-elections`, name, ttlSeconds }),
     close: async () => {
       closed.abort()
       pool.close()
     },
   }
-}
-
-function contextOf(caller: Caller, prefix: string, progressMs: number): WatchContext {
-  const keys = new KeySpace(prefix)
-  return { caller, keys, reader: new Reader(caller, keys), progressMs }
 }
 
 async function txn(caller: Caller, keys: KeySpace, transaction: Transaction): Promise<TxnResult> {

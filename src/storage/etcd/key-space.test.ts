@@ -22,6 +22,12 @@ test('a range holds a prefix, or what follows a key in it; the empty prefix is t
   expect(show('')).toEqual(['/registry/', '/registry0'])
 })
 
+test('everything is the marker and all keys; the marker is in no range of keys', () => {
+  const { key, rangeEnd } = keys.everything()
+  expect([String(key), String(rangeEnd)]).toEqual(['/registry.revision', '/registry0'])
+  expect(Buffer.compare(keys.range('').key, keys.marker)).toBe(1)
+})
+
 test('an entry does not hold on to the response that it came in', () => {
   const response = Buffer.from('/registry/a and a lot more')
   const pair = create(KeyValueSchema, {

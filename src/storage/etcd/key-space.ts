@@ -10,13 +10,19 @@ export interface KeyRange {
 /**
  * The part of etcd's keys that is one store: those under `root`, so that several
  * clusters can share an etcd. The store's own keys begin with `/` and are ASCII.
+ *
+ * Just before them lies the marker, which every changing transaction writes. Its
+ * modRevision is the store's revision: unlike etcd's own, which others advance,
+ * the store's watches see each one of them pass.
  */
 export class KeySpace {
+  readonly marker: Buffer
   readonly #root: string
 
   /** `root` as in `/registry`; a slash at its end makes no difference. */
   constructor(root: string) {
     this.#root = root.replace(/\/+$/, '')
+    this.marker = this.encode('.revision')
   }
 
   encode(key: string): Buffer {
@@ -34,6 +40,11 @@ export class KeySpace {
     const first = this.encode(prefix === '' ? '/' : prefix)
     const next = this.encode(`${after}\0`)
     return { key: Buffer.compare(first, next) > 0 ? first : next, rangeEnd: successor(first) }
+  }
+
+  /** The marker and all keys, and what else may lie between: keys that begin with no `/`. */
+  everything(): KeyRange {
+    return { key: this.marker, rangeEnd: this.range('/').rangeEnd }
   }
 
   /** The value is copied: a view would keep the whole response in memory. */

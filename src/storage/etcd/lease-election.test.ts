@@ -93,7 +93,7 @@ describe.runIf(hasEtcd())('an election', () => {
   test('is renewed for as long as the leader lives', async () => {
     const leadership = await open().election('alive', 1).campaign('one')
     const watch = open()
-    const later = AbortSignal.timeout(2500)
+    const later = AbortSignal.timeout(1500)
     await once(later, 'abort')
     expect(leadership.lost.aborted).toBe(false)
     expect(await watch.election('alive').leader()).toBe('one')

@@ -1,34 +1,52 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Election, Leadership } from '../election.ts'
 import type { RevisionRefusal } from '../store.ts'
-import type { Election, Leadership } from './election.ts'
+import type { Caller } from './caller.ts'
 import { watchEtcd } from './etcd-watch.ts'
 import { KV } from './generated/etcd_pb.ts'
+import { KeySpace } from './key-space.ts'
 import { Lease } from './lease.ts'
+import { Reader } from './reader.ts'
 import { txnRequest } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
 const RETRY_MS = 500
 
+export interface ElectionOptions {
+  /** The key space of elections, as in `/registry-elections`. */
+  readonly root: string
+  readonly name: string
+  readonly ttlSeconds: number
+}
+
 /**
  * The leader is whoever wrote the election's key, with a lease: when it dies or
  * is cut off, the key goes with the lease and the others, who watch it, try to
- * write it again. The key's first revision is the term.
+ * write it again. The key's first revision is the term. No marker goes with keys that
+ * expire, so these watches count in etcd's own revisions.
  */
 export class LeaseElection implements Election {
   readonly #context: WatchContext
+  readonly #reader: Reader
   readonly #key: string
   readonly #ttlSeconds: number
 
-  /** The key space of `context` holds elections only. */
-  constructor(context: WatchContext, name: string, ttlSeconds: number) {
-    this.#context = context
+  constructor(caller: Caller, { root, name, ttlSeconds }: ElectionOptions) {
+    const keys = new KeySpace(root)
+    this.#reader = new Reader(caller, keys)
+    this.#context = {
+      caller,
+      keys,
+      newest: () => this.#reader.etcdRevision(),
+      revisionAt: async (revision) => revision,
+    }
     this.#key = `/${name}`
     this.#ttlSeconds = ttlSeconds
   }
 
   async leader(): Promise<string | undefined> {
-    return (await this.#context.reader.get(this.#key))?.value.toString()
+    return (await this.#reader.get(this.#key))?.value.toString()
   }
 
   async campaign(candidate: string, signal?: AbortSignal): Promise<Leadership> {
@@ -48,7 +66,7 @@ export class LeaseElection implements Election {
 
   /** Returns once nobody leads, or `signal` is aborted. */
   async #vacancy(signal = new AbortController().signal): Promise<void> {
-    const entry = await this.#context.reader.get(this.#key)
+    const entry = await this.#reader.get(this.#key)
     if (entry !== undefined) await this.#gone(entry.modRevision, signal)
   }
 
@@ -57,7 +75,7 @@ export class LeaseElection implements Election {
     for (let after = revision; !signal.aborted; ) {
       const refused = await this.#deleted(after, signal)
       if (refused === undefined) return
-      const entry = await this.#context.reader.get(this.#key)
+      const entry = await this.#reader.get(this.#key)
       if (entry?.modRevision !== revision) return
       after = refused.newest
     }

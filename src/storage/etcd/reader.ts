@@ -2,15 +2,27 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ListPage, ListQuery, ListResult, RevisionRefusal, StoredEntry } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { revisionFault } from './failure.ts'
-import { KV, type RangeRequestSchema, type RangeResponse, Watch } from './generated/etcd_pb.ts'
+import {
+  KV,
+  type RangeRequestSchema,
+  type RangeResponse,
+  type ResponseHeader,
+  type ResponseOp,
+  Watch,
+} from './generated/etcd_pb.ts'
 import type { KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
 import { createWatch } from './watch-request.ts'
 
 /** Entries that one response may hold; longer lists are put together from several. */
 const PAGE = 2000
-/** How often a list of the newest state is begun again because compaction overtook it. */
-const RESTARTS = 3
+/** How often a list is begun because compaction overtook it. */
+const ATTEMPTS = 4
+
+/** Entries at one revision, and the store's revision when the first of them were read. */
+type Pages = Omit<ListPage, 'revision'> & { readonly newest: number }
+
+type RangeRequest = MessageInitShape<typeof RangeRequestSchema>
 
 /** Reads of one key space, all linearizable. */
 export class Reader {
@@ -22,8 +34,25 @@ export class Reader {
     this.#keys = keys
   }
 
+  /** The revision of the store's last change. */
   async revision(): Promise<number> {
-    return revisionOf(await this.#range({ ...this.#keys.range('/'), countOnly: true }))
+    return markerOf(await this.#range({ key: this.#keys.marker }))
+  }
+
+  /** The same as it was at a revision of etcd; undefined when that has been compacted. */
+  async revisionAt(etcdRevision: number): Promise<number | undefined> {
+    try {
+      const revision = BigInt(etcdRevision)
+      return markerOf(await this.#range({ key: this.#keys.marker, revision }))
+    } catch (error) {
+      if (revisionFault(error) === 'compacted') return undefined
+      throw error
+    }
+  }
+
+  /** The revision of the last change by anybody. */
+  async etcdRevision(): Promise<number> {
+    return revisionOf((await this.#range({ key: this.#keys.marker })).header)
   }
 
   async get(key: string): Promise<StoredEntry | undefined> {
@@ -31,51 +60,69 @@ export class Reader {
     return kvs[0] && this.#keys.entry(kvs[0])
   }
 
+  /**
+   * Compaction may have gone beyond the revision that is asked for, as others
+   * advance etcd's: what did not change in between is read from where history
+   * begins now. `oldest` of a `future` refusal is 0: etcd does not tell it.
+   */
   async list(query: ListQuery): Promise<ListResult> {
+    const { revision } = query
+    let at = revision === undefined ? 0 : Math.max(1, revision)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#pages(query)
+        const { newest, ...page } = await this.#pages(query, at)
+        if (revision === undefined) return { ...page, revision: newest }
+        return revision > newest ? future(newest) : { ...page, revision }
       } catch (error) {
         const fault = revisionFault(error)
-        if (fault === undefined) throw error
-        if (query.revision !== undefined) return this.refusal(fault)
-        if (attempt === RESTARTS) throw error
+        if (fault === undefined || attempt === ATTEMPTS) throw error
+        if (revision === undefined) continue
+        if (fault === 'future') return future(await this.revision())
+        at = await this.#begin()
+        const oldest = await this.revisionAt(at)
+        if (oldest === undefined || oldest <= revision) continue
+        return { refused: 'compacted', oldest, newest: await this.revision() }
       }
     }
   }
 
-  /** `oldest` is exact after `compacted`; for `future`, etcd does not tell it. */
-  async refusal(refused: RevisionRefusal['refused']): Promise<RevisionRefusal> {
-    const oldest = refused === 'compacted' ? await this.#oldest() : 0
-    return { refused, oldest, newest: await this.revision() }
-  }
-
-  /** One state, read in as many responses as it takes. */
-  async #pages(query: ListQuery): Promise<ListPage> {
+  /** The state at a revision of etcd (0: the newest), in as many responses as it takes. */
+  async #pages(query: ListQuery, at: number): Promise<Pages> {
     const { prefix, limit = Number.POSITIVE_INFINITY } = query
     const entries: StoredEntry[] = []
-    let { after, revision } = query
-    for (;;) {
+    let { after } = query
+    let newest: number | undefined
+    for (let revision = at; ; after = entries.at(-1)!.key) {
       const wanted = Math.min(limit - entries.length, PAGE)
-      const page = await this.#range({
+      const { page, header, marker } = await this.#page({
         ...this.#keys.range(prefix, after),
         ...(wanted > 0 ? { limit: BigInt(wanted) } : { countOnly: true }),
-        // Revision 1 is etcd before the first write, and 0 asks for the newest.
-        revision: BigInt(revision === undefined ? 0 : Math.max(1, revision)),
+        revision: BigInt(revision),
       })
       for (const pair of page.kvs) entries.push(this.#keys.entry(pair))
-      revision ??= revisionOf(page)
+      revision ||= header
+      newest ??= marker
       const remaining = Number(page.count) - page.kvs.length
-      if (remaining === 0 || entries.length >= limit) return { entries, revision, remaining }
-      after = entries.at(-1)!.key
+      if (remaining === 0 || entries.length >= limit) return { entries, remaining, newest }
     }
   }
 
-  /** A watch from the first revision on ends by saying where history begins, once it was compacted. */
-  async #oldest(): Promise<number> {
+  /** One response, with the store's and etcd's revision of that moment. */
+  async #page(range: RangeRequest) {
+    const { header, responses: parts } = await this.#caller.repeatable(KV.method.txn, {
+      success: [range, { key: this.#keys.marker }].map((value) => ({
+        request: { case: 'requestRange' as const, value },
+      })),
+    })
+    const [page, marker] = parts.map(rangeOf)
+    return { page: page!, header: revisionOf(header), marker: markerOf(marker!) }
+  }
+
+  /** Where etcd's history begins: a watch of all ends by saying so, once it was compacted. */
+  async #begin(): Promise<number> {
     const { call } = await this.#caller.stream(Watch.method.watch)
     try {
-      call.write(createWatch(this.#keys.range('/'), 1))
+      call.write(createWatch(this.#keys.everything(), 1))
       for await (const response of responses(call)) {
         if (response.canceled) return Number(response.compactRevision)
       }
@@ -85,11 +132,24 @@ export class Reader {
     }
   }
 
-  #range(request: MessageInitShape<typeof RangeRequestSchema>): Promise<RangeResponse> {
+  #range(request: RangeRequest): Promise<RangeResponse> {
     return this.#caller.repeatable(KV.method.range, request)
   }
 }
 
-function revisionOf({ header }: RangeResponse): number {
+function future(newest: number): RevisionRefusal {
+  return { refused: 'future', oldest: 0, newest }
+}
+
+function rangeOf({ response }: ResponseOp): RangeResponse | undefined {
+  return response.case === 'responseRange' ? response.value : undefined
+}
+
+function revisionOf(header: ResponseHeader | undefined): number {
   return Number(header?.revision ?? 0n)
+}
+
+/** 0 before the first change. */
+function markerOf({ kvs }: RangeResponse): number {
+  return Number(kvs[0]?.modRevision ?? 0n)
 }

@@ -68,7 +68,7 @@ describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
     await store.close()
   })
 
-  test.each([
+  test.concurrent.each([
     ['without a certificate', '127.0.0.1', () => ({ ca: pem('ca.crt') })],
     [
       'without trusting its authority',

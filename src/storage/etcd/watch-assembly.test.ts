@@ -24,25 +24,26 @@ function show(whole: WholeRevisions | undefined) {
 }
 
 test('a batch is complete up to its last change, not up to where etcd is', () => {
-  const assembly = new WatchAssembly(keys, 4)
+  const assembly = new WatchAssembly(keys, { prefix: '/', after: 4 })
   expect(show(assembly.accept(changes([5, 5, 7])))).toEqual([[5, 5, 7], 7])
 })
 
 test('changes that were seen before are dropped', () => {
-  const assembly = new WatchAssembly(keys, 4)
+  const assembly = new WatchAssembly(keys, { prefix: '/', after: 4 })
   expect(assembly.accept(changes([3, 4]))).toBeUndefined()
   expect(show(assembly.accept(changes([4, 5])))).toEqual([[5], 5])
 })
 
-test('a response without changes tells how far the watch is complete, unless a revision is cut', () => {
-  const assembly = new WatchAssembly(keys, 4)
-  const idle = create(WatchResponseSchema, { header: { revision: 9n } })
-  expect(assembly.accept({ ...idle, created: true })).toBeUndefined()
+test('changes of other keys, and the marker, only advance the revision', () => {
+  const assembly = new WatchAssembly(keys, { prefix: '/other/', after: 4 })
+  expect(show(assembly.accept(changes([5, 7])))).toEqual([[], 7])
+})
+
+test('a revision that a fragment cuts waits for its end', () => {
+  const assembly = new WatchAssembly(keys, { prefix: '/', after: 4 })
   expect(assembly.accept(changes([5], true))).toBeUndefined()
-  expect(assembly.accept(idle)).toBeUndefined()
+  expect(assembly.revision).toBe(4)
   expect(show(assembly.accept(changes([5])))).toEqual([[5, 5], 5])
-  expect(show(assembly.accept(idle))).toEqual([[], 9])
-  expect(assembly.accept(idle)).toBeUndefined()
 })
 
 test('however a response is cut, revisions come whole, in order and once', () => {
@@ -52,7 +53,7 @@ test('however a response is cut, revisions come whole, in order and once', () =>
       const all = counts.flatMap((count, index) => Array<number>(count).fill(index + 1))
       const edges = [0, ...cuts.filter((cut) => cut < all.length).toSorted((a, b) => a - b)]
       const pieces = edges.map((edge, index) => all.slice(edge, edges[index + 1]))
-      const assembly = new WatchAssembly(keys, 0)
+      const assembly = new WatchAssembly(keys, { prefix: '/', after: 0 })
       const batches = pieces
         .filter((piece) => piece.length > 0)
         .map((piece, index, list) => assembly.accept(changes(piece, index < list.length - 1)))

@@ -16,34 +16,35 @@ export interface WholeRevisions {
  */
 export class WatchAssembly {
   readonly #keys: KeySpace
+  readonly #prefix: string
   #complete: number
   #waiting: StoreEvent[] = []
 
-  /** Changes at `after` and before are dropped. */
-  constructor(keys: KeySpace, after: number) {
+  /** Changes at `after` and before are dropped; those of other keys only advance the revision. */
+  constructor(keys: KeySpace, query: { readonly prefix: string; readonly after: number }) {
     this.#keys = keys
-    this.#complete = after
+    this.#prefix = query.prefix || '/'
+    this.#complete = query.after
+  }
+
+  /** Changes up to here were handed out. */
+  get revision(): number {
+    return this.#complete
   }
 
   /** What a response completes, or undefined. */
   accept(response: WatchResponse): WholeRevisions | undefined {
     const before = this.#complete
-    if (response.events.length === 0) return this.#progress(response)
     const events = [...this.#waiting, ...response.events.map((event) => this.#event(event))]
-    const last = events.at(-1)!.revision
+    const last = events.at(-1)?.revision ?? before
     const whole = response.fragment ? events.filter(({ revision }) => revision < last) : events
     this.#waiting = events.slice(whole.length)
     this.#complete = Math.max(before, whole.at(-1)?.revision ?? 0)
-    const fresh = whole.filter(({ revision }) => revision > before)
-    return fresh.length > 0 ? { events: fresh, revision: this.#complete } : undefined
-  }
-
-  /** The header of a response with changes may be ahead of them; without changes it is the truth. */
-  #progress({ header, created }: WatchResponse): WholeRevisions | undefined {
-    const revision = Number(header?.revision ?? 0n)
-    if (created || this.#waiting.length > 0 || revision <= this.#complete) return undefined
-    this.#complete = revision
-    return { events: [], revision }
+    if (this.#complete === before) return undefined
+    const fresh = whole.filter(
+      ({ key, revision }) => revision > before && key.startsWith(this.#prefix),
+    )
+    return { events: fresh, revision: this.#complete }
   }
 
   #event({ type, kv }: Event): StoreEvent {

@@ -1,30 +1,27 @@
-import type { Client } from '@grpc/grpc-js'
 import type { WatchBatch, WatchQuery } from '../store.ts'
 import type { Caller } from './caller.ts'
-import { outcomeOf, refused } from './failure.ts'
-import { Maintenance, Watch, type WatchResponse } from './generated/etcd_pb.ts'
+import { refused } from './failure.ts'
+import { Watch, type WatchResponse } from './generated/etcd_pb.ts'
 import type { KeySpace } from './key-space.ts'
-import { answersProgress, ProgressRequests } from './progress-requests.ts'
-import type { Reader } from './reader.ts'
-import { responses, unary } from './rpc.ts'
+import { responses } from './rpc.ts'
 import { WatchAssembly } from './watch-assembly.ts'
 import { createWatch } from './watch-request.ts'
 
-/** What every watch of a store needs. */
+/** What every watch of a key space needs. */
 export interface WatchContext {
   readonly caller: Caller
   readonly keys: KeySpace
-  readonly reader: Reader
-  /** How often an idle watch asks how far it is complete. */
-  readonly progressMs: number
+  /** The newest revision that a watch can have seen. */
+  newest(): Promise<number>
+  /** The same as it was at a revision of etcd; undefined when that has been compacted. */
+  revisionAt(etcdRevision: number): Promise<number | undefined>
 }
-
-const STATUS_MS = 5000
 
 /**
  * One stream of a watch, until it breaks (then it throws or just ends), is
- * refused (its last batch says so) or `signal` aborts it. A stream is read no
- * faster than its batches are taken; HTTP/2 makes etcd wait meanwhile.
+ * refused (its last batch says so) or `signal` aborts it. It reads the whole key
+ * space, whatever its prefix: the marker tells it each revision of the store. A
+ * stream is read no faster than its batches are taken; HTTP/2 makes etcd wait.
  */
 export async function* watchSession(
   context: WatchContext,
@@ -34,17 +31,18 @@ export async function* watchSession(
   const { call, client } = await context.caller.stream(Watch.method.watch, signal)
   const cancel = (): void => call.cancel()
   signal.addEventListener('abort', cancel)
+  const assembly = new WatchAssembly(context.keys, query)
+  const begin = (start: number): void => {
+    call.write(createWatch(context.keys.everything(), start))
+  }
   try {
-    const everyMs = (await progressWorks(client)) ? context.progressMs : undefined
     signal.throwIfAborted()
-    using progress = everyMs === undefined ? undefined : new ProgressRequests(call, everyMs, signal)
-    call.write(createWatch(context.keys.range(query.prefix), startOf(query)))
-    const assembly = new WatchAssembly(context.keys, query.after)
+    begin(startOf(query))
     for await (const response of responses(call)) {
-      progress?.arrived()
-      const batch = (await refusal(context, query, response)) ?? assembly.accept(response)
+      const batch = (await refusal(context, assembly, response)) ?? assembly.accept(response)
       if (batch !== undefined) yield batch
-      if (response.canceled || batch?.refused !== undefined) return
+      if (batch?.refused !== undefined) return
+      if (response.canceled) begin(Number(response.compactRevision))
     }
   } catch (error) {
     if (!signal.aborted) context.caller.leave(client)
@@ -64,32 +62,22 @@ function startOf({ after }: WatchQuery): number {
   return Math.max(1, after)
 }
 
-/** Why a watch cannot be, if that is what the response means. Throws what is no matter of revisions. */
+/**
+ * Why a watch cannot be, if that is what the response means. Throws what is no
+ * matter of revisions. A compaction that took no change from the watch does not
+ * end it: it begins again where history begins now.
+ */
 async function refusal(
-  { reader }: WatchContext,
-  { after }: WatchQuery,
-  response: WatchResponse,
+  context: WatchContext,
+  { revision }: WatchAssembly,
+  { canceled, compactRevision, cancelReason, created }: WatchResponse,
 ): Promise<WatchBatch | undefined> {
-  const { canceled, compactRevision, cancelReason, created, header } = response
   if (canceled && compactRevision === 0n) throw refused('Watch', new Error(cancelReason))
   if (canceled) {
-    return {
-      refused: 'compacted',
-      oldest: Number(compactRevision),
-      newest: await reader.revision(),
-    }
+    const oldest = await context.revisionAt(Number(compactRevision))
+    if (oldest === undefined || oldest <= revision) return undefined
+    return { refused: 'compacted', oldest, newest: await context.newest() }
   }
-  // A member may lag behind the one that told `after`, so the whole cluster is asked.
-  const ahead = created && after > Number(header?.revision ?? 0n)
-  return ahead && after > (await reader.revision()) ? reader.refusal('future') : undefined
-}
-
-async function progressWorks(client: Client): Promise<boolean> {
-  try {
-    const { version } = await unary(client, Maintenance.method.status, {}, Date.now() + STATUS_MS)
-    return answersProgress(version)
-  } catch (error) {
-    if (outcomeOf(error) === 'refused') return false
-    throw error
-  }
+  const newest = created ? await context.newest() : revision
+  return revision > newest ? { refused: 'future', oldest: 0, newest } : undefined
 }

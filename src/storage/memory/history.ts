@@ -1,12 +1,16 @@
 import { SortedKeys } from '../../lib/sorted-keys.ts'
-import type { StoredEntry, StoreEvent } from '../store.ts'
+import type { Changes, WatchedLog } from '../log-cursor.ts'
+import type { RevisionRefusal, StoredEntry, StoreEvent } from '../store.ts'
+
+/** Events handed to a watch at once; a single larger revision still stays whole. */
+const BATCH = 1000
 
 /**
  * Every version of every key since the last compaction, and the order in which
  * they were committed. The version that was current at `oldest` is kept, so
  * that lists from `oldest` on and watches after it are exact.
  */
-export class History {
+export class History implements WatchedLog {
   readonly #keys = new SortedKeys()
   readonly #versions = new Map<string, StoreEvent[]>()
   #log: StoreEvent[] = []
@@ -62,12 +66,21 @@ export class History {
     }
   }
 
-  /** Changes after `revision` in commit order: whole revisions, at least `atLeast` events if there are. */
-  eventsAfter(revision: number, atLeast: number): readonly StoreEvent[] {
-    const start = this.#indexAfter(revision)
-    let end = Math.min(start + atLeast, this.#log.length)
-    while (end > start && this.#log[end]?.revision === this.#log[end - 1]?.revision) end++
-    return this.#log.slice(start, end)
+  refusal(revision: number): RevisionRefusal | undefined {
+    const [oldest, newest] = [this.#oldest, this.#newest]
+    if (revision < oldest) return { refused: 'compacted', oldest, newest }
+    if (revision > newest) return { refused: 'future', oldest, newest }
+    return undefined
+  }
+
+  /** The next changes after `revision` under a prefix; none only if there are none at all. */
+  changes(prefix: string, after: number): Changes {
+    for (let at = after; ; ) {
+      const all = this.#eventsAfter(at)
+      at = all.at(-1)?.revision ?? this.#newest
+      const events = all.filter(({ key }) => key.startsWith(prefix))
+      if (events.length > 0 || at === this.#newest) return { events, revision: at }
+    }
   }
 
   /** Forgets every version that was superseded at or before `revision`. */
@@ -88,6 +101,14 @@ export class History {
   /** The revision of the oldest change that the log still holds. */
   oldestChange(): number | undefined {
     return this.#log[this.#head]?.revision
+  }
+
+  /** Whole revisions in commit order, at least BATCH events if there are. */
+  #eventsAfter(revision: number): readonly StoreEvent[] {
+    const start = this.#indexAfter(revision)
+    let end = Math.min(start + BATCH, this.#log.length)
+    while (end > start && this.#log[end]?.revision === this.#log[end - 1]?.revision) end++
+    return this.#log.slice(start, end)
   }
 
   #indexAfter(revision: number): number {

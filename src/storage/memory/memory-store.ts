@@ -1,4 +1,6 @@
 import { refuseDuplicateKeys } from '../distinct-keys.ts'
+import { LogCursor } from '../log-cursor.ts'
+import { Parking } from '../parking.ts'
 import type {
   ListQuery,
   ListResult,
@@ -10,7 +12,6 @@ import type {
   TxnResult,
 } from '../store.ts'
 import { History } from './history.ts'
-import { MemoryWatch } from './memory-watch.ts'
 
 export interface MemoryStoreOptions {
   /** Revisions of history that are kept. Default 10,000. */
@@ -23,18 +24,14 @@ export interface MemoryStoreOptions {
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const { historyRevisions = 10_000, historyBytes = 64 << 20 } = options
   const history = new History()
-  const wakeups = { parked: new Set<() => void>(), closed: false }
-
-  const wakeAll = (): void => {
-    for (const wake of [...wakeups.parked]) wake()
-  }
+  const parking = new Parking()
   const commit = (operations: readonly Operation[]): void => {
     const revision = history.newest + 1
     const events = operations.flatMap((operation) => change(history, operation, revision))
     if (events.length === 0) return
     history.append(events)
     shorten(history, historyRevisions, historyBytes)
-    wakeAll()
+    parking.wakeAll()
   }
 
   return {
@@ -42,12 +39,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     get: async (key) => history.at(key, history.newest),
     list: async (query) => list(history, query),
     txn: async (transaction) => txn(history, transaction, commit),
-    watch: (query) => new MemoryWatch(history, wakeups, query),
+    watch: (query) => new LogCursor(history, parking, query),
     compact: async (revision) => history.compact(revision),
-    close: async () => {
-      wakeups.closed = true
-      wakeAll()
-    },
+    close: async () => parking.close(),
   }
 }
 
@@ -68,10 +62,9 @@ function txn(
 }
 
 function list(history: History, query: ListQuery): ListResult {
-  const { oldest, newest } = history
-  const { prefix, after, limit = Number.POSITIVE_INFINITY, revision = newest } = query
-  if (revision < oldest) return { refused: 'compacted', oldest, newest }
-  if (revision > newest) return { refused: 'future', oldest, newest }
+  const { prefix, after, limit = Number.POSITIVE_INFINITY, revision = history.newest } = query
+  const refusal = history.refusal(revision)
+  if (refusal !== undefined) return refusal
   const entries: StoredEntry[] = []
   let remaining = 0
   for (const entry of history.entries(prefix, after, revision)) {

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file etcd.proto.
  */
 export const file_etcd: GenFile = /*@__PURE__*/
-  fileDesc("CgpldGNkLnByb3RvEgxldGNkc2VydmVycGIidQoIS2V5VmFsdWUSCwoDa2V5GAEgASgMEhcKD2NyZWF0ZV9yZXZpc2lvbhgCIAEoAxIUCgxtb2RfcmV2aXNpb24YAyABKAMSDwoHdmVyc2lvbhgEIAEoAxINCgV2YWx1ZRgFIAEoDBINCgVsZWFzZRgGIAEoAyJ6CgVFdmVudBIrCgR0eXBlGAEgASgOMh0uZXRjZHNlcnZlcnBiLkV2ZW50LkV2ZW50VHlwZRIiCgJrdhgCIAEoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZSIgCglFdmVudFR5cGUSBwoDUFVUEAASCgoGREVMRVRFEAEiXAoOUmVzcG9uc2VIZWFkZXISEgoKY2x1c3Rlcl9pZBgBIAEoBBIRCgltZW1iZXJfaWQYAiABKAQSEAoIcmV2aXNpb24YAyABKAMSEQoJcmFmdF90ZXJtGAQgASgEIowBCgxSYW5nZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDBINCgVsaW1pdBgDIAEoAxIQCghyZXZpc2lvbhgEIAEoAxIUCgxzZXJpYWxpemFibGUYByABKAgSEQoJa2V5c19vbmx5GAggASgIEhIKCmNvdW50X29ubHkYCSABKAgifwoNUmFuZ2VSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISIwoDa3ZzGAIgAygLMhYuZXRjZHNlcnZlcnBiLktleVZhbHVlEgwKBG1vcmUYAyABKAgSDQoFY291bnQYBCABKAMiNwoKUHV0UmVxdWVzdBILCgNrZXkYASABKAwSDQoFdmFsdWUYAiABKAwSDQoFbGVhc2UYAyABKAMiOwoLUHV0UmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyIjQKEkRlbGV0ZVJhbmdlUmVxdWVzdBILCgNrZXkYASABKAwSEQoJcmFuZ2VfZW5kGAIgASgMIlQKE0RlbGV0ZVJhbmdlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEg8KB2RlbGV0ZWQYAiABKAMivgEKCVJlcXVlc3RPcBIzCg1yZXF1ZXN0X3JhbmdlGAEgASgLMhouZXRjZHNlcnZlcnBiLlJhbmdlUmVxdWVzdEgAEi8KC3JlcXVlc3RfcHV0GAIgASgLMhguZXRjZHNlcnZlcnBiLlB1dFJlcXVlc3RIABJAChRyZXF1ZXN0X2RlbGV0ZV9yYW5nZRgDIAEoCzIgLmV0Y2RzZXJ2ZXJwYi5EZWxldGVSYW5nZVJlcXVlc3RIAEIJCgdyZXF1ZXN0IsYBCgpSZXNwb25zZU9wEjUKDnJlc3BvbnNlX3JhbmdlGAEgASgLMhsuZXRjZHNlcnZlcnBiLlJhbmdlUmVzcG9uc2VIABIxCgxyZXNwb25zZV9wdXQYAiABKAsyGS5ldGNkc2VydmVycGIuUHV0UmVzcG9uc2VIABJCChVyZXNwb25zZV9kZWxldGVfcmFuZ2UYAyABKAsyIS5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXNwb25zZUgAQgoKCHJlc3BvbnNlIp0CCgdDb21wYXJlEjMKBnJlc3VsdBgBIAEoDjIjLmV0Y2RzZXJ2ZXJwYi5Db21wYXJlLkNvbXBhcmVSZXN1bHQSMwoGdGFyZ2V0GAIgASgOMiMuZXRjZHNlcnZlcnBiLkNvbXBhcmUuQ29tcGFyZVRhcmdldBILCgNrZXkYAyABKAwSFgoMbW9kX3JldmlzaW9uGAYgASgDSAAiQAoNQ29tcGFyZVJlc3VsdBIJCgVFUVVBTBAAEgsKB0dSRUFURVIQARIICgRMRVNTEAISDQoJTk9UX0VRVUFMEAMiMQoNQ29tcGFyZVRhcmdldBILCgdWRVJTSU9OEAASCgoGQ1JFQVRFEAESBwoDTU9EEAJCDgoMdGFyZ2V0X3VuaW9uIogBCgpUeG5SZXF1ZXN0EiYKB2NvbXBhcmUYASADKAsyFS5ldGNkc2VydmVycGIuQ29tcGFyZRIoCgdzdWNjZXNzGAIgAygLMhcuZXRjZHNlcnZlcnBiLlJlcXVlc3RPcBIoCgdmYWlsdXJlGAMgAygLMhcuZXRjZHNlcnZlcnBiLlJlcXVlc3RPcCJ7CgtUeG5SZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISEQoJc3VjY2VlZGVkGAIgASgIEisKCXJlc3BvbnNlcxgDIAMoCzIYLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZU9wIjcKEUNvbXBhY3Rpb25SZXF1ZXN0EhAKCHJldmlzaW9uGAEgASgDEhAKCHBoeXNpY2FsGAIgASgIIkIKEkNvbXBhY3Rpb25SZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXIi1wEKDFdhdGNoUmVxdWVzdBI6Cg5jcmVhdGVfcmVxdWVzdBgBIAEoCzIgLmV0Y2RzZXJ2ZXJwYi5XYXRjaENyZWF0ZVJlcXVlc3RIABI6Cg5jYW5jZWxfcmVxdWVzdBgCIAEoCzIgLmV0Y2RzZXJ2ZXJwYi5XYXRjaENhbmNlbFJlcXVlc3RIABI+ChBwcm9ncmVzc19yZXF1ZXN0GAMgASgLMiIuZXRjZHNlcnZlcnBiLldhdGNoUHJvZ3Jlc3NSZXF1ZXN0SABCDwoNcmVxdWVzdF91bmlvbiJ3ChJXYXRjaENyZWF0ZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDBIWCg5zdGFydF9yZXZpc2lvbhgDIAEoAxIXCg9wcm9ncmVzc19ub3RpZnkYBCABKAgSEAoIZnJhZ21lbnQYCCABKAgiJgoSV2F0Y2hDYW5jZWxSZXF1ZXN0EhAKCHdhdGNoX2lkGAEgASgDIhYKFFdhdGNoUHJvZ3Jlc3NSZXF1ZXN0ItoBCg1XYXRjaFJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlchIQCgh3YXRjaF9pZBgCIAEoAxIPCgdjcmVhdGVkGAMgASgIEhAKCGNhbmNlbGVkGAQgASgIEhgKEGNvbXBhY3RfcmV2aXNpb24YBSABKAMSFQoNY2FuY2VsX3JlYXNvbhgGIAEoCRIQCghmcmFnbWVudBgHIAEoCBIjCgZldmVudHMYCyADKAsyEy5ldGNkc2VydmVycGIuRXZlbnQiLAoRTGVhc2VHcmFudFJlcXVlc3QSCwoDdHRsGAEgASgDEgoKAmlkGAIgASgDImoKEkxlYXNlR3JhbnRSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISCgoCaWQYAiABKAMSCwoDdHRsGAMgASgDEg0KBWVycm9yGAQgASgJIiAKEkxlYXNlUmV2b2tlUmVxdWVzdBIKCgJpZBgBIAEoAyJDChNMZWFzZVJldm9rZVJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlciIjChVMZWFzZUtlZXBBbGl2ZVJlcXVlc3QSCgoCaWQYASABKAMiXwoWTGVhc2VLZWVwQWxpdmVSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISCgoCaWQYAiABKAMSCwoDdHRsGAMgASgDIg8KDVN0YXR1c1JlcXVlc3QiXwoOU3RhdHVzUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEg8KB3ZlcnNpb24YAiABKAkSDgoGbGVhZGVyGAQgASgEMuACCgJLVhJACgVSYW5nZRIaLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlcXVlc3QaGy5ldGNkc2VydmVycGIuUmFuZ2VSZXNwb25zZRI6CgNQdXQSGC5ldGNkc2VydmVycGIuUHV0UmVxdWVzdBoZLmV0Y2RzZXJ2ZXJwYi5QdXRSZXNwb25zZRJSCgtEZWxldGVSYW5nZRIgLmV0Y2RzZXJ2ZXJwYi5EZWxldGVSYW5nZVJlcXVlc3QaIS5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXNwb25zZRI6CgNUeG4SGC5ldGNkc2VydmVycGIuVHhuUmVxdWVzdBoZLmV0Y2RzZXJ2ZXJwYi5UeG5SZXNwb25zZRJMCgdDb21wYWN0Eh8uZXRjZHNlcnZlcnBiLkNvbXBhY3Rpb25SZXF1ZXN0GiAuZXRjZHNlcnZlcnBiLkNvbXBhY3Rpb25SZXNwb25zZTJNCgVXYXRjaBJECgVXYXRjaBIaLmV0Y2RzZXJ2ZXJwYi5XYXRjaFJlcXVlc3QaGy5ldGNkc2VydmVycGIuV2F0Y2hSZXNwb25zZSgBMAEyjQIKBUxlYXNlEk8KCkxlYXNlR3JhbnQSHy5ldGNkc2VydmVycGIuTGVhc2VHcmFudFJlcXVlc3QaIC5ldGNkc2VydmVycGIuTGVhc2VHcmFudFJlc3BvbnNlElIKC0xlYXNlUmV2b2tlEiAuZXRjZHNlcnZlcnBiLkxlYXNlUmV2b2tlUmVxdWVzdBohLmV0Y2RzZXJ2ZXJwYi5MZWFzZVJldm9rZVJlc3BvbnNlEl8KDkxlYXNlS2VlcEFsaXZlEiMuZXRjZHNlcnZlcnBiLkxlYXNlS2VlcEFsaXZlUmVxdWVzdBokLmV0Y2RzZXJ2ZXJwYi5MZWFzZUtlZXBBbGl2ZVJlc3BvbnNlKAEwATJSCgtNYWludGVuYW5jZRJDCgZTdGF0dXMSGy5ldGNkc2VydmVycGIuU3RhdHVzUmVxdWVzdBocLmV0Y2RzZXJ2ZXJwYi5TdGF0dXNSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CgpldGNkLnByb3RvEgxldGNkc2VydmVycGIidQoIS2V5VmFsdWUSCwoDa2V5GAEgASgMEhcKD2NyZWF0ZV9yZXZpc2lvbhgCIAEoAxIUCgxtb2RfcmV2aXNpb24YAyABKAMSDwoHdmVyc2lvbhgEIAEoAxINCgV2YWx1ZRgFIAEoDBINCgVsZWFzZRgGIAEoAyJ6CgVFdmVudBIrCgR0eXBlGAEgASgOMh0uZXRjZHNlcnZlcnBiLkV2ZW50LkV2ZW50VHlwZRIiCgJrdhgCIAEoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZSIgCglFdmVudFR5cGUSBwoDUFVUEAASCgoGREVMRVRFEAEiXAoOUmVzcG9uc2VIZWFkZXISEgoKY2x1c3Rlcl9pZBgBIAEoBBIRCgltZW1iZXJfaWQYAiABKAQSEAoIcmV2aXNpb24YAyABKAMSEQoJcmFmdF90ZXJtGAQgASgEIowBCgxSYW5nZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDBINCgVsaW1pdBgDIAEoAxIQCghyZXZpc2lvbhgEIAEoAxIUCgxzZXJpYWxpemFibGUYByABKAgSEQoJa2V5c19vbmx5GAggASgIEhIKCmNvdW50X29ubHkYCSABKAgifwoNUmFuZ2VSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISIwoDa3ZzGAIgAygLMhYuZXRjZHNlcnZlcnBiLktleVZhbHVlEgwKBG1vcmUYAyABKAgSDQoFY291bnQYBCABKAMiNwoKUHV0UmVxdWVzdBILCgNrZXkYASABKAwSDQoFdmFsdWUYAiABKAwSDQoFbGVhc2UYAyABKAMiOwoLUHV0UmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyIjQKEkRlbGV0ZVJhbmdlUmVxdWVzdBILCgNrZXkYASABKAwSEQoJcmFuZ2VfZW5kGAIgASgMIlQKE0RlbGV0ZVJhbmdlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEg8KB2RlbGV0ZWQYAiABKAMi7wEKCVJlcXVlc3RPcBIzCg1yZXF1ZXN0X3JhbmdlGAEgASgLMhouZXRjZHNlcnZlcnBiLlJhbmdlUmVxdWVzdEgAEi8KC3JlcXVlc3RfcHV0GAIgASgLMhguZXRjZHNlcnZlcnBiLlB1dFJlcXVlc3RIABJAChRyZXF1ZXN0X2RlbGV0ZV9yYW5nZRgDIAEoCzIgLmV0Y2RzZXJ2ZXJwYi5EZWxldGVSYW5nZVJlcXVlc3RIABIvCgtyZXF1ZXN0X3R4bhgEIAEoCzIYLmV0Y2RzZXJ2ZXJwYi5UeG5SZXF1ZXN0SABCCQoHcmVxdWVzdCL5AQoKUmVzcG9uc2VPcBI1Cg5yZXNwb25zZV9yYW5nZRgBIAEoCzIbLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlc3BvbnNlSAASMQoMcmVzcG9uc2VfcHV0GAIgASgLMhkuZXRjZHNlcnZlcnBiLlB1dFJlc3BvbnNlSAASQgoVcmVzcG9uc2VfZGVsZXRlX3JhbmdlGAMgASgLMiEuZXRjZHNlcnZlcnBiLkRlbGV0ZVJhbmdlUmVzcG9uc2VIABIxCgxyZXNwb25zZV90eG4YBCABKAsyGS5ldGNkc2VydmVycGIuVHhuUmVzcG9uc2VIAEIKCghyZXNwb25zZSKdAgoHQ29tcGFyZRIzCgZyZXN1bHQYASABKA4yIy5ldGNkc2VydmVycGIuQ29tcGFyZS5Db21wYXJlUmVzdWx0EjMKBnRhcmdldBgCIAEoDjIjLmV0Y2RzZXJ2ZXJwYi5Db21wYXJlLkNvbXBhcmVUYXJnZXQSCwoDa2V5GAMgASgMEhYKDG1vZF9yZXZpc2lvbhgGIAEoA0gAIkAKDUNvbXBhcmVSZXN1bHQSCQoFRVFVQUwQABILCgdHUkVBVEVSEAESCAoETEVTUxACEg0KCU5PVF9FUVVBTBADIjEKDUNvbXBhcmVUYXJnZXQSCwoHVkVSU0lPThAAEgoKBkNSRUFURRABEgcKA01PRBACQg4KDHRhcmdldF91bmlvbiKIAQoKVHhuUmVxdWVzdBImCgdjb21wYXJlGAEgAygLMhUuZXRjZHNlcnZlcnBiLkNvbXBhcmUSKAoHc3VjY2VzcxgCIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3ASKAoHZmFpbHVyZRgDIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3AiewoLVHhuUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhEKCXN1Y2NlZWRlZBgCIAEoCBIrCglyZXNwb25zZXMYAyADKAsyGC5ldGNkc2VydmVycGIuUmVzcG9uc2VPcCI3ChFDb21wYWN0aW9uUmVxdWVzdBIQCghyZXZpc2lvbhgBIAEoAxIQCghwaHlzaWNhbBgCIAEoCCJCChJDb21wYWN0aW9uUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyIpcBCgxXYXRjaFJlcXVlc3QSOgoOY3JlYXRlX3JlcXVlc3QYASABKAsyIC5ldGNkc2VydmVycGIuV2F0Y2hDcmVhdGVSZXF1ZXN0SAASOgoOY2FuY2VsX3JlcXVlc3QYAiABKAsyIC5ldGNkc2VydmVycGIuV2F0Y2hDYW5jZWxSZXF1ZXN0SABCDwoNcmVxdWVzdF91bmlvbiJeChJXYXRjaENyZWF0ZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDBIWCg5zdGFydF9yZXZpc2lvbhgDIAEoAxIQCghmcmFnbWVudBgIIAEoCCImChJXYXRjaENhbmNlbFJlcXVlc3QSEAoId2F0Y2hfaWQYASABKAMi2gEKDVdhdGNoUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhAKCHdhdGNoX2lkGAIgASgDEg8KB2NyZWF0ZWQYAyABKAgSEAoIY2FuY2VsZWQYBCABKAgSGAoQY29tcGFjdF9yZXZpc2lvbhgFIAEoAxIVCg1jYW5jZWxfcmVhc29uGAYgASgJEhAKCGZyYWdtZW50GAcgASgIEiMKBmV2ZW50cxgLIAMoCzITLmV0Y2RzZXJ2ZXJwYi5FdmVudCIsChFMZWFzZUdyYW50UmVxdWVzdBILCgN0dGwYASABKAMSCgoCaWQYAiABKAMiagoSTGVhc2VHcmFudFJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlchIKCgJpZBgCIAEoAxILCgN0dGwYAyABKAMSDQoFZXJyb3IYBCABKAkiIAoSTGVhc2VSZXZva2VSZXF1ZXN0EgoKAmlkGAEgASgDIkMKE0xlYXNlUmV2b2tlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyIiMKFUxlYXNlS2VlcEFsaXZlUmVxdWVzdBIKCgJpZBgBIAEoAyJfChZMZWFzZUtlZXBBbGl2ZVJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlchIKCgJpZBgCIAEoAxILCgN0dGwYAyABKAMiDwoNU3RhdHVzUmVxdWVzdCJfCg5TdGF0dXNSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXISDwoHdmVyc2lvbhgCIAEoCRIOCgZsZWFkZXIYBCABKAQy4AIKAktWEkAKBVJhbmdlEhouZXRjZHNlcnZlcnBiLlJhbmdlUmVxdWVzdBobLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlc3BvbnNlEjoKA1B1dBIYLmV0Y2RzZXJ2ZXJwYi5QdXRSZXF1ZXN0GhkuZXRjZHNlcnZlcnBiLlB1dFJlc3BvbnNlElIKC0RlbGV0ZVJhbmdlEiAuZXRjZHNlcnZlcnBiLkRlbGV0ZVJhbmdlUmVxdWVzdBohLmV0Y2RzZXJ2ZXJwYi5EZWxldGVSYW5nZVJlc3BvbnNlEjoKA1R4bhIYLmV0Y2RzZXJ2ZXJwYi5UeG5SZXF1ZXN0GhkuZXRjZHNlcnZlcnBiLlR4blJlc3BvbnNlEkwKB0NvbXBhY3QSHy5ldGNkc2VydmVycGIuQ29tcGFjdGlvblJlcXVlc3QaIC5ldGNkc2VydmVycGIuQ29tcGFjdGlvblJlc3BvbnNlMk0KBVdhdGNoEkQKBVdhdGNoEhouZXRjZHNlcnZlcnBiLldhdGNoUmVxdWVzdBobLmV0Y2RzZXJ2ZXJwYi5XYXRjaFJlc3BvbnNlKAEwATKNAgoFTGVhc2USTwoKTGVhc2VHcmFudBIfLmV0Y2RzZXJ2ZXJwYi5MZWFzZUdyYW50UmVxdWVzdBogLmV0Y2RzZXJ2ZXJwYi5MZWFzZUdyYW50UmVzcG9uc2USUgoLTGVhc2VSZXZva2USIC5ldGNkc2VydmVycGIuTGVhc2VSZXZva2VSZXF1ZXN0GiEuZXRjZHNlcnZlcnBiLkxlYXNlUmV2b2tlUmVzcG9uc2USXwoOTGVhc2VLZWVwQWxpdmUSIy5ldGNkc2VydmVycGIuTGVhc2VLZWVwQWxpdmVSZXF1ZXN0GiQuZXRjZHNlcnZlcnBiLkxlYXNlS2VlcEFsaXZlUmVzcG9uc2UoATABMlIKC01haW50ZW5hbmNlEkMKBlN0YXR1cxIbLmV0Y2RzZXJ2ZXJwYi5TdGF0dXNSZXF1ZXN0GhwuZXRjZHNlcnZlcnBiLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message etcdserverpb.KeyValue
@@ -331,6 +331,12 @@ export type RequestOp = Message<"etcdserverpb.RequestOp"> & {
      */
     value: DeleteRangeRequest;
     case: "requestDeleteRange";
+  } | {
+    /**
+     * @generated from field: etcdserverpb.TxnRequest request_txn = 4;
+     */
+    value: TxnRequest;
+    case: "requestTxn";
   } | { case: undefined; value?: undefined };
 };
 
@@ -366,6 +372,12 @@ export type ResponseOp = Message<"etcdserverpb.ResponseOp"> & {
      */
     value: DeleteRangeResponse;
     case: "responseDeleteRange";
+  } | {
+    /**
+     * @generated from field: etcdserverpb.TxnResponse response_txn = 4;
+     */
+    value: TxnResponse;
+    case: "responseTxn";
   } | { case: undefined; value?: undefined };
 };
 
@@ -593,12 +605,6 @@ export type WatchRequest = Message<"etcdserverpb.WatchRequest"> & {
      */
     value: WatchCancelRequest;
     case: "cancelRequest";
-  } | {
-    /**
-     * @generated from field: etcdserverpb.WatchProgressRequest progress_request = 3;
-     */
-    value: WatchProgressRequest;
-    case: "progressRequest";
   } | { case: undefined; value?: undefined };
 };
 
@@ -629,11 +635,6 @@ export type WatchCreateRequest = Message<"etcdserverpb.WatchCreateRequest"> & {
   startRevision: bigint;
 
   /**
-   * @generated from field: bool progress_notify = 4;
-   */
-  progressNotify: boolean;
-
-  /**
    * @generated from field: bool fragment = 8;
    */
   fragment: boolean;
@@ -662,19 +663,6 @@ export type WatchCancelRequest = Message<"etcdserverpb.WatchCancelRequest"> & {
  */
 export const WatchCancelRequestSchema: GenMessage<WatchCancelRequest> = /*@__PURE__*/
   messageDesc(file_etcd, 18);
-
-/**
- * @generated from message etcdserverpb.WatchProgressRequest
- */
-export type WatchProgressRequest = Message<"etcdserverpb.WatchProgressRequest"> & {
-};
-
-/**
- * Describes the message etcdserverpb.WatchProgressRequest.
- * Use `create(WatchProgressRequestSchema)` to create a new message.
- */
-export const WatchProgressRequestSchema: GenMessage<WatchProgressRequest> = /*@__PURE__*/
-  messageDesc(file_etcd, 19);
 
 /**
  * @generated from message etcdserverpb.WatchResponse
@@ -726,7 +714,7 @@ export type WatchResponse = Message<"etcdserverpb.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_etcd, 20);
+  messageDesc(file_etcd, 19);
 
 /**
  * @generated from message etcdserverpb.LeaseGrantRequest
@@ -748,7 +736,7 @@ export type LeaseGrantRequest = Message<"etcdserverpb.LeaseGrantRequest"> & {
  * Use `create(LeaseGrantRequestSchema)` to create a new message.
  */
 export const LeaseGrantRequestSchema: GenMessage<LeaseGrantRequest> = /*@__PURE__*/
-  messageDesc(file_etcd, 21);
+  messageDesc(file_etcd, 20);
 
 /**
  * @generated from message etcdserverpb.LeaseGrantResponse
@@ -780,7 +768,7 @@ export type LeaseGrantResponse = Message<"etcdserverpb.LeaseGrantResponse"> & {
  * Use `create(LeaseGrantResponseSchema)` to create a new message.
  */
 export const LeaseGrantResponseSchema: GenMessage<LeaseGrantResponse> = /*@__PURE__*/
-  messageDesc(file_etcd, 22);
+  messageDesc(file_etcd, 21);
 
 /**
  * @generated from message etcdserverpb.LeaseRevokeRequest
@@ -797,7 +785,7 @@ export type LeaseRevokeRequest = Message<"etcdserverpb.LeaseRevokeRequest"> & {
  * Use `create(LeaseRevokeRequestSchema)` to create a new message.
  */
 export const LeaseRevokeRequestSchema: GenMessage<LeaseRevokeRequest> = /*@__PURE__*/
-  messageDesc(file_etcd, 23);
+  messageDesc(file_etcd, 22);
 
 /**
  * @generated from message etcdserverpb.LeaseRevokeResponse
@@ -814,7 +802,7 @@ export type LeaseRevokeResponse = Message<"etcdserverpb.LeaseRevokeResponse"> & 
  * Use `create(LeaseRevokeResponseSchema)` to create a new message.
  */
 export const LeaseRevokeResponseSchema: GenMessage<LeaseRevokeResponse> = /*@__PURE__*/
-  messageDesc(file_etcd, 24);
+  messageDesc(file_etcd, 23);
 
 /**
  * @generated from message etcdserverpb.LeaseKeepAliveRequest
@@ -831,7 +819,7 @@ export type LeaseKeepAliveRequest = Message<"etcdserverpb.LeaseKeepAliveRequest"
  * Use `create(LeaseKeepAliveRequestSchema)` to create a new message.
  */
 export const LeaseKeepAliveRequestSchema: GenMessage<LeaseKeepAliveRequest> = /*@__PURE__*/
-  messageDesc(file_etcd, 25);
+  messageDesc(file_etcd, 24);
 
 /**
  * @generated from message etcdserverpb.LeaseKeepAliveResponse
@@ -858,7 +846,7 @@ export type LeaseKeepAliveResponse = Message<"etcdserverpb.LeaseKeepAliveRespons
  * Use `create(LeaseKeepAliveResponseSchema)` to create a new message.
  */
 export const LeaseKeepAliveResponseSchema: GenMessage<LeaseKeepAliveResponse> = /*@__PURE__*/
-  messageDesc(file_etcd, 26);
+  messageDesc(file_etcd, 25);
 
 /**
  * @generated from message etcdserverpb.StatusRequest
@@ -871,7 +859,7 @@ export type StatusRequest = Message<"etcdserverpb.StatusRequest"> & {
  * Use `create(StatusRequestSchema)` to create a new message.
  */
 export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
-  messageDesc(file_etcd, 27);
+  messageDesc(file_etcd, 26);
 
 /**
  * @generated from message etcdserverpb.StatusResponse
@@ -898,7 +886,7 @@ export type StatusResponse = Message<"etcdserverpb.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
-  messageDesc(file_etcd, 28);
+  messageDesc(file_etcd, 27);
 
 /**
  * @generated from service etcdserverpb.KV

@@ -1,0 +1,33 @@
+import { statSync } from 'node:fs'
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
+
+/**
+ * The store's file and its log as they were when they were opened. Who deletes
+ * or replaces them does not stop SQLite, which would go on writing to files that
+ * nobody can open again: every commit asks here first.
+ */
+export class OpenFiles {
+  readonly #store: string
+  readonly #files: ReadonlyMap<string, number | undefined>
+
+  constructor(store: string) {
+    this.#store = store
+    this.#files = new Map([store, `${store}-wal`].map((file) => [file, inodeOf(file)]))
+  }
+
+  /** @throws NP_STORAGE_GONE */
+  refuseGone(): void {
+    for (const [file, inode] of this.#files) {
+      if (inode !== undefined && inodeOf(file) === inode) continue
+      throw new NodeProxyError('NP_STORAGE_GONE', `${quote(file)} was deleted or replaced`, {
+        object: this.#store,
+        hint: 'start the server again; restore a backup if the data is missing then',
+      })
+    }
+  }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
+}

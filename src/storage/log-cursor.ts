@@ -1,0 +1,77 @@
+import type { Parking } from './parking.ts'
+import type { RevisionRefusal, StoreEvent, WatchBatch, WatchQuery } from './store.ts'
+
+/** A log as watches read it. */
+export interface WatchedLog {
+  readonly newest: number
+  /** Why nothing can be read after this revision; undefined when it can. */
+  refusal(revision: number): RevisionRefusal | undefined
+  /** The changes after a revision under a prefix: whole revisions, fewer than there are when they are many. */
+  changes(prefix: string, after: number): Changes
+}
+
+/** Whole revisions of changes, and the revision up to which they are complete. */
+export interface Changes {
+  readonly events: readonly StoreEvent[]
+  readonly revision: number
+}
+
+/**
+ * A watch as a cursor into a log: it holds no events of its own, so a slow
+ * reader costs nothing and learns from compaction that it fell behind.
+ */
+export class LogCursor implements AsyncIterableIterator<WatchBatch> {
+  readonly #log: WatchedLog
+  readonly #parking: Parking
+  readonly #query: WatchQuery
+  readonly #end = (): void => this.#finish()
+  readonly #waits = new Set<() => void>()
+  #after: number
+  #done = false
+
+  constructor(log: WatchedLog, parking: Parking, query: WatchQuery) {
+    this.#log = log
+    this.#parking = parking
+    this.#query = query
+    this.#after = query.after
+    query.signal?.addEventListener('abort', this.#end, { once: true })
+    if (query.signal?.aborted === true) this.#finish()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<WatchBatch, undefined>> {
+    while (!this.#done && !this.#parking.closed) {
+      const batch = this.#take()
+      if (batch !== undefined) return { done: false, value: batch }
+      await this.#parking.wait(this.#waits)
+    }
+    return { done: true, value: undefined }
+  }
+
+  async return(): Promise<IteratorResult<WatchBatch, undefined>> {
+    this.#finish()
+    return { done: true, value: undefined }
+  }
+
+  /** The next batch, or undefined while there is nothing new. */
+  #take(): WatchBatch | undefined {
+    const refusal = this.#log.refusal(this.#after)
+    if (refusal !== undefined) {
+      this.#finish()
+      return refusal
+    }
+    if (this.#after === this.#log.newest) return undefined
+    const changes = this.#log.changes(this.#query.prefix, this.#after)
+    this.#after = changes.revision
+    return changes
+  }
+
+  #finish(): void {
+    this.#done = true
+    this.#query.signal?.removeEventListener('abort', this.#end)
+    for (const wake of this.#waits) wake()
+  }
+}
