@@ -13,11 +13,16 @@ import { createApiClient } from '../client/api-client.ts'
 import { anonymous } from '../client/credential.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { systemClock } from '../lib/clock.ts'
-import { arrayAt, type JsonObject, scalarText, stringAt } from '../lib/json.ts'
+import { arrayAt, type Json, type JsonObject, scalarText, stringAt } from '../lib/json.ts'
 import { systemRandom } from '../lib/random.ts'
 import { endpointsController } from './endpoints/endpoints-controller.ts'
 import { mirroringController } from './endpointslicemirroring/mirroring-controller.ts'
 import { endpointSlicesController } from './endpointslices/endpointslices-controller.ts'
+import { garbageCollector } from './garbagecollector/garbagecollector-controller.ts'
+import { parseAddressPool } from './loadbalancer/address-pool.ts'
+import { createLoadBalancerController } from './loadbalancer/loadbalancer-controller.ts'
+import { nodeLifecycleController } from './nodelifecycle/nodelifecycle-controller.ts'
+import { podReadinessController } from './nodelifecycle/podreadiness-controller.ts'
 import { alone } from './runner/leadership.ts'
 import { createObjectFollower } from './runner/object-follower.ts'
 import { createObjectWriter } from './runner/object-writer.ts'
@@ -46,13 +51,22 @@ function startControllers(): readonly string[] {
     source: 'test',
   }
   const clock = systemClock
-  const client = createApiClient({ connection, clock, userAgent: 'controllers/test' })
+  const createClient = () => createApiClient({ connection, clock, userAgent: 'controllers/test' })
+  const [watching, writing] = [createClient(), createClient()]
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
-    controllers: [endpointsController, endpointSlicesController, mirroringController],
-    follower: createObjectFollower({ client, clock, random: systemRandom }),
-    writer: createObjectWriter(client),
+    controllers: [
+      endpointsController,
+      endpointSlicesController,
+      mirroringController,
+      nodeLifecycleController,
+      podReadinessController,
+      garbageCollector,
+      createLoadBalancerController([parseAddressPool('192.0.2.1')]),
+    ],
+    follower: createObjectFollower({ client: watching, clock, random: systemRandom }),
+    writer: createObjectWriter(writing),
     clock,
     leadership: alone,
     observer,
@@ -60,7 +74,7 @@ function startControllers(): readonly string[] {
   onTestFinished(async () => {
     stop.abort()
     await running
-    await client.close()
+    await Promise.all([watching.close(), writing.close()])
   })
   return observer.told
 }
@@ -179,3 +193,75 @@ test('Endpoints by hand are mirrored while they and their Service are there', as
   await api.call('DELETE', `${ENDPOINTS}/hand`)
   await expectSoon(SLICES, (items) => items.length === 0)
 })
+
+const NODES = '/api/v1/nodes'
+const EVENTS = '/api/v1/namespaces/default/events'
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+const SECRETS = '/api/v1/namespaces/default/secrets'
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+
+function readyStatus(node: Json | undefined): string {
+  const conditions = arrayAt(node, 'status', 'conditions')
+  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
+  return stringAt(ready, 'status')
+}
+
+test('a silent node takes its pods out of the endpoints until it is heard of again', async () => {
+  await api.make('/api/v1/namespaces', { metadata: { name: 'kube-node-lease' } })
+  const metadata = { name: 'node-a' }
+  const renewTime = '2026-01-01T00:00:00.000000Z'
+  await api.make(LEASES, { metadata, spec: { holderIdentity: 'node-a', renewTime } })
+  const conditions = [{ type: 'DiskPressure', status: 'False' }, readyCondition(true)]
+  await api.make(NODES, { metadata, status: { conditions } })
+  await api.make(PODS, {
+    metadata: { name: 'web-1', labels: { app: 'web' } },
+    spec: { ...POD, nodeName: 'node-a' },
+  })
+  await setPod(1, true)
+  await api.make(SERVICES, service('web', WEB))
+  await expectSoon(ENDPOINTS, endpoints('', '10.1.0.1'))
+  await expectSoon(NODES, ([node]) => readyStatus(node) === 'Unknown')
+  await expectSoon(EVENTS, (items) =>
+    items.some((one) => stringAt(one, 'reason') === 'NodeNotReady'),
+  )
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') }
+  await api.call('PATCH', `${LEASES}/node-a`, { body: { spec }, headers })
+  await expectSoon(ENDPOINTS, endpoints('10.1.0.1'))
+  const [node] = arrayAt((await api.call('GET', NODES)).body, 'items')
+  expect(readyStatus(node)).toBe('True')
+  expect(arrayAt(node, 'status', 'conditions')).toHaveLength(2)
+})
+
+test('Services of type LoadBalancer get an address, as long as there are any', async () => {
+  await api.make(SERVICES, service('a', { type: 'LoadBalancer' }))
+  const holds = (name: string) => (items: readonly JsonObject[]) =>
+    items.some(
+      (one) =>
+        stringAt(one, 'metadata', 'name') === name &&
+        stringAt(arrayAt(one, 'status', 'loadBalancer', 'ingress')[0], 'ip') === '192.0.2.1',
+    )
+  await expectSoon(SERVICES, holds('a'))
+  await api.make(SERVICES, service('b', { type: 'LoadBalancer' }))
+  await expectSoon(EVENTS, (items) => items.some((one) => stringAt(one, 'type') === 'Warning'))
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  await api.call('PATCH', `${SERVICES}/a`, { body: { spec: { type: 'ClusterIP' } }, headers })
+  await expectSoon(SERVICES, holds('b'))
+})
+
+test('what is owned goes with its owner, whatever its kind', async () => {
+  const { metadata } = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
+  const uid = stringAt(metadata, 'uid')
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }]
+  await api.make(PODS, { metadata: { name: 'owned', ownerReferences }, spec: POD })
+  const ghost = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'ghost' }]
+  await api.make(SECRETS, { metadata: { name: 'ghostly', ownerReferences: ghost } })
+  await expectGone(`${SECRETS}/ghostly`)
+  expect((await api.call('GET', `${PODS}/owned`)).status).toBe(200)
+  await api.call('DELETE', `${CONFIG_MAPS}/owner`)
+  await expectGone(`${PODS}/owned`)
+})
+
+async function expectGone(path: string): Promise<void> {
+  while ((await api.call('GET', path)).status !== 404) await Promise.resolve()
+}

@@ -1,9 +1,15 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { PLACES } from './collection-place.ts'
 import type { EndpointsObject } from './endpoints-object.ts'
 import { readEndpoints } from './endpoints-object.ts'
+import type { LeaseObject } from './lease-object.ts'
+import { readLease } from './lease-object.ts'
 import { SERVICE_NAME } from './names.ts'
 import type { NodeObject } from './node-object.ts'
 import { readNode } from './node-object.ts'
+import type { ObjectMeta } from './object-meta.ts'
+import type { OwnedObject } from './owned-object.ts'
+import { readOwned } from './owned-object.ts'
 import type { PodObject } from './pod-object.ts'
 import { readPod } from './pod-object.ts'
 import type { ServiceObject } from './service-object.ts'
@@ -16,50 +22,92 @@ export interface Objects {
   readonly services: ServiceObject
   readonly pods: PodObject
   readonly nodes: NodeObject
+  readonly leases: LeaseObject
   readonly endpoints: EndpointsObject
   readonly endpointslices: SliceObject
+  readonly namespaces: OwnedObject
+  readonly configmaps: OwnedObject
+  readonly secrets: OwnedObject
+  readonly serviceaccounts: OwnedObject
+  readonly deployments: OwnedObject
+  readonly networkpolicies: OwnedObject
+  readonly roles: OwnedObject
+  readonly rolebindings: OwnedObject
+  readonly clusterroles: OwnedObject
+  readonly clusterrolebindings: OwnedObject
 }
 
 export type CollectionName = keyof Objects
 
-/** Where a collection is on the wire, how its objects are read, and how they are found again. */
+/** How the objects of a collection are read, and how they are found again. */
 export interface CollectionSpec<T> {
-  /** Path in front of `namespaces/…` or the plural. */
-  readonly root: string
   readonly decode: (object: JsonObject) => T
   /** Names of the groups in which others look for the object. */
   readonly groups: (object: T) => readonly string[]
 }
 
+const OWNED: CollectionSpec<OwnedObject> = { decode: readOwned, groups: () => [] }
+
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
   services: {
-    root: '/api/v1',
     decode: readService,
-    groups: ({ meta, selector }) =>
-      Object.entries(selector ?? {})
+    groups: ({ meta, selector, loadBalancer }) => [
+      ...Object.entries(selector ?? {})
         .slice(0, 1)
         .map((label) => labelGroup(meta.namespace, label)),
+      ...loadBalancer.ingress.map(ingressGroup),
+      ...(loadBalancer.condition.status === 'False' ? [WAITING_GROUP] : []),
+    ],
   },
   pods: {
-    root: '/api/v1',
     decode: readPod,
     groups: ({ meta, nodeName }) => [
       ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
       nodeGroup(nodeName),
     ],
   },
-  nodes: { root: '/api/v1', decode: readNode, groups: () => [] },
-  endpoints: { root: '/api/v1', decode: readEndpoints, groups: () => [] },
+  nodes: { decode: readNode, groups: () => [] },
+  leases: { decode: readLease, groups: () => [] },
+  endpoints: { decode: readEndpoints, groups: () => [] },
   endpointslices: {
-    root: '/apis/discovery.k8s.io/v1',
     decode: readSlice,
     groups: ({ meta }) => [`${meta.namespace}/${meta.labels[SERVICE_NAME] ?? ''}`],
   },
+  namespaces: OWNED,
+  configmaps: OWNED,
+  secrets: OWNED,
+  serviceaccounts: OWNED,
+  deployments: OWNED,
+  networkpolicies: OWNED,
+  roles: OWNED,
+  rolebindings: OWNED,
+  clusterroles: OWNED,
+  clusterrolebindings: OWNED,
 }
 
 /** Pods of a namespace with a label; Services of which it is the first label they select by. */
 export function labelGroup(namespace: string, [key, value]: readonly [string, string]): string {
   return `${namespace}/${key}=${value}`
+}
+
+/** Services whose status names an address for a load balancer. */
+export function ingressGroup(ip: string): string {
+  return `ingress ${ip}`
+}
+
+/** Services that have not got the addresses that they ask a load balancer for. */
+export const WAITING_GROUP = 'waiting for ingress'
+
+/** Objects that name the object with this uid as an owner; a group of every collection. */
+export function ownerGroup(uid: string): string {
+  return `owner ${uid}`
+}
+
+/** All groups of an object. */
+export function groupsOf<K extends CollectionName>(name: K, object: Objects[K]): readonly string[] {
+  const { owners }: ObjectMeta = object.meta
+  const groups = COLLECTIONS[name].groups(object)
+  return owners.length === 0 ? groups : [...groups, ...owners.map(({ uid }) => ownerGroup(uid))]
 }
 
 /** Pods of a node. */
@@ -71,5 +119,5 @@ export function nodeGroup(nodeName: string): string {
 export function pathOf(collection: CollectionName, namespace: string, name?: string): string {
   const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
-  return `${COLLECTIONS[collection].root}${place}/${collection}${object}`
+  return `${PLACES[collection].root}${place}/${collection}${object}`
 }

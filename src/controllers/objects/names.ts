@@ -8,3 +8,5 @@ export const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity'
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
 /** Whoever holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
 export const LEADER = 'control-plane.alpha.kubernetes.io/leader'
+/** Condition of a Service: whether it has the addresses that it asks a load balancer for. */
+export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'

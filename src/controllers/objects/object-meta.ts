@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { objectAt, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 
 export type StringMap = Readonly<Record<string, string>>
 
@@ -16,6 +16,22 @@ export interface ObjectMeta {
   readonly createdAt: string
   readonly labels: StringMap
   readonly annotations: StringMap
+  readonly owners: readonly OwnerReference[]
+  readonly finalizers: readonly string[]
+  /** Its deletion has been asked for. */
+  readonly terminating: boolean
+}
+
+/** An object that another one goes with; in the same namespace, or in none. */
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  /** Its deletion in the foreground waits for that of the dependent. */
+  readonly blocks: boolean
+  /** As it is stored. */
+  readonly reference: JsonObject
 }
 
 export function readMeta(object: JsonObject): ObjectMeta {
@@ -31,6 +47,20 @@ export function readMeta(object: JsonObject): ObjectMeta {
     createdAt: stringAt(metadata, 'creationTimestamp'),
     labels: readStrings(objectAt(metadata, 'labels')),
     annotations: readStrings(objectAt(metadata, 'annotations')),
+    owners: arrayAt(metadata, 'ownerReferences').filter(isJsonObject).map(readOwner),
+    finalizers: arrayAt(metadata, 'finalizers').filter((one) => typeof one === 'string'),
+    terminating: stringAt(metadata, 'deletionTimestamp') !== '',
+  }
+}
+
+function readOwner(reference: JsonObject): OwnerReference {
+  return {
+    reference,
+    apiVersion: stringAt(reference, 'apiVersion'),
+    kind: stringAt(reference, 'kind'),
+    name: stringAt(reference, 'name'),
+    uid: stringAt(reference, 'uid'),
+    blocks: valueAt(reference, 'blockOwnerDeletion') === true,
   }
 }
 

@@ -26,6 +26,8 @@ export interface PodObject {
   readonly ready: boolean
   /** When `ready` became what it is, RFC 3339; empty when unknown. */
   readonly readySince: string
+  /** The reason of its Ready condition; empty when there is none. */
+  readonly readyReason: string
   /** Ports with a name, of containers and of init containers that keep running, in this order. */
   readonly namedPorts: readonly ContainerPort[]
   readonly enableServiceLinks: boolean
@@ -45,6 +47,7 @@ export function readPod(object: JsonObject): PodObject {
     terminating: stringAt(object, 'metadata', 'deletionTimestamp') !== '',
     ready: stringAt(ready, 'status') === 'True',
     readySince: stringAt(ready, 'lastTransitionTime'),
+    readyReason: stringAt(ready, 'reason'),
     namedPorts: readNamedPorts(spec),
     enableServiceLinks: valueAt(spec, 'enableServiceLinks') !== false,
   }

@@ -2,6 +2,8 @@ import type { Family } from '../../lib/ip.ts'
 import { familyOf, parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import type { LoadBalancerObject } from './load-balancer-object.ts'
+import { readLoadBalancer } from './load-balancer-object.ts'
 import type { ObjectMeta, StringMap } from './object-meta.ts'
 import { readMeta, readStrings } from './object-meta.ts'
 
@@ -27,6 +29,7 @@ export interface ServiceObject {
   readonly families: readonly Family[]
   readonly ports: readonly ServicePortObject[]
   readonly publishNotReady: boolean
+  readonly loadBalancer: LoadBalancerObject
 }
 
 export function readService(object: JsonObject): ServiceObject {
@@ -40,6 +43,7 @@ export function readService(object: JsonObject): ServiceObject {
     families: readFamilies(spec),
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
     publishNotReady: valueAt(spec, 'publishNotReadyAddresses') === true,
+    loadBalancer: readLoadBalancer(object),
   }
 }
 

@@ -21,11 +21,12 @@ export function createCachedWriter(
   cacheOf: (collection: CollectionName) => LearningCache,
 ): CachedWrite {
   function removed(write: Write): void {
-    if (write.verb === 'create') return
+    if (write.verb === 'create' || write.verb === 'record') return
     cacheOf(write.collection).cache.removed(write.meta.key, write.meta.uid)
   }
 
   async function reread(write: Write): Promise<void> {
+    if (write.verb === 'record') return
     const { namespace, name } = write.verb === 'create' ? write : write.meta
     if (name === '') return
     const result = await writer.read(write.collection, namespace, name)
@@ -37,7 +38,7 @@ export function createCachedWriter(
     const result = await writer.write(write)
     if (result.ok) {
       if (write.verb === 'delete') removed(write)
-      else cacheOf(write.collection).learned(result.value)
+      else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
       return undefined
     }
     const { code } = result.failure

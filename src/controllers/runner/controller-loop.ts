@@ -57,8 +57,9 @@ export class ControllerLoop {
   /** Takes what is ready, as far as there are workers. */
   pump(): void {
     const { isOpen, timing } = this.#parts
+    const workers = this.controller.workers ?? timing.workers
     const hasWork = (): boolean => isOpen() && this.#queue.hasReady
-    while (hasWork() && this.#running.size < timing.workers && this.#hasTurn()) {
+    while (hasWork() && this.#running.size < workers && this.#hasTurn()) {
       const key = this.#queue.take()
       if (key !== undefined) this.#start(key)
     }

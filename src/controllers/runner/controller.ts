@@ -21,6 +21,8 @@ export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<strin
 export interface Controller {
   /** `endpointslice`; a label of metrics. */
   readonly name: string
+  /** Keys that are worked on at once; with 1, each sees what was written for the one before. */
+  readonly workers?: number
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /** `now` in milliseconds since the epoch. */
   reconcile(key: string, view: View, now: number): Reconciliation

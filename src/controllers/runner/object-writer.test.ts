@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { type ApiResult, statusFailure } from '../../client/failure.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import { createObjectWriter, type WritingClient } from './object-writer.ts'
 import type { Write } from './write.ts'
@@ -9,15 +10,22 @@ const meta = readMeta({
 const ENDPOINTS = '/api/v1/namespaces/shop/endpoints'
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices'
 
-async function request(write: Write): Promise<readonly unknown[]> {
+async function request(
+  write: Write,
+  found: ApiResult<unknown> = { ok: true, value: {} },
+): Promise<readonly unknown[]> {
   const asked: unknown[] = []
   const answer = async (...parts: readonly unknown[]) => {
     asked.push(...parts)
     return { ok: true, value: {} } as const
   }
-  const client: WritingClient = { get: answer, create: answer, patch: answer, remove: answer }
-  await createObjectWriter(client).write(write)
-  return asked
+  const get = async (path: string) => {
+    asked.push(path)
+    return found
+  }
+  const client: WritingClient = { get, create: answer, patch: answer, remove: answer }
+  const result = await createObjectWriter(client).write(write)
+  return result.ok ? asked : [...asked, result.failure.code]
 }
 
 test('creates in the collection of the namespace', async () => {
@@ -40,3 +48,40 @@ test('so does a deletion', async () => {
     { preconditions: { uid: 'u', resourceVersion: '7' } },
   ])
 })
+
+test('a patch of a status goes there, and knows conditions by their type', async () => {
+  const body = { status: { conditions: [] } }
+  const write = { verb: 'patch', collection: 'endpoints', meta, subresource: 'status' } as const
+  expect(await request({ ...write, body })).toEqual([
+    `${ENDPOINTS}/web/status`,
+    { metadata: { uid: 'u', resourceVersion: '7' }, status: { conditions: [] } },
+    { type: 'application/strategic-merge-patch+json' },
+  ])
+})
+
+test('an Event is created in its namespace', async () => {
+  const write = { verb: 'record', namespace: 'shop', body: { reason: 'Why' } } as const
+  expect(await request(write)).toEqual(['/api/v1/namespaces/shop/events', { reason: 'Why' }])
+})
+
+const OWNER = { collection: 'services', namespace: 'shop', name: 'web', uid: 'owner' } as const
+const ASKED = '/api/v1/namespaces/shop/services/web'
+const refused = (code: number): ApiResult<never> => ({
+  ok: false,
+  failure: statusFailure(code, {}),
+})
+
+test.each([
+  ['is gone', refused(404), true],
+  ['has a successor', { ok: true, value: { metadata: { uid: 'other' } } }, true],
+  ['is there', { ok: true, value: { metadata: { uid: 'owner' } } }, 409],
+  ['may not be read', refused(403), 403],
+] satisfies [string, ApiResult<unknown>, true | number][])(
+  'what is owned goes only if the server knows: its owner %s',
+  async (_, found, wanted) => {
+    const write = { verb: 'delete', collection: 'endpoints', meta, absent: [OWNER] } as const
+    const preconditions = { uid: 'u', resourceVersion: '7' }
+    const rest = wanted === true ? [`${ENDPOINTS}/web`, { preconditions }] : [wanted]
+    expect(await request(write, found)).toEqual([ASKED, ...rest])
+  },
+)

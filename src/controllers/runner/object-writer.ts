@@ -1,11 +1,12 @@
 import type { ApiClient } from '../../client/api-client.ts'
-import type { ApiResult } from '../../client/failure.ts'
+import type { ApiFailure, ApiResult } from '../../client/failure.ts'
+import { statusFailure } from '../../client/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { objectAt } from '../../lib/json.ts'
+import { isJsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import { pathOf } from '../objects/collections.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import type { Write } from './write.ts'
+import type { Deletion, ObjectIdentity, Patch, Write } from './write.ts'
 
 /** The verbs of an API client that controllers need to write. */
 export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove'>
@@ -22,19 +23,57 @@ export function createObjectWriter(client: WritingClient): ObjectWriter {
   return {
     read: (collection, namespace, name) => client.get(pathOf(collection, namespace, name)),
     write(write) {
-      const { collection } = write
-      if (write.verb === 'create') {
-        return client.create(pathOf(collection, write.namespace), write.body)
+      switch (write.verb) {
+        case 'create':
+          return client.create(pathOf(write.collection, write.namespace), write.body)
+        case 'record':
+          return client.create(eventsPath(write.namespace), write.body)
+        case 'delete':
+          return remove(client, write)
+        case 'patch':
+          return patch(client, write)
       }
-      const path = pathOf(collection, write.meta.namespace, write.meta.name)
-      if (write.verb === 'delete') {
-        return client.remove(path, { preconditions: preconditionsOf(write.meta) })
-      }
-      return client.patch(path, atVersion(write.body, write.meta), {
-        type: 'application/merge-patch+json',
-      })
     },
   }
+}
+
+function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
+  const { collection, meta, subresource, body } = write
+  const path = pathOf(collection, meta.namespace, meta.name)
+  const versioned = atVersion(body, meta)
+  if (subresource === undefined) {
+    return client.patch(path, versioned, { type: 'application/merge-patch+json' })
+  }
+  return client.patch(`${path}/${subresource}`, versioned, {
+    type: 'application/strategic-merge-patch+json',
+  })
+}
+
+async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
+  const { collection, meta, absent = [] } = write
+  for (const identity of absent) {
+    const failure = await presence(client, identity)
+    if (failure !== undefined) return { ok: false, failure }
+  }
+  const path = pathOf(collection, meta.namespace, meta.name)
+  return client.remove(path, { preconditions: preconditionsOf(meta) })
+}
+
+/** Why a deletion may not happen: the object is there after all (409), or nobody can say. */
+async function presence(
+  client: WritingClient,
+  { collection, namespace, name, uid }: ObjectIdentity,
+): Promise<ApiFailure | undefined> {
+  const found = await client.get(pathOf(collection, namespace, name))
+  if (!found.ok) return found.failure.code === 404 ? undefined : found.failure
+  const isOther = isJsonObject(found.value) && stringAt(found.value, 'metadata', 'uid') !== uid
+  if (isOther) return undefined
+  const message = `${collection} ${JSON.stringify(name)} is still there`
+  return statusFailure(409, { kind: 'Status', reason: 'Conflict', message })
+}
+
+function eventsPath(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
 }
 
 function preconditionsOf({ uid, version }: ObjectMeta): JsonObject {
@@ -42,6 +81,6 @@ function preconditionsOf({ uid, version }: ObjectMeta): JsonObject {
 }
 
 /** A patch that names the version it was made for is refused (409) at any other. */
-function atVersion(patch: JsonObject, { uid, version }: ObjectMeta): JsonObject {
-  return { ...patch, metadata: { ...objectAt(patch, 'metadata'), uid, resourceVersion: version } }
+function atVersion(body: JsonObject, { uid, version }: ObjectMeta): JsonObject {
+  return { ...body, metadata: { ...objectAt(body, 'metadata'), uid, resourceVersion: version } }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
+import { perCollection } from '../objects/per-collection.ts'
 import type { View } from '../objects/view.ts'
 import { createCachedWriter } from './cached-writer.ts'
 import type { Affects, Controller } from './controller.ts'
@@ -109,25 +110,12 @@ export class Runner {
   #createCollections(): SharedCollections {
     const create = <K extends CollectionName>(name: K): SharedCollection<K> =>
       new SharedCollection(name, (change) => this.#affect(name, change))
-    return {
-      services: create('services'),
-      pods: create('pods'),
-      nodes: create('nodes'),
-      endpoints: create('endpoints'),
-      endpointslices: create('endpointslices'),
-    }
+    return perCollection(create) as SharedCollections
   }
 }
 
 function viewOf(collections: SharedCollections): View {
-  const { services, pods, nodes, endpoints, endpointslices } = collections
-  return {
-    services: services.cache,
-    pods: pods.cache,
-    nodes: nodes.cache,
-    endpoints: endpoints.cache,
-    endpointslices: endpointslices.cache,
-  }
+  return perCollection((name) => collections[name].cache) as View
 }
 
 function watchedBy({ watches }: Controller): readonly CollectionName[] {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../lib/json.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
-import { COLLECTIONS } from '../objects/collections.ts'
+import { COLLECTIONS, groupsOf } from '../objects/collections.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import { ObjectCache } from '../objects/object-cache.ts'
 import { readMeta } from '../objects/object-meta.ts'
@@ -13,7 +13,7 @@ export class SharedCollection<K extends CollectionName> {
   readonly #onChange: (change: ObjectChange<Objects[K]>) => void
 
   constructor(name: K, onChange: (change: ObjectChange<Objects[K]>) => void) {
-    this.cache = new ObjectCache(COLLECTIONS[name].groups)
+    this.cache = new ObjectCache((object) => groupsOf(name, object))
     this.#name = name
     this.#onChange = onChange
   }

@@ -2,28 +2,50 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 
-interface Target {
+/** A new object. */
+export interface Create {
+  readonly verb: 'create'
   readonly collection: CollectionName
+  readonly namespace: string
+  /** Empty: the server makes up a name from `generateName`. */
+  readonly name: string
+  readonly body: JsonObject
+}
+
+/** A change of the object as it was seen: nothing happens if it is not at this version any more. */
+export interface Patch {
+  readonly verb: 'patch'
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+  /** Nothing but the status is changed. */
+  readonly subresource?: 'status'
+  /** A merge patch (RFC 7396); of a status a strategic one, which knows conditions by their type. */
+  readonly body: JsonObject
+}
+
+/** The deletion of the object as it was seen: it is not deleted at any other version. */
+export interface Deletion {
+  readonly verb: 'delete'
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+  /** It is deleted only if the server says of each of these that it is gone. */
+  readonly absent?: readonly ObjectIdentity[]
+}
+
+/** An Event: told to people, and read by no controller. */
+export interface Recording {
+  readonly verb: 'record'
+  readonly namespace: string
+  readonly body: JsonObject
+}
+
+/** One object among those that have had, or will have, its name. */
+export interface ObjectIdentity {
+  readonly collection: CollectionName
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
 }
 
 /** One change that a reconcile asks for. */
-export type Write =
-  | (Target & {
-      readonly verb: 'create'
-      readonly namespace: string
-      /** Empty: the server makes up a name from `generateName`. */
-      readonly name: string
-      readonly body: JsonObject
-    })
-  | (Target & {
-      readonly verb: 'patch'
-      /** The object as it was seen: it is changed only if it still is at this version. */
-      readonly meta: ObjectMeta
-      /** A merge patch (RFC 7396). */
-      readonly body: JsonObject
-    })
-  | (Target & {
-      readonly verb: 'delete'
-      /** The object as it was seen: it is deleted only if it still is at this version. */
-      readonly meta: ObjectMeta
-    })
+export type Write = Create | Patch | Deletion | Recording

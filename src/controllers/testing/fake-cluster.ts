@@ -1,16 +1,18 @@
 import type { ApiResult } from '../../client/failure.ts'
 import { statusFailure } from '../../client/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import { isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
 import { COLLECTIONS } from '../objects/collections.ts'
 import { readMeta } from '../objects/object-meta.ts'
+import { perCollection } from '../objects/per-collection.ts'
 import type { View } from '../objects/view.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
 import type { ObjectWriter } from '../runner/object-writer.ts'
 import { SharedCollection } from '../runner/shared-collection.ts'
-import type { Write } from '../runner/write.ts'
+import type { ObjectIdentity, Write } from '../runner/write.ts'
 import { mergePatch } from './merge-patch.ts'
+import { withConditions } from './with-conditions.ts'
 
 type Deliver = () => void
 
@@ -20,7 +22,7 @@ export interface FakeCluster {
   readonly writer: ObjectWriter
   /** What reconciles see, once the server has told. */
   readonly view: View
-  /** Writes that reached the server, as `verb collection/key`. */
+  /** Writes that reached the server, as `verb collection/key` or `record reason namespace/name`. */
   readonly log: string[]
   /** Somebody else's write; undefined deletes. */
   put(collection: CollectionName, object: JsonObject): void
@@ -97,7 +99,14 @@ export function createFakeCluster(): FakeCluster {
     handlers.listed()
   }
 
+  function isPresent({ collection, namespace, name, uid }: ObjectIdentity): boolean {
+    const key = namespace === '' ? name : `${namespace}/${name}`
+    const found = objects.get(`${collection} ${key}`)
+    return found !== undefined && readMeta(found).uid === uid
+  }
+
   function apply(write: Write): ApiResult<unknown> {
+    if (write.verb === 'record') return { ok: true, value: write.body }
     const { collection } = write
     if (write.verb === 'create') {
       const name = write.name || `${stringAt(write.body, 'metadata', 'generateName')}${++serial}`
@@ -113,9 +122,12 @@ export function createFakeCluster(): FakeCluster {
     if (known === undefined) return refusal(404)
     const meta = readMeta(known)
     if (meta.uid !== uid || meta.version !== version) return refusal(409, 'modified')
-    if (write.verb === 'delete') remove(collection, key)
-    if (write.verb === 'delete') return { ok: true, value: {} }
-    const patched = mergePatch(known, write.body)
+    if (write.verb === 'delete') {
+      if (write.absent?.some(isPresent)) return refusal(409, 'still there')
+      remove(collection, key)
+      return { ok: true, value: {} }
+    }
+    const patched = withConditions(known, mergePatch(known, write.body))
     return { ok: true, value: store(collection, isJsonObject(patched) ? patched : {}) }
   }
 
@@ -124,13 +136,14 @@ export function createFakeCluster(): FakeCluster {
     follower: { follow },
     writer: {
       async write(write) {
-        const key = write.verb === 'create' ? `${write.namespace}/${write.name}` : write.meta.key
-        log.push(`${write.verb} ${write.collection}/${key}`)
+        log.push(describe(write))
         return (await cluster.intercept(write)) ?? apply(write)
       },
       async read(collection, namespace, name) {
         log.push(`read ${collection}/${namespace}/${name}`)
-        const object = objects.get(`${collection} ${namespace}/${name}`)
+        const object = objects.get(
+          `${collection} ${namespace === '' ? name : `${namespace}/${name}`}`,
+        )
         return object ? { ok: true, value: object } : refusal(404)
       },
     },
@@ -160,6 +173,16 @@ export function createFakeCluster(): FakeCluster {
   return Object.assign(cluster, { view: viewOf(cluster.follower) })
 }
 
+function describe(write: Write): string {
+  if (write.verb === 'record') {
+    const { reason = '', involvedObject } = write.body
+    const about = [stringAt(involvedObject, 'namespace'), stringAt(involvedObject, 'name')]
+    return `record ${scalarText(reason)} ${about.filter((part) => part !== '').join('/')}`
+  }
+  const key = write.verb === 'create' ? `${write.namespace}/${write.name}` : write.meta.key
+  return `${write.verb} ${write.collection}/${key}`
+}
+
 function viewOf(follower: ObjectFollower): View {
   const { signal } = new AbortController()
   const shared = <K extends CollectionName>(name: K): SharedCollection<K>['cache'] => {
@@ -167,11 +190,5 @@ function viewOf(follower: ObjectFollower): View {
     void collection.follow(follower, () => undefined, signal)
     return collection.cache
   }
-  return {
-    services: shared('services'),
-    pods: shared('pods'),
-    nodes: shared('nodes'),
-    endpoints: shared('endpoints'),
-    endpointslices: shared('endpointslices'),
-  }
+  return perCollection(shared) as View
 }

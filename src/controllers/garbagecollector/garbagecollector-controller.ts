@@ -1,0 +1,135 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { PLACES } from '../objects/collection-place.ts'
+import type { CollectionName } from '../objects/collections.ts'
+import { ownerGroup } from '../objects/collections.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { ObjectMeta, OwnerReference } from '../objects/object-meta.ts'
+import { COLLECTION_NAMES, perCollection } from '../objects/per-collection.ts'
+import type { View } from '../objects/view.ts'
+import type { Affects, Controller, Reconciliation } from '../runner/controller.ts'
+import { SETTLED } from '../runner/controller.ts'
+import { recording } from '../runner/recording.ts'
+import type { ObjectIdentity, Patch, Recording } from '../runner/write.ts'
+import type { FoundObject } from './object-key.ts'
+import { findObject, objectKey } from './object-key.ts'
+import { FOREGROUND, ownerState, ownersOf } from './owner.ts'
+
+const NAME = 'garbagecollector'
+const ORPHAN = 'orphan'
+
+type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
+
+/**
+ * Deletes what has owners, when all of them are gone: the caches say so first
+ * and the server last. An owner that leaves in the foreground stays until its
+ * dependents are gone; one that leaves its dependents behind stays until they
+ * have forgotten it.
+ */
+export const garbageCollector: Controller = {
+  name: NAME,
+  watches: perCollection(
+    (name): ChangeAffects =>
+      (change, view) =>
+        affected(name, change, view),
+  ),
+  reconcile,
+}
+
+function affected(
+  collection: CollectionName,
+  { key, before, after }: ObjectChange<{ readonly meta: ObjectMeta }>,
+  view: View,
+): readonly string[] {
+  const isNew = before?.meta.uid !== after?.meta.uid
+  const isSame = !isNew && isDeepEqual(facts(before?.meta), facts(after?.meta))
+  if (isSame) return []
+  const dependents = before === undefined ? [] : dependentsOf(before.meta.uid, view)
+  const former = before === undefined ? [] : ownersOf({ collection, meta: before.meta })
+  return [
+    objectKey(collection, key),
+    ...dependents.map(({ collection: kind, meta }) => objectKey(kind, meta.key)),
+    ...former.map((owner) => objectKey(owner.collection, owner.key)),
+  ]
+}
+
+function facts(meta: ObjectMeta | undefined): unknown {
+  return meta && [meta.owners, meta.terminating, meta.finalizers]
+}
+
+function dependentsOf(uid: string, view: View): readonly FoundObject[] {
+  return COLLECTION_NAMES.flatMap((collection) =>
+    [...view[collection].group(ownerGroup(uid))].map(({ meta }) => ({ collection, meta })),
+  )
+}
+
+function reconcile(key: string, view: View, now: number): Reconciliation {
+  const object = findObject(key, view)
+  if (object === undefined) return SETTLED
+  if (object.meta.terminating) return leave(object, view)
+  if (object.meta.owners.length === 0) return SETTLED
+  const states = object.meta.owners.map((reference) => ownerState(reference, object, view))
+  if (states.some(({ state }) => state === 'present' || state === 'unknown')) return SETTLED
+  const absent = states.flatMap((one) => (one.state === 'gone' ? [one.identity] : []))
+  const { collection, meta } = object
+  const deletion = { verb: 'delete', collection, meta, absent } as const
+  return { writes: [deletion, ...misplaced(object, { absent, view, now })] }
+}
+
+/** What an object that is being deleted owes its dependents. */
+function leave(object: FoundObject, view: View): Reconciliation {
+  const { meta } = object
+  const dependents = dependentsOf(meta.uid, view)
+  if (meta.finalizers.includes(ORPHAN)) {
+    const released = dependents.map((dependent) => disown(dependent, meta.uid))
+    return { writes: [...released, withoutFinalizer(object, ORPHAN)] }
+  }
+  if (!meta.finalizers.includes(FOREGROUND)) return SETTLED
+  const isBlocking = ({ uid, blocks }: OwnerReference): boolean => uid === meta.uid && blocks
+  if (dependents.some((dependent) => dependent.meta.owners.some(isBlocking))) return SETTLED
+  return { writes: [withoutFinalizer(object, FOREGROUND)] }
+}
+
+function disown({ collection, meta }: FoundObject, uid: string): Patch {
+  const ownerReferences = meta.owners
+    .filter((owner) => owner.uid !== uid)
+    .map(({ reference }) => reference)
+  return patchOf({ collection, meta }, { ownerReferences })
+}
+
+function withoutFinalizer(object: FoundObject, finalizer: string): Patch {
+  return patchOf(object, {
+    finalizers: object.meta.finalizers.filter((one) => one !== finalizer),
+  })
+}
+
+function patchOf({ collection, meta }: FoundObject, metadata: JsonObject): Patch {
+  return { verb: 'patch', collection, meta, body: { metadata } }
+}
+
+/** Tells of an owner that was named across a border of namespaces, where it counts as gone. */
+function misplaced(
+  { collection, meta }: FoundObject,
+  { absent, view, now }: Judgement,
+): readonly Recording[] {
+  const owner = absent.find(({ uid }) => isAnywhere(uid, view))
+  if (owner === undefined) return []
+  const { kind, root } = PLACES[collection]
+  const subject = { apiVersion: root.replace(/^\/apis?\//, ''), kind, meta }
+  const name = `${PLACES[owner.collection].kind} ${JSON.stringify(owner.name)}`
+  const message = `The owner ${name} is in another namespace, so it does not count.`
+  const reason = 'OwnerRefInvalidNamespace'
+  return [recording(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
+}
+
+interface Judgement {
+  readonly absent: readonly ObjectIdentity[]
+  readonly view: View
+  readonly now: number
+}
+
+function isAnywhere(uid: string, view: View): boolean {
+  return COLLECTION_NAMES.some((name) =>
+    [...view[name].values()].some(({ meta }) => meta.uid === uid),
+  )
+}

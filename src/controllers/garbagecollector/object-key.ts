@@ -1,0 +1,22 @@
+import type { CollectionName } from '../objects/collections.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
+import { COLLECTION_NAMES } from '../objects/per-collection.ts'
+import type { View } from '../objects/view.ts'
+
+/** An object of any collection. */
+export interface FoundObject {
+  readonly collection: CollectionName
+  readonly meta: ObjectMeta
+}
+
+/** `pods shop/web-1`: the key of an object among those of all collections. */
+export function objectKey(collection: CollectionName, key: string): string {
+  return `${collection} ${key}`
+}
+
+export function findObject(objectKey: string, view: View): FoundObject | undefined {
+  const [plural = '', key = ''] = objectKey.split(' ')
+  const collection = COLLECTION_NAMES.find((name) => name === plural)
+  const meta = collection && view[collection].get(key)?.meta
+  return collection && meta && { collection, meta }
+}

@@ -1,0 +1,74 @@
+import { canonicalGroup } from '../../resources/api-groups.ts'
+import { PLACES } from '../objects/collection-place.ts'
+import type { CollectionName } from '../objects/collections.ts'
+import type { OwnerReference } from '../objects/object-meta.ts'
+import { COLLECTION_NAMES } from '../objects/per-collection.ts'
+import type { View } from '../objects/view.ts'
+import type { ObjectIdentity } from '../runner/write.ts'
+import type { FoundObject } from './object-key.ts'
+
+/** Waits until its dependents are gone. */
+export const FOREGROUND = 'foregroundDeletion'
+
+/**
+ * What is known of an owner. `unknown`: of a kind that nobody here follows, or
+ * one that cannot own the dependent, because it is in a namespace and the
+ * dependent is not. `gone` is what the caches say; the server has the last word.
+ */
+export type OwnerState =
+  | { readonly state: 'present' | 'leaving' | 'unknown' }
+  | { readonly state: 'gone'; readonly identity: ObjectIdentity }
+
+export function ownerState(
+  reference: OwnerReference,
+  dependent: FoundObject,
+  view: View,
+): OwnerState {
+  const collection = collectionOf(reference)
+  const identity = collection && identityOf(reference, collection, dependent)
+  if (identity === undefined) return { state: 'unknown' }
+  const key = keyOf(identity)
+  const meta = view[identity.collection].get(key)?.meta
+  if (meta?.uid !== reference.uid) return { state: 'gone', identity }
+  const isLeaving = meta.terminating && meta.finalizers.includes(FOREGROUND)
+  return { state: isLeaving ? 'leaving' : 'present' }
+}
+
+/** The owners of an object, as keys of what they are called. */
+export function ownersOf(
+  dependent: FoundObject,
+): readonly { readonly collection: CollectionName; readonly key: string }[] {
+  return dependent.meta.owners.flatMap((reference) => {
+    const collection = collectionOf(reference)
+    const identity = collection && identityOf(reference, collection, dependent)
+    return identity === undefined ? [] : [{ collection: identity.collection, key: keyOf(identity) }]
+  })
+}
+
+function keyOf({ namespace, name }: ObjectIdentity): string {
+  return namespace === '' ? name : `${namespace}/${name}`
+}
+
+function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
+  const group = canonicalGroup(groupOf(apiVersion))
+  return COLLECTION_NAMES.find((name) => {
+    const place = PLACES[name]
+    return place.kind === kind && groupOf(place.root.replace(/^\/apis?\//, '')) === group
+  })
+}
+
+/** An owner is in the namespace of its dependents, unless its kind has none. */
+function identityOf(
+  { name, uid }: OwnerReference,
+  collection: CollectionName,
+  { meta }: FoundObject,
+): ObjectIdentity | undefined {
+  if (!PLACES[collection].namespaced) return { collection, namespace: '', name, uid }
+  return meta.namespace === '' ? undefined : { collection, namespace: meta.namespace, name, uid }
+}
+
+/** `apps` of `apps/v1`; empty of `v1`. */
+function groupOf(apiVersion: string): string {
+  const [group = '', version] = apiVersion.split('/')
+  return version === undefined ? '' : group
+}

@@ -1,0 +1,99 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import { parseIp } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { WAITING_GROUP } from '../objects/collections.ts'
+import { LOAD_BALANCER_CONDITION } from '../objects/names.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { timestamp } from '../objects/timestamp.ts'
+import type { View } from '../objects/view.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { SETTLED } from '../runner/controller.ts'
+import { recording } from '../runner/recording.ts'
+import type { Patch } from '../runner/write.ts'
+import type { AddressPool } from './address-pool.ts'
+import { type Assignment, assign } from './assignment.ts'
+import { byAge, isServed, rivals } from './holders.ts'
+
+const NAME = 'loadbalancer'
+
+/**
+ * Hands out addresses of the pools to Services of type LoadBalancer. Who has
+ * which stands in their status and nowhere else, so it outlives every restart.
+ * One Service at a time: each sees what the one before was given.
+ */
+export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
+  return {
+    name: NAME,
+    workers: 1,
+    watches: { services: serviceAffects },
+    reconcile(key, view, now) {
+      const service = view.services.get(key)
+      if (service === undefined) return SETTLED
+      if (isServed(service)) return settle(service, assign({ service, pools, view }), now)
+      return service.loadBalancer.wanted ? SETTLED : release(service, pools, now)
+    },
+  }
+}
+
+/** The Service, those who claim an address of it, and those who wait for one that it gave up. */
+function serviceAffects(
+  { key, before, after }: ObjectChange<ServiceObject>,
+  view: View,
+): readonly string[] {
+  const held = after?.loadBalancer.ingress ?? []
+  const isFreed = before?.loadBalancer.ingress.some((ip) => !held.includes(ip)) ?? false
+  const claimants = after === undefined ? [] : held.flatMap((ip) => rivals(after, ip, view))
+  const waiting = isFreed ? [...view.services.group(WAITING_GROUP)].toSorted(byAge) : []
+  return [key, ...[...claimants, ...waiting].map(({ meta }) => meta.key)]
+}
+
+function settle(service: ServiceObject, assignment: Assignment, now: number): Reconciliation {
+  const { addresses, problem } = assignment
+  const { condition } = service.loadBalancer
+  const wanted = problem
+    ? { status: 'False', ...problem }
+    : { status: 'True', reason: 'Assigned', message: 'The Service has its addresses.' }
+  const isSettled =
+    isDeepEqual(addresses, service.loadBalancer.ingress) && isDeepEqual(wanted, condition)
+  if (isSettled) return SETTLED
+  const patch = statusPatch(service, addresses, { wanted, now })
+  if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
+  const subject = { apiVersion: 'v1', kind: 'Service', meta: service.meta }
+  const happening = { controller: NAME, type: 'Warning', ...problem } as const
+  return { writes: [patch, recording(subject, happening, now)] }
+}
+
+/** Takes back what a Service has that is not of type LoadBalancer any more. */
+function release(
+  service: ServiceObject,
+  pools: readonly AddressPool[],
+  now: number,
+): Reconciliation {
+  const { ingress, condition } = service.loadBalancer
+  const isOurs = ingress.some((text) => {
+    const ip = parseIp(text)
+    return ip !== undefined && pools.some((pool) => pool.contains(ip))
+  })
+  const isTold = condition.status === 'True' || condition.status === 'False'
+  if (!isOurs && !isTold) return SETTLED
+  const message = 'The Service is not of type LoadBalancer.'
+  const wanted = { status: 'Unknown', reason: 'NotWanted', message }
+  return { writes: [statusPatch(service, [], { wanted, now })] }
+}
+
+function statusPatch(
+  { meta, loadBalancer }: ServiceObject,
+  addresses: readonly string[],
+  { wanted, now }: { readonly wanted: JsonObject; readonly now: number },
+): Patch {
+  const isChanged = wanted['status'] !== loadBalancer.condition.status
+  const condition = {
+    type: LOAD_BALANCER_CONDITION,
+    ...wanted,
+    ...(isChanged ? { lastTransitionTime: timestamp(now) } : {}),
+  }
+  const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip }))
+  const status = { loadBalancer: { ingress }, conditions: [condition] }
+  return { verb: 'patch', collection: 'services', meta, subresource: 'status', body: { status } }
+}

@@ -1,0 +1,48 @@
+import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
+import type { RunnerObserver } from '../runner/observer.ts'
+import { RUNNER_METRICS, RUNNER_PREFIX } from './runner-metric-table.ts'
+
+export type RunnerMetrics = MetricsOf<typeof RUNNER_METRICS>
+
+/**
+ * The metrics of the controllers of one process. Their text can stand beside that
+ * of the API server: it leaves out the process, of which the other tells.
+ */
+export function createRunnerMetrics(): RunnerMetrics {
+  const registry = createRegistry(RUNNER_METRICS, RUNNER_PREFIX)
+  return { ...registry, text: async () => ownSections(await registry.text()) }
+}
+
+function ownSections(text: string): string {
+  const names = Object.values(RUNNER_METRICS).map(({ name }) => `# HELP ${RUNNER_PREFIX}${name} `)
+  const sections = text.split(/\n(?=# HELP )/)
+  const own = sections.filter((section) => names.some((name) => section.startsWith(name)))
+  return own.map((section) => `${section.trimEnd()}\n`).join('')
+}
+
+/** Counts what the runner tells, and tells it on to whoever logs it. */
+export function countRunner(metrics: RunnerMetrics, next: RunnerObserver): RunnerObserver {
+  return {
+    depth(controller, keys) {
+      metrics.depth.set({ controller }, keys)
+      next.depth(controller, keys)
+    },
+    retried(controller) {
+      metrics.retries.inc({ controller })
+      next.retried(controller)
+    },
+    reconciled(controller, seconds) {
+      metrics.workDuration.observe({ controller }, seconds)
+      next.reconciled(controller, seconds)
+    },
+    wrote(controller, verb, result) {
+      metrics.writes.inc({ controller, verb, result })
+      next.wrote(controller, verb, result)
+    },
+    problem(problem) {
+      metrics.problems.inc({ controller: problem.controller, code: problem.errorCode })
+      next.problem(problem)
+    },
+    healed: (controller, errorCode) => next.healed(controller, errorCode),
+  }
+}

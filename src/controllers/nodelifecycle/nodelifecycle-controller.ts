@@ -1,0 +1,85 @@
+import type { NodeObject } from '../objects/node-object.ts'
+import { timestamp } from '../objects/timestamp.ts'
+import type { View } from '../objects/view.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { SETTLED } from '../runner/controller.ts'
+import { recording } from '../runner/recording.ts'
+import type { Patch } from '../runner/write.ts'
+import { lastHeartbeat, nodeOfLease } from './heartbeat.ts'
+
+/** How long a node may be silent: four heartbeats of ten seconds. */
+const GRACE_MS = 40_000
+
+const WAS_READY = { reason: 'NodeStatusUnknown', message: 'The node stopped sending heartbeats.' }
+
+/** Why nobody knows, by what the node said of itself before. */
+const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
+  ['True', WAS_READY],
+  [
+    'False',
+    { reason: 'SilentWhileNotReady', message: 'The node was not ready, then fell silent.' },
+  ],
+  ['', { reason: 'NodeStatusNeverUpdated', message: 'The node never said whether it is ready.' }],
+])
+
+/**
+ * Says of a node that is silent for too long that nobody knows whether it is
+ * ready, and takes that back when it is heard of again. A node that was never
+ * heard of has nobody who would send heartbeats, and is left alone. One that was
+ * not ready says itself when it is: so what is given back is what was taken.
+ */
+export const nodeLifecycleController: Controller = {
+  name: 'nodelifecycle',
+  watches: {
+    nodes: ({ key }) => [key],
+    leases: ({ key }) => nodeOfLease(key),
+  },
+  reconcile,
+}
+
+function reconcile(key: string, view: View, now: number): Reconciliation {
+  const node = view.nodes.get(key)
+  const heartbeat = node && lastHeartbeat(node, view)
+  if (node === undefined || heartbeat === undefined) return SETTLED
+  const silentMs = now - heartbeat
+  if (silentMs >= GRACE_MS) return lost(node, now)
+  const againMs = Math.min(GRACE_MS, GRACE_MS - silentMs)
+  return { writes: returned(node, now), againMs }
+}
+
+function lost(node: NodeObject, now: number): Reconciliation {
+  const cause = CAUSES.get(node.ready.status)
+  if (cause === undefined) return SETTLED
+  const subject = { apiVersion: 'v1', kind: 'Node', meta: node.meta }
+  const happening = {
+    controller: 'nodelifecycle',
+    type: 'Warning',
+    reason: 'NodeNotReady',
+    message: `Node ${node.meta.name} is silent for more than ${GRACE_MS / 1000} s`,
+  } as const
+  const condition = { status: 'Unknown', ...cause }
+  return { writes: [readiness(node, condition, now), recording(subject, happening, now)] }
+}
+
+/** Gives back what `lost` took. */
+function returned(node: NodeObject, now: number): readonly Patch[] {
+  const { status, reason } = node.ready
+  if (status !== 'Unknown' || reason !== WAS_READY.reason) return []
+  const message = 'The node sends heartbeats again.'
+  return [readiness(node, { status: 'True', reason: 'HeartbeatsResumed', message }, now)]
+}
+
+function readiness(
+  { meta }: NodeObject,
+  condition: { readonly status: string; readonly reason: string; readonly message: string },
+  now: number,
+): Patch {
+  const conditions = [{ type: 'Ready', ...condition, lastTransitionTime: timestamp(now) }]
+  return {
+    verb: 'patch',
+    collection: 'nodes',
+    meta,
+    subresource: 'status',
+    body: { status: { conditions } },
+  }
+}

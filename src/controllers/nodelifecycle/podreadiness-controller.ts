@@ -1,0 +1,57 @@
+import type { Json } from '../../lib/json.ts'
+import { nodeGroup } from '../objects/collections.ts'
+import type { NodeObject } from '../objects/node-object.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import { timestamp } from '../objects/timestamp.ts'
+import type { View } from '../objects/view.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { SETTLED } from '../runner/controller.ts'
+
+/** By this reason the readiness that was taken here is told from that which a Pod lost itself. */
+const LOST = 'NodeStatusUnknown'
+
+/**
+ * Pods of a node of which nobody knows whether it is ready are not ready, and
+ * so no endpoints. When the node is known again, they are what they were; its
+ * agent says otherwise if it knows better.
+ */
+export const podReadinessController: Controller = {
+  name: 'podreadiness',
+  watches: { pods: ({ key }) => [key], nodes: nodeAffects },
+  reconcile,
+}
+
+function nodeAffects(
+  { key, before, after }: ObjectChange<NodeObject>,
+  view: View,
+): readonly string[] {
+  if (before !== undefined && before.ready.status === after?.ready.status) return []
+  return [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
+}
+
+function reconcile(key: string, view: View, now: number): Reconciliation {
+  const pod = view.pods.get(key)
+  const node = pod && view.nodes.get(pod.nodeName)
+  if (pod === undefined || node === undefined) return SETTLED
+  const isLost = node.ready.status === 'Unknown'
+  const isTaken = !pod.ready && pod.readyReason === LOST
+  if (isLost && pod.ready) {
+    const message = 'The node of the Pod stopped sending heartbeats.'
+    return readiness(pod, { status: 'False', reason: LOST, message }, now)
+  }
+  if (!isLost && isTaken) {
+    return readiness(pod, { status: 'True', reason: null, message: null }, now)
+  }
+  return SETTLED
+}
+
+function readiness(
+  { meta }: PodObject,
+  condition: { readonly status: string; readonly reason: Json; readonly message: Json },
+  now: number,
+): Reconciliation {
+  const conditions = [{ type: 'Ready', ...condition, lastTransitionTime: timestamp(now) }]
+  const body = { status: { conditions } }
+  return { writes: [{ verb: 'patch', collection: 'pods', meta, subresource: 'status', body }] }
+}
