@@ -29,8 +29,8 @@ export interface Transport {
   close(): Promise<void>
 }
 
-/** Each watch holds a connection; the rest serves lists and events. */
-const CONNECTIONS = 16
+/** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
+const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 30_000
 const REFUSAL_LIMIT = 64 * 1024
 

@@ -1,7 +1,7 @@
+import { timestamp } from '../../lib/timestamp.ts'
 import type { ApiRequest } from '../api-request.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, type StatusCause } from '../status.ts'
-import { timestamp } from '../timestamp.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
 

@@ -1,4 +1,5 @@
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
@@ -9,7 +10,6 @@ import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
-import { timestamp } from '../timestamp.ts'
 import { parseDryRun } from './dry-run.ts'
 import { checkWrite } from './write-rules.ts'
 

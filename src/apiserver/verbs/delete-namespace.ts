@@ -1,4 +1,5 @@
 import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
 import { decodeStored, encodeStored } from '../codec.ts'
 import { catalogue } from '../kinds/catalogue.ts'
@@ -8,7 +9,6 @@ import { storageKey, storagePrefix } from '../resource.ts'
 import { keysHeldBy } from '../services/claim.ts'
 import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
-import { timestamp } from '../timestamp.ts'
 import { checkPreconditions, type DeleteOptions } from './delete-options.ts'
 
 /** Objects removed in one transaction. */

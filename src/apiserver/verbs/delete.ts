@@ -1,4 +1,5 @@
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
@@ -8,7 +9,6 @@ import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, successDocument } from '../status.ts'
-import { timestamp } from '../timestamp.ts'
 import { emptyNamespace, protectNamespace } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 

@@ -1,5 +1,5 @@
+import { timestamp } from '../../lib/timestamp.ts'
 import type { NodeObject } from '../objects/node-object.ts'
-import { timestamp } from '../objects/timestamp.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'

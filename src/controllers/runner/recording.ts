@@ -1,5 +1,5 @@
+import { timestamp } from '../../lib/timestamp.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import { timestamp } from '../objects/timestamp.ts'
 import type { Recording } from './write.ts'
 
 /** What an Event says of an object. */
