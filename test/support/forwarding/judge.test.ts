@@ -54,6 +54,11 @@ test('who heard nothing may have been with a backend that had not said who it is
   const silent = outcome({ ended: 'reset', heard: nothing })
   expect(verdict(silent, killed)).toMatchObject({ killed: 1 })
   expect(verdict({ ...silent, began: 161 }, killed)).toBe('fault')
-  const elsewhere: BackendNews = { kind: 'accepted', who: 4, client: silent.client }
-  expect(verdict(silent, killed, [elsewhere])).toBe('fault')
+  const elsewhere: BackendNews = { kind: 'accepted', who: 4, client: silent.client, at: 120 }
+  const known = { ...silent, order: 'client' } as const
+  expect(verdict(known, killed, [elsewhere])).toBe('fault')
+  for (const at of [99, 201]) {
+    expect(verdict(known, killed, [{ ...elsewhere, at }])).toMatchObject({ killed: 1 })
+  }
+  expect(verdict(silent, killed, [elsewhere])).toMatchObject({ killed: 1 })
 })

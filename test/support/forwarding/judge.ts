@@ -36,7 +36,7 @@ export function judge(evidence: Evidence): Verdict {
   let whole = 0
   for (const outcome of evidence.outcomes) {
     const { heard, ended } = outcome
-    const who = heard.opening?.who ?? told.accepted.get(outcome.client)
+    const who = heard.opening?.who ?? accepterOf(outcome, told)
     const fate = who === undefined ? anyFate(outcome, evidence.fates) : evidence.fates.get(who)
     const isWhole = ended === 'fin' && heard.isWhole && heard.opening !== undefined
     const fault = heard.fault ?? (isWhole ? upFault(outcome, told, fate) : undefined)
@@ -48,19 +48,30 @@ export function judge(evidence: Evidence): Verdict {
   return { faults, whole, cut }
 }
 
+type Accepted = BackendNews & { readonly kind: 'accepted' }
+
 interface Told {
-  readonly accepted: ReadonlyMap<string, number>
+  readonly accepted: ReadonlyMap<string, readonly Accepted[]>
   readonly over: ReadonlyMap<string, BackendNews & { readonly kind: 'over' }>
 }
 
 function read(news: readonly BackendNews[]): Told {
-  const accepted = new Map<string, number>()
+  const accepted = Map.groupBy(news.filter(isAcceptance), ({ client }) => client)
   const over = new Map<string, BackendNews & { readonly kind: 'over' }>()
   for (const item of news) {
-    if (item.kind === 'accepted') accepted.set(item.client, item.who)
-    else over.set(`${item.who} ${item.serial}`, item)
+    if (item.kind === 'over') over.set(`${item.who} ${item.serial}`, item)
   }
   return { accepted, over }
+}
+
+function isAcceptance(news: BackendNews): news is Accepted {
+  return news.kind === 'accepted'
+}
+
+/** Who knows the client of this conversation, and not of another one from the same port. */
+function accepterOf({ client, order, began, over }: Outcome, told: Told): number | undefined {
+  if (order !== 'client') return undefined
+  return told.accepted.get(client)?.find(({ at }) => at >= began && at <= over)?.who
 }
 
 /** What the backend heard of a conversation that was whole for its client. */

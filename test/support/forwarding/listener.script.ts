@@ -9,7 +9,13 @@ import { serveCalls, tellNews } from './serve-calls.ts'
 
 /** What a backend tells of one connection: when it knows its client, and when it is over. */
 export type BackendNews =
-  | { readonly kind: 'accepted'; readonly who: number; readonly client: string }
+  | {
+      readonly kind: 'accepted'
+      readonly who: number
+      readonly client: string
+      /** Milliseconds since the epoch. */
+      readonly at: number
+    }
   | ({ readonly kind: 'over'; readonly who: number; readonly serial: number } & BackendOutcome)
 
 export interface BackendOutcome {
@@ -65,7 +71,8 @@ function afterProxyLine(next: (chunk: Buffer) => void): (chunk: Buffer) => void 
     if (end < 0) return
     isKnown = true
     const [, , ip = '', , port = ''] = start.toString('latin1', 0, end).split(' ')
-    tellNews({ kind: 'accepted', who, client: `${ip} ${port}` } satisfies BackendNews)
+    const client = `${ip} ${port}`
+    tellNews({ kind: 'accepted', who, client, at: Date.now() } satisfies BackendNews)
     if (start.length > end + 2) next(start.subarray(end + 2))
   }
 }
