@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
+import { packageVersion } from '../lib/package-version.ts'
 import { AVAILABLE_MODES } from './available-modes.ts'
 import { runProgram } from './program.ts'
 
@@ -16,9 +16,4 @@ async function loadDaemon() {
   const daemon = await import('./daemon.ts')
   flushCompileCache()
   return daemon
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return String((JSON.parse(text) as { version?: unknown }).version)
 }

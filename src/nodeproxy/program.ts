@@ -1,6 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { NodeProxyError } from '../lib/error.ts'
-import { describeProblem, type Problem } from '../settings/problem.ts'
+import {
+  type Answers,
+  asProblem,
+  createAnswers,
+  type ExitCode,
+  type Output,
+  type Terminal,
+} from '../settings/answers.ts'
+import { describeProblem } from '../settings/problem.ts'
 import type { ConfigurationFile } from '../settings/read-file.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { CommandLine } from './config/command-line.ts'
@@ -8,9 +16,6 @@ import { parseFlags } from './config/flags.ts'
 import { type LoadedConfiguration, type LoadResult, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
 import { SETTINGS_TABLE } from './config/settings-table.ts'
-
-/** 0 done; 1 failure while running; 2 wrong flags or configuration. */
-export type ExitCode = 0 | 1 | 2
 
 /** Everything the daemon starts from. */
 export interface Launch extends LoadedConfiguration {
@@ -31,15 +36,8 @@ export interface Daemon {
   cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode>
 }
 
-export interface Output {
-  readonly isTTY?: boolean
-  write(text: string): unknown
-}
-
 /** What the program touches of the outside world. */
-export interface Host {
-  readonly stdout: Output
-  readonly stderr: Output
+export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
   readonly version: string
@@ -51,20 +49,20 @@ export interface Host {
 /** The program, from its arguments (without node and script) to its exit code. */
 export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
   const flags = parseFlags(args)
-  if (!flags.ok) return refuse(host, [flags.problem])
+  if (!flags.ok) return answers(host).refuse([flags.problem])
   const { line } = flags
   if (line.help) return help(host)
-  if (line.version) return print(host, `node-proxy ${host.version}\n`)
+  if (line.version) return answers(host).print(`node-proxy ${host.version}\n`)
   try {
     const file = await readFileOf(line)
     const loaded = await loadConfiguration(file, line)
-    if (!loaded.ok) return refuse(host, loaded.problems)
+    if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (line.writeConfigTo !== undefined) return await writeConfig(host, line.writeConfigTo, loaded)
     if (!line.cleanup) chooseModes(loaded.config.mode, host.modes)
     return await start(host, { loaded, line, file })
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
-    return refuse(host, [asProblem(error)])
+    return answers(host).refuse([asProblem(error)])
   }
 }
 
@@ -112,8 +110,7 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
     const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
       hint: 'choose a file in a folder that exists and can be written',
     })
-    complain(host, [asProblem(error)])
-    return 1
+    return answers(host).fail(error)
   }
   host.stderr.write(`wrote ${path}\n`)
   return 0
@@ -121,26 +118,9 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
 
 async function help(host: Host): Promise<ExitCode> {
   const { helpText } = await import('../settings/help.ts')
-  return print(host, helpText(SETTINGS_TABLE))
+  return answers(host).print(helpText(SETTINGS_TABLE))
 }
 
-function print(host: Host, text: string): ExitCode {
-  host.stdout.write(text)
-  return 0
-}
-
-function refuse(host: Host, problems: readonly Problem[]): ExitCode {
-  complain(host, problems)
-  return 2
-}
-
-function complain(host: Host, problems: readonly Problem[]): void {
-  for (const problem of problems) {
-    host.stderr.write(`node-proxy: ${describeProblem(problem)} (${problem.code})\n`)
-  }
-}
-
-function asProblem(error: NodeProxyError): Problem {
-  const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
-  return { code: error.code, at: undefined, field: '', value: undefined, message }
+function answers(host: Host): Answers {
+  return createAnswers(SETTINGS_TABLE.program, host)
 }

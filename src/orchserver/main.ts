@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
+import { packageVersion } from '../lib/package-version.ts'
 import { runProgram } from './program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {
@@ -14,9 +14,4 @@ async function loadServer() {
   const { runServer } = await import('./server.ts')
   flushCompileCache()
   return { runServer }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return String((JSON.parse(text) as { version?: unknown }).version)
 }

@@ -1,8 +1,15 @@
 import { NodeProxyError } from '../lib/error.ts'
+import {
+  type Answers,
+  asProblem,
+  createAnswers,
+  type ExitCode,
+  type Output,
+  type Terminal,
+} from '../settings/answers.ts'
 import { type FlagsResult, parseFlags } from '../settings/flags.ts'
 import { helpText } from '../settings/help.ts'
 import { loadConfiguration } from '../settings/load.ts'
-import { describeProblem, type Problem } from '../settings/problem.ts'
 import { readConfigurationFile } from '../settings/read-file.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { COMMAND_FLAGS } from './config/command-flags.ts'
@@ -11,14 +18,6 @@ import { refuseForeignBind } from './config/loopback-only.ts'
 import { SETTINGS_TABLE } from './config/settings-table.ts'
 import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
-/** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
-export type ExitCode = 0 | 1 | 2
-
-export interface Output {
-  readonly isTTY?: boolean
-  write(text: string): unknown
-}
-
 /** The rest of the program, loaded only when it is to run. */
 export interface Server {
   /** Serves until a signal ends it. */
@@ -26,9 +25,7 @@ export interface Server {
 }
 
 /** What the program touches of the outside world. */
-export interface Host {
-  readonly stdout: Output
-  readonly stderr: Output
+export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
   readonly version: string
@@ -41,20 +38,20 @@ type Line = Extract<Flags, { ok: true }>['line']
 /** The program, from its arguments (without node and script) to its exit code. */
 export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
   const split = splitSubCommand(args)
-  if ('code' in split) return refuse(host, [split])
+  if ('code' in split) return answers(host).refuse([split])
   const parsed = parseFlags(SETTINGS_TABLE, split.flags)
-  if (!parsed.ok) return refuse(host, [parsed.problem])
+  if (!parsed.ok) return answers(host).refuse([parsed.problem])
   const { commands } = parsed.line
-  if (commands.help) return print(host, helpText(SETTINGS_TABLE))
-  if (commands.version) return print(host, `orch-server ${host.version}\n`)
+  if (commands.help) return answers(host).print(helpText(SETTINGS_TABLE))
+  if (commands.version) return answers(host).print(`orch-server ${host.version}\n`)
   try {
     const loaded = await load(parsed.line)
-    if (!loaded.ok) return refuse(host, loaded.problems)
+    if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (split.command.verb === 'serve') return await serve(loaded.config, host)
     return await keepStore(split.command, { ...loaded, replace: commands.replace }, host)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
-    return refuse(host, [asProblem(error)])
+    return answers(host).refuse([asProblem(error)])
   }
 }
 
@@ -97,31 +94,13 @@ async function keepStore(
   const { backUp, restore } = await import('./storage/backup.ts')
   try {
     const told = await (verb === 'backup' ? backUp(config, file) : restore(config, file, replace))
-    return print(host, `${told}\n`)
+    return answers(host).print(`${told}\n`)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
-    complain(host, [asProblem(error)])
-    return 1
+    return answers(host).fail(error)
   }
 }
 
-function print(host: Host, text: string): ExitCode {
-  host.stdout.write(text)
-  return 0
-}
-
-function refuse(host: Host, problems: readonly Problem[]): ExitCode {
-  complain(host, problems)
-  return 2
-}
-
-function complain(host: Host, problems: readonly Problem[]): void {
-  for (const problem of problems) {
-    host.stderr.write(`orch-server: ${describeProblem(problem)} (${problem.code})\n`)
-  }
-}
-
-function asProblem(error: NodeProxyError): Problem {
-  const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
-  return { code: error.code, at: undefined, field: '', value: undefined, message }
+function answers(host: Host): Answers {
+  return createAnswers(SETTINGS_TABLE.program, host)
 }

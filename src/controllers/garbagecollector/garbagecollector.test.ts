@@ -1,14 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { catalogue } from '../../apiserver/kinds/catalogue.ts'
+import type { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
 import { PLACES } from '../objects/collection-place.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import { readMeta } from '../objects/object-meta.ts'
-import { alone } from '../runner/leadership.ts'
-import { Runner } from '../runner/runner.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { createRecordingObserver } from '../testing/recording-observer.ts'
+import { runControllers } from '../testing/run-controllers.ts'
 import { garbageCollector } from './garbagecollector-controller.ts'
 
 const DELETED = '2026-01-01T00:00:00Z'
@@ -32,21 +30,7 @@ type Put = readonly [CollectionName, JsonObject]
 async function settled(...objects: readonly Put[]): Promise<[FakeCluster, FakeClock]> {
   const cluster = createFakeCluster()
   for (const [collection, object] of objects) cluster.put(collection, object)
-  const clock = new FakeClock()
-  const stop = new AbortController()
-  const running = new Runner({
-    controllers: [garbageCollector],
-    follower: cluster.follower,
-    writer: cluster.writer,
-    clock,
-    leadership: alone,
-    observer: createRecordingObserver(),
-  }).run(stop.signal)
-  onTestFinished(() => {
-    stop.abort()
-    return running
-  })
-  await clock.advance(0)
+  const clock = await runControllers(cluster, [garbageCollector])
   return [cluster, clock]
 }
 

@@ -1,11 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import type { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
-import { alone } from '../runner/leadership.ts'
-import { Runner } from '../runner/runner.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { rawService } from '../testing/fixtures.ts'
-import { createRecordingObserver } from '../testing/recording-observer.ts'
+import { runControllers } from '../testing/run-controllers.ts'
 import { parseAddressPool } from './address-pool.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
 
@@ -39,21 +37,9 @@ interface Running {
 async function settled({ services, pools = THREE }: Scene): Promise<Running> {
   const cluster = createFakeCluster()
   for (const one of services) cluster.put('services', one)
-  const clock = new FakeClock()
-  const stop = new AbortController()
-  const running = new Runner({
-    controllers: [createLoadBalancerController(pools.map(parseAddressPool))],
-    follower: cluster.follower,
-    writer: cluster.writer,
-    clock,
-    leadership: alone,
-    observer: createRecordingObserver(),
-  }).run(stop.signal)
-  onTestFinished(() => {
-    stop.abort()
-    return running
-  })
-  await clock.advance(0)
+  const clock = await runControllers(cluster, [
+    createLoadBalancerController(pools.map(parseAddressPool)),
+  ])
   return { cluster, clock }
 }
 

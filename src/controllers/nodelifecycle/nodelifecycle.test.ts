@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
-import { alone } from '../runner/leadership.ts'
-import { Runner } from '../runner/runner.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { NOT_READY, rawPod, rawService } from '../testing/fixtures.ts'
-import { createRecordingObserver } from '../testing/recording-observer.ts'
+import { runControllers } from '../testing/run-controllers.ts'
 import { reconcile } from '../testing/settle.ts'
 import { nodeOfLease } from './heartbeat.ts'
 import { nodeLifecycleController } from './nodelifecycle-controller.ts'
@@ -138,15 +136,8 @@ test('a node falls silent and returns: so do the endpoints of its pods', async (
   cluster.put('pods', rawPod(1))
   cluster.put('nodes', node('True'))
   cluster.put('leases', lease(clock.now()))
-  const stop = new AbortController()
-  const running = new Runner({
-    controllers: [nodeLifecycleController, podReadinessController, endpointsController],
-    follower: cluster.follower,
-    writer: cluster.writer,
-    clock,
-    leadership: alone,
-    observer: createRecordingObserver(),
-  }).run(stop.signal)
+  const controllers = [nodeLifecycleController, podReadinessController, endpointsController]
+  await runControllers(cluster, controllers, clock)
   const serving = (): boolean => {
     const [subset] = arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets')
     return arrayAt(subset, 'addresses').length === 1
@@ -158,6 +149,4 @@ test('a node falls silent and returns: so do the endpoints of its pods', async (
   cluster.put('leases', lease(clock.now()))
   await clock.advance(0)
   expect(serving()).toBe(true)
-  stop.abort()
-  await running
 })

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeClock } from '../../sync/fake-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'

@@ -11,7 +11,7 @@ import {
 import { FakeIpvs } from '../../kernel/ipvs/fake-ipvs.ts'
 import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { serverKey } from './object.ts'

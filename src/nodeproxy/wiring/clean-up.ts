@@ -10,9 +10,9 @@ import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
+import type { ExitCode } from '../../settings/answers.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
-import type { ExitCode } from '../program.ts'
 import {
   cleanupSettings,
   ipvsCleanupSettings,

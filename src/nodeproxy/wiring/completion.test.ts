@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../forwarding/entry.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Digest, ObjectKey } from '../../modes/mode.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
 import { Completion } from './completion.ts'
 
 const key = (name: string) => name as ObjectKey

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ip } from '../../forwarding/fixtures.ts'
-import { FakeClock } from '../../sync/fake-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { openKernelWithoutRules, tellWhatIsNotDone } from './kernel-without-rules.ts'
 import type { NetfilterAccess } from './netfilter.ts'
 import { applySysctls } from './sysctls.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../sync/fake-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { Retirements } from './retirements.ts'
 import { recordingLog } from './wiring.fixture.ts'
 

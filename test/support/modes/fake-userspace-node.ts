@@ -3,6 +3,7 @@ import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
 import { FakeRoutes } from '../../../src/kernel/route/fake-routes.ts'
+import { FakeClock } from '../../../src/lib/fake-clock.ts'
 import { ip, settings } from '../../../src/modes/fixtures.ts'
 import { FakeForwarder } from '../../../src/modes/userspace/fake-forwarder.ts'
 import { Ledger } from '../../../src/modes/userspace/ledger.ts'
@@ -11,7 +12,6 @@ import type {
   TransparentEntrance,
   UserspaceSettings,
 } from '../../../src/modes/userspace/settings.ts'
-import { FakeClock } from '../../../src/sync/fake-clock.ts'
 import { driveMode } from './drive-mode.ts'
 
 export function redirected(

@@ -1,0 +1,47 @@
+import type { NodeProxyError } from '../lib/error.ts'
+import { describeProblem, type Problem } from './problem.ts'
+
+/** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
+export type ExitCode = 0 | 1 | 2
+
+export interface Output {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** Where a program answers who started it. */
+export interface Terminal {
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
+/** What a program says before it has a log. */
+export interface Answers {
+  print(text: string): ExitCode
+  /** Wrong flags or configuration. */
+  refuse(problems: readonly Problem[]): ExitCode
+  /** It could not do what it was asked for. */
+  fail(error: NodeProxyError): ExitCode
+}
+
+export function createAnswers(program: string, { stdout, stderr }: Terminal): Answers {
+  const complain = (problems: readonly Problem[], code: ExitCode): ExitCode => {
+    for (const problem of problems) {
+      stderr.write(`${program}: ${describeProblem(problem)} (${problem.code})\n`)
+    }
+    return code
+  }
+  return {
+    print(text) {
+      stdout.write(text)
+      return 0
+    },
+    refuse: (problems) => complain(problems, 2),
+    fail: (error) => complain([asProblem(error)], 1),
+  }
+}
+
+export function asProblem(error: NodeProxyError): Problem {
+  const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
+  return { code: error.code, at: undefined, field: '', value: undefined, message }
+}
