@@ -22,10 +22,11 @@ const NOT_OF_IPVS = ['lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
 const NOT_OF_USERSPACE = ['lab', 'no-ipvs', 'source-address', 'drift']
 
 /**
- * Seven projects. `unit` is everything that needs neither root nor a kernel, `house` holds the
+ * Eight projects. `unit` is everything that needs neither root nor a kernel, `house` holds the
  * rules of the house against the source. `kernel` sends real packets through network namespaces of
  * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode, where this kernel
- * has none in User-mode Linux. `alone` compares times, so nothing competes with it for the
+ * has none in User-mode Linux. `server` runs orch-server as a process, kills it, and talks to it with
+ * the clients of others. `alone` compares times, so nothing competes with it for the
  * processors. `docker` runs in containers, where an engine is reachable.
  */
 export default defineConfig({
@@ -44,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['test/house/**', 'test/kernel/**', 'test/e2e/**', '**/*.docker.test.ts'],
+          exclude: ['test/{house,kernel,server,e2e}/**', '**/*.docker.test.ts'],
           maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
@@ -82,6 +83,17 @@ export default defineConfig({
           ],
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
           globalSetup: ['test/support/require-root.ts'],
+          maxWorkers: AT_ONCE,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'server',
+          include: ['test/server/**/*.test.ts'],
+          env: { NODE_COMPILE_CACHE: compileCache },
           maxWorkers: AT_ONCE,
           testTimeout: 120_000,
           hookTimeout: 120_000,

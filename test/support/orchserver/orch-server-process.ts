@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Connection } from '../../../src/client/connection.ts'
+import { loadKubeconfig } from '../../../src/client/kubeconfig.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
+
+export interface OrchServerOptions {
+  /** Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`. */
+  readonly flags?: readonly string[]
+}
+
+/** A real orch-server on loopback, with data of its own that outlive its death. */
+export interface OrchServerProcess extends AsyncDisposable {
+  readonly url: string
+  /** Path of the kubeconfig that it wrote. */
+  readonly kubeconfig: string
+  readonly dataDir: string
+  /** What its kubeconfig says, for clients of this project. */
+  readonly connection: Connection
+  /** Undefined while it does not run. */
+  readonly pid: number | undefined
+  /** kill -9. Resolves once it is gone. */
+  kill(): Promise<void>
+  /** SIGTERM. Resolves to the exit code. */
+  stop(): Promise<number | null>
+  /** Starts it again, at the same address; resolves once it says that it is ready. */
+  start(): Promise<void>
+}
+
+/** Resolves once it is ready. */
+export async function startOrchServer({
+  flags = [],
+}: OrchServerOptions = {}): Promise<OrchServerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
+  const dataDir = join(folder, 'data')
+  const spawned = (port: string): Promise<Running> =>
+    spawnServer([`--data-dir=${dataDir}`, `--secure-port=${port}`, ...flags])
+  let running = await spawned('0')
+  const { url, kubeconfig } = running
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
+    const { child } = running
+    if (isGone(child)) return child.exitCode
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+    return child.exitCode
+  }
+  return {
+    ...{ url, kubeconfig, dataDir },
+    connection: await loadKubeconfig({ path: kubeconfig, master: undefined, clock: systemClock }),
+    get pid() {
+      return isGone(running.child) ? undefined : running.child.pid
+    },
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+    start: async () => {
+      running = await spawned(new URL(url).port)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end('SIGKILL')
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+interface Running {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly kubeconfig: string
+}
+
+interface ReadyRecord {
+  readonly msg?: string
+  readonly url: string
+  readonly kubeconfig: string
+}
+
+/** @throws Error with all that it said, when it ends before it is ready. */
+async function spawnServer(args: readonly string[]): Promise<Running> {
+  const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const said: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(line)
+    const record = JSON.parse(line) as ReadyRecord
+    if (record.msg !== 'orch-server is ready') continue
+    child.stdout.resume()
+    return { child, url: record.url, kubeconfig: record.kubeconfig }
+  }
+  throw new Error(`the server ended before it was ready:\n${said.join('\n')}`)
+}
+
+function isGone(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
