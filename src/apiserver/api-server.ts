@@ -35,6 +35,8 @@ export interface ApiServerOptions {
   readonly nodePortRange?: PortRange
   /** Told what should not have happened; the server goes on. */
   readonly onError?: (error: unknown) => void
+  /** Text in Prometheus' format of whoever else works in this process, for /metrics. */
+  readonly moreMetrics?: () => Promise<string>
 }
 
 export interface ListenOptions {
@@ -42,6 +44,8 @@ export interface ListenOptions {
   readonly host?: string
   /** Default 0: any free port. */
   readonly port?: number
+  /** Path of a Unix socket, instead of host and port. */
+  readonly socketPath?: string
   /** HTTPS when given. */
   readonly tls?: Certificate
 }
@@ -53,7 +57,9 @@ export interface Certificate {
 }
 
 export interface Listening {
+  /** Of a Unix socket `http://localhost`. */
   readonly url: string
+  /** Of a Unix socket 0. */
   readonly port: number
   /** Serves new connections with another certificate; those that are open stay. Of HTTPS only. */
   present(certificate: Certificate): void
@@ -71,7 +77,7 @@ export interface ApiServer {
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined } = options
-  const metrics = createServerMetrics()
+  const metrics = createServerMetrics(options.moreMetrics)
   const store = measuredStore(options.store, metrics)
   const serving = assemble({ ...options, store, onError })
   const listeners = new Set<Listening>()
@@ -153,24 +159,31 @@ async function ensureDefaultNamespace({ store, clock, random }: Serving): Promis
 }
 
 async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listening> {
-  const { host = '127.0.0.1', port = 0, tls } = options
+  const { host = '127.0.0.1', port = 0, socketPath, tls } = options
   const server = createServer(handler, tls)
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error): void => reject(cannotListen(host, port, cause))
+    const place = socketPath ?? `${host}:${port}`
+    const fail = (cause: Error): void => reject(cannotListen(place, cause))
     server.once('error', fail)
-    server.listen(port, host, () => {
+    server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
       server.off('error', fail)
       resolve()
     })
   })
-  const address = server.address() as AddressInfo
-  const shown = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  const url = `${tls === undefined ? 'http' : 'https'}://${shown}:${address.port}`
   return {
-    ...{ url, port: address.port },
+    ...reachedAt(server.address(), tls === undefined ? 'http' : 'https'),
     present: (certificate) => present(server, certificate),
     close: () => closeServer(server, handler.serving),
   }
+}
+
+function reachedAt(
+  address: AddressInfo | string | null,
+  scheme: 'http' | 'https',
+): Pick<Listening, 'url' | 'port'> {
+  if (address === null || typeof address === 'string') return { url: 'http://localhost', port: 0 }
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return { url: `${scheme}://${host}:${address.port}`, port: address.port }
 }
 
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
@@ -208,13 +221,9 @@ function closeServer(server: Server, { clock, watches }: Serving): Promise<void>
   })
 }
 
-function cannotListen(host: string, port: number, cause: Error): NodeProxyError {
-  return new NodeProxyError(
-    'NP_APISERVER_LISTEN',
-    `cannot listen on ${host}:${port}: ${cause.message}`,
-    {
-      cause,
-      hint: 'choose another --host or --port, or stop what uses this one',
-    },
-  )
+function cannotListen(place: string, cause: Error): NodeProxyError {
+  return new NodeProxyError('NP_APISERVER_LISTEN', `cannot listen on ${place}: ${cause.message}`, {
+    cause,
+    hint: 'choose another address or port, or stop what uses this one',
+  })
 }

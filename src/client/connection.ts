@@ -20,6 +20,8 @@ export interface TlsSettings {
 export interface Connection {
   /** Scheme, host and port: `https://10.0.0.1:6443`. */
   readonly origin: string
+  /** Path of a Unix socket that is connected to instead of the origin's host and port. */
+  readonly socketPath?: string
   /** Path in front of every request, without a trailing slash; mostly empty. */
   readonly basePath: string
   /** Undefined for plain HTTP; no credential is ever sent then. */

@@ -43,10 +43,13 @@ function openSocket(
 }
 
 async function connectorOptions(
-  { tls }: Connection,
+  { tls, socketPath }: Connection,
   certificate: Certificate,
 ): Promise<buildConnector.BuildOptions> {
-  const base = { allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false }
+  const base = {
+    ...{ allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false },
+    ...(socketPath !== undefined && { socketPath }),
+  }
   if (tls === undefined) return base
   const { ca, cert, key } = { ...(await tls.material()), ...certificate }
   return {

@@ -2,6 +2,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { createAddressRange } from '../apiserver/services/address-range.ts'
+import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
+import type { Controller } from '../controllers/runner/controller.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
@@ -10,6 +12,10 @@ import { madeCertificate } from './certificates/made-certificate.ts'
 import type { CertificateSource } from './certificates/serving-certificate.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { serverLimits } from './config/server-limits.ts'
+import { knownControllers } from './controllers/known-controllers.ts'
+import { runControllers } from './controllers/run-controllers.ts'
+import { isSelected } from './controllers/selection.ts'
+import { openOwnClient } from './own-client.ts'
 import { openSecureFront } from './secure-front.ts'
 import { stopSignal } from './stop-signal.ts'
 import { openStore } from './storage/open-store.ts'
@@ -20,23 +26,42 @@ export async function runServer(
   log: Logger,
   version: string,
 ): Promise<void> {
+  const clock = systemClock
   const stop = stopSignal()
   log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
   await using held = new AsyncDisposableStack()
-  const store = await openStore(config)
+  const { store, election } = await openStore(config)
   held.defer(() => store.close())
-  const server = createApiServer({ store, ...serverOptions(config, log) })
+  const metrics = createRunnerMetrics()
+  const server = createApiServer({
+    ...{ store, moreMetrics: () => metrics.text() },
+    ...serverOptions(config, log),
+  })
   held.defer(() => server.close())
   const kubeconfig = config.kubeconfig || join(config.dataDir, 'admin.kubeconfig')
   const front = await openSecureFront({
-    ...{ server, kubeconfig, log, clock: systemClock },
+    ...{ server, kubeconfig, log, clock },
     address: { host: config.bindAddress, port: config.securePort },
     source: certificateSource(config),
   })
   held.defer(() => front.close())
-  // Controllers start here: clients of this server, ended before it.
+  const userAgent = `orch-server/${version} controllers`
+  const client = await openOwnClient({ server, dataDir: config.dataDir, userAgent, clock })
+  held.defer(() => client.close())
+  const controllers = selectedControllers(config)
+  const running = runControllers({ ...{ controllers, client, election, metrics, clock, log } })
+  held.defer(() => running.close())
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   log.info({ signal: await stop }, 'orch-server stops')
+}
+
+function selectedControllers({
+  controllers,
+  loadBalancer,
+}: OrchServerConfiguration): readonly Controller[] {
+  return knownControllers(loadBalancer.addressPools).filter(({ name }) =>
+    isSelected(name, controllers),
+  )
 }
 
 function certificateSource({

@@ -1,9 +1,10 @@
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { request } from 'node:https'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
+import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
+import type { ApiResult } from '../../src/client/failure.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../src/lib/json.ts'
 import { startEtcd } from '../support/etcd/etcd-process.ts'
 import { hasEtcd } from '../support/etcd/has-etcd.ts'
 import {
@@ -11,30 +12,34 @@ import {
   startOrchServer,
 } from '../support/orchserver/orch-server-process.ts'
 
-const PATH = '/api/v1/namespaces/default/services'
-const SERVICE = { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } }
+const DEFAULT = '/api/v1/namespaces/default'
+const SERVICES = `${DEFAULT}/services`
+const SPEC = { ports: [{ port: 80 }] }
+const SERVICE = { metadata: { name: 'web' }, spec: SPEC }
 
-async function ask({ connection, url }: OrchServerProcess, path: string, body?: unknown) {
-  const { ca } = await connection.tls!.material()
-  const method = body === undefined ? 'GET' : 'POST'
-  const headers = { 'content-type': 'application/json' }
-  const sent = request(url + path, { method, headers, ca: ca!, agent: false })
-  sent.end(body === undefined ? undefined : JSON.stringify(body))
-  const [answer] = await once(sent, 'response')
-  return { status: answer.statusCode, body: await json(answer) }
+function clientOf({ connection }: OrchServerProcess): ApiClient & AsyncDisposable {
+  const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  return { ...client, [Symbol.asyncDispose]: () => client.close() }
+}
+
+function valueOf(result: ApiResult<unknown>): unknown {
+  if (result.ok) return result.value
+  throw new Error(`${result.failure.code}: ${result.failure.message}`)
 }
 
 it('keeps over HTTPS what it acknowledged, also when it is killed, and closes its store', async () => {
   await using server = await startOrchServer()
   expect(server.kubeconfig).toBe(join(server.dataDir, 'admin.kubeconfig'))
-  const made = await ask(server, PATH, SERVICE)
-  expect(made.status).toBe(201)
+  await using client = clientOf(server)
+  const made = valueOf(await client.create(SERVICES, SERVICE))
   await server.kill()
 
   await server.start()
-  expect(await ask(server, `${PATH}/web`)).toEqual({ status: 200, body: made.body })
+  expect(valueOf(await client.get(`${SERVICES}/web`))).toEqual(made)
   expect(await server.stop()).toBe(0)
-  expect(readdirSync(server.dataDir)).not.toContain('store.sqlite-wal')
+  const left = readdirSync(server.dataDir)
+  expect(left).not.toContain('store.sqlite-wal')
+  expect(left).not.toContain('server.sock')
 })
 
 it.runIf(hasEtcd())('shares it with another server on one etcd', async () => {
@@ -42,6 +47,33 @@ it.runIf(hasEtcd())('shares it with another server on one etcd', async () => {
   const flags = [`--etcd-servers=${etcd.endpoint}`, '--etcd-prefix=/orch']
   await using one = await startOrchServer({ flags })
   await using other = await startOrchServer({ flags })
-  const made = await ask(one, PATH, SERVICE)
-  expect(await ask(other, `${PATH}/web`)).toEqual({ status: 200, body: made.body })
+  await using client = clientOf(one)
+  await using reader = clientOf(other)
+  const made = valueOf(await client.create(SERVICES, SERVICE))
+  expect(valueOf(await reader.get(`${SERVICES}/web`))).toEqual(made)
 })
+
+it('runs controllers beside the API, those that are asked for', async () => {
+  const flags = ['--controllers=*,-endpoints', '--load-balancer-pool=192.0.2.7-192.0.2.9']
+  await using server = await startOrchServer({ flags })
+  await using client = clientOf(server)
+  const spec = { ...SPEC, type: 'LoadBalancer', selector: { app: 'web' } }
+  valueOf(await client.create(SERVICES, { ...SERVICE, spec }))
+  const ip = await soon(client, SERVICES, (service) =>
+    stringAt(arrayAt(service, 'status', 'loadBalancer', 'ingress')[0], 'ip'),
+  )
+  expect(ip).toBe('192.0.2.7')
+  const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices'
+  const owner = await soon(client, slices, (slice) => stringAt(slice, 'metadata', 'generateName'))
+  expect(owner).toBe('web-')
+  expect((await client.get(`${DEFAULT}/endpoints/web`)).ok).toBe(false)
+})
+
+/** The first text that `look` finds in an object of the collection, which may have to come yet. */
+async function soon(client: ApiClient, path: string, look: (object: JsonObject) => string) {
+  for (;;) {
+    const { items } = valueOf(await client.get(path)) as { items: readonly JsonObject[] }
+    const found = items.map(look).find((text) => text !== '')
+    if (found !== undefined) return found
+  }
+}

@@ -5,9 +5,11 @@ import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
 
-/** The metrics of one API server. */
-export function createServerMetrics(): ServerMetrics {
-  return createRegistry(SERVER_METRICS, SERVER_PREFIX)
+/** The metrics of one API server, followed by `more` of its process. */
+export function createServerMetrics(more?: () => Promise<string>): ServerMetrics {
+  const own = createRegistry(SERVER_METRICS, SERVER_PREFIX)
+  if (more === undefined) return own
+  return { ...own, text: async () => (await own.text()) + (await more()) }
 }
 
 /** What GET /metrics answers: the counts so far, and how things stand now. */

@@ -248,3 +248,9 @@ test('the same trouble with other words is no new Event', async () => {
     'patch services/shop/a',
   ])
 })
+
+test('without a pool the addresses of another provider are left alone', async () => {
+  const services = [balanced('a', { ingress: ['203.0.113.9'] })]
+  const { cluster } = await settled({ services, pools: [] })
+  expect(cluster.log).toEqual([])
+})

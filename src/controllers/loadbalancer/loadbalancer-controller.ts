@@ -20,13 +20,14 @@ const NAME = 'loadbalancer'
 /**
  * Hands out addresses of the pools to Services of type LoadBalancer. Who has
  * which stands in their status and nowhere else, so it outlives every restart.
- * One Service at a time: each sees what the one before was given.
+ * One Service at a time: each sees what the one before was given. Without a pool
+ * it leaves all Services alone: somebody else gives out addresses.
  */
 export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
   return {
     name: NAME,
     workers: 1,
-    watches: { services: serviceAffects },
+    watches: pools.length === 0 ? {} : { services: serviceAffects },
     reconcile(key, view, now) {
       const service = view.services.get(key)
       if (service === undefined) return SETTLED

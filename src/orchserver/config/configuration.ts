@@ -15,6 +15,12 @@ export interface OrchServerConfiguration {
     readonly clusterIPRange: readonly Cidr[]
     readonly nodePortRange: PortRange
   }
+  /** Names of controllers, `*`, and `-name`. */
+  readonly controllers: readonly string[]
+  readonly loadBalancer: {
+    /** Networks and ranges of addresses; see `parseAddressPool`. */
+    readonly addressPools: readonly string[]
+  }
   readonly limits: LimitsConfiguration
   readonly logging: { readonly verbosity: number }
 }

@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { cidrPair, type PortRange, portRange, splitCommas } from '../../settings/network-types.ts'
 import { text } from '../../settings/scalar-types.ts'
 import {
@@ -8,6 +10,10 @@ import {
   refuse,
   type ValueType,
 } from '../../settings/value-type.ts'
+import { knownControllers } from '../controllers/known-controllers.ts'
+import { unknownNames } from '../controllers/selection.ts'
+
+const CONTROLLER_NAMES = knownControllers([]).map(({ name }) => name)
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
@@ -29,6 +35,18 @@ export const fieldTypes = {
     item === '' ? 'write URLs, such as https://192.0.2.1:2379' : undefined,
   ),
 
+  controllers: listOf('list of controllers', (item) =>
+    unknownNames([item], CONTROLLER_NAMES).length === 0
+      ? undefined
+      : `write *, or one of ${CONTROLLER_NAMES.join(', ')}, with - in front to leave it out`,
+  ),
+
+  addressPools: listOf('list of networks and ranges', (item) =>
+    isAddressPool(item)
+      ? undefined
+      : 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20',
+  ),
+
   etcdPrefix: text((value) =>
     /^\/[^\s]*[^\s/]$/.test(value) ? undefined : 'write a path such as /registry',
   ),
@@ -41,6 +59,16 @@ export const fieldTypes = {
     fromFlag: boundedPorts,
     encode: (value) => portRange.encode(value),
   } satisfies ValueType<PortRange>,
+}
+
+function isAddressPool(text: string): boolean {
+  try {
+    parseAddressPool(text)
+    return true
+  } catch (error) {
+    if (error instanceof NodeProxyError) return false
+    throw error
+  }
 }
 
 function atLeastOne(raw: Raw): ReturnType<typeof cidrPair.decode> {

@@ -37,6 +37,8 @@ describe('the configuration of orch-server', () => {
       securePort: 6443,
       kubeconfig: '',
       tls: { certFile: '', keyFile: '', extraNames: [] },
+      controllers: ['*'],
+      loadBalancer: { addressPools: [] },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
       services: {
         clusterIPRange: ['10.96.0.0/16'],

@@ -9,9 +9,9 @@ import { openStore } from './open-store.ts'
 /** Nobody listens there. */
 const AWAY = ['http://127.0.0.1:9']
 
-function open(dataDir: string, etcd: Partial<EtcdConfiguration> = {}) {
+async function open(dataDir: string, etcd: Partial<EtcdConfiguration> = {}) {
   const config = completeConfiguration(SETTINGS_TABLE, new Map())
-  return openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } })
+  return (await openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } })).store
 }
 
 it.each([

@@ -1,18 +1,26 @@
 import { readFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Election } from '../../storage/election.ts'
 import type { EtcdTls } from '../../storage/etcd/secure-channel.ts'
+import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
 
+export interface OpenedStore {
+  readonly store: Store
+  /** Among all servers of this store. */
+  readonly election: Election
+}
+
 /** The store of the configuration; only the driver that is used is loaded. */
-export async function openStore({ dataDir, etcd }: OrchServerConfiguration): Promise<Store> {
+export async function openStore({ dataDir, etcd }: OrchServerConfiguration): Promise<OpenedStore> {
   if (etcd.servers.length > 0) return openEtcd(dataDir, etcd)
   const { openEmbeddedStore } = await import('../../storage/embedded/embedded-store.ts')
-  return openEmbeddedStore({ directory: dataDir })
+  return { store: await openEmbeddedStore({ directory: dataDir }), election: createSoleCandidate() }
 }
 
 /** Certificates lie in the data directory also here, so one process holds it all the same. */
-async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<Store> {
+async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<OpenedStore> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
   const { lockDirectory } = await import('../../storage/embedded/directory-lock.ts')
   const tls = await readTls(etcd)
@@ -26,7 +34,7 @@ async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<Store
     await store.close()
     held.dispose()
   }
-  return { ...store, close }
+  return { store: { ...store, close }, election: store.election('controllers') }
 }
 
 async function readTls({ caFile, certFile, keyFile }: EtcdConfiguration) {

@@ -1,0 +1,23 @@
+import type { FieldsOf } from '../../../settings/field.ts'
+import type { OrchServerConfiguration } from '../configuration.ts'
+import { fieldTypes } from '../field-types.ts'
+
+type Controlling = 'controllers' | 'loadBalancer.addressPools'
+
+/** What the cluster does by itself. */
+export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> = {
+  controllers: {
+    flag: 'controllers',
+    type: fieldTypes.controllers,
+    fallback: ['*'],
+    doc: 'Controllers to run, by name: * stands for all, -name leaves one out. Leave out those that another controller manager runs.',
+    reload: 'restart',
+  },
+  'loadBalancer.addressPools': {
+    flag: 'load-balancer-pool',
+    type: fieldTypes.addressPools,
+    fallback: [],
+    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: somebody else gives them out.',
+    reload: 'restart',
+  },
+}

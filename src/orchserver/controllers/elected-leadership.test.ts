@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import type { Election, Leadership } from '../../storage/election.ts'
+import { createElectedLeadership } from './elected-leadership.ts'
+
+/** An election whose outcome the test decides. */
+function scene() {
+  const clock = new FakeClock()
+  const told: string[] = []
+  const campaigns: PromiseWithResolvers<Leadership>[] = []
+  const election: Pick<Election, 'campaign'> = {
+    campaign(candidate, signal) {
+      told.push(`campaign ${candidate}`)
+      const campaign = Promise.withResolvers<Leadership>()
+      signal?.addEventListener('abort', () => campaign.reject(signal.reason))
+      campaigns.push(campaign)
+      return campaign.promise
+    },
+  }
+  const leadership = createElectedLeadership({
+    ...{ election: election as Election, candidate: 'a', clock },
+    onElected: (term) => told.push(`elected ${term}`),
+    onLost: () => told.push('lost'),
+    onFailure: (error) => told.push(`failed ${String(error)}`),
+  })
+  leadership.onChange(() => told.push(`leads ${leadership.isLeader()}`))
+  const stop = new AbortController()
+  const ran = leadership.run(stop.signal)
+  return { clock, told, campaigns, leadership, stop, ran }
+}
+
+function term(serial: number, told: string[]) {
+  const over = new AbortController()
+  const resign = async () => void told.push(`resigned ${serial}`)
+  return { over, leadership: { term: serial, lost: over.signal, resign } }
+}
+
+const turns = () => new Promise((resolve) => setImmediate(resolve))
+
+it('leads for a term, stands again when it is lost, and resigns at the end', async () => {
+  const { told, campaigns, leadership, stop, ran } = scene()
+  expect(leadership.isLeader()).toBe(false)
+  const [first, second] = [term(1, told), term(2, told)]
+  campaigns[0]?.resolve(first.leadership)
+  await turns()
+  first.over.abort()
+  await turns()
+  campaigns[1]?.resolve(second.leadership)
+  await turns()
+  stop.abort()
+  await ran
+  expect(told).toEqual([
+    ...['campaign a', 'elected 1', 'leads true', 'leads false', 'lost'],
+    ...['campaign a', 'elected 2', 'leads true', 'leads false', 'resigned 2'],
+  ])
+})
+
+it('tries again a second after a failed campaign', async () => {
+  const { clock, told, campaigns, stop, ran } = scene()
+  campaigns[0]?.reject('no etcd')
+  await turns()
+  expect(told).toEqual(['campaign a', 'failed no etcd'])
+  clock.advance(1000)
+  await turns()
+  expect(told.at(-1)).toBe('campaign a')
+  stop.abort()
+  await ran
+  expect(told).toHaveLength(3)
+})

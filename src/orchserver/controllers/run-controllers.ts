@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { ApiClient } from '../../client/api-client.ts'
+import { countRunner, type RunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
+import type { Controller } from '../../controllers/runner/controller.ts'
+import { createObjectFollower } from '../../controllers/runner/object-follower.ts'
+import { createObjectWriter } from '../../controllers/runner/object-writer.ts'
+import { Runner } from '../../controllers/runner/runner.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { systemRandom } from '../../lib/random.ts'
+import type { Election } from '../../storage/election.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { createElectedLeadership } from './elected-leadership.ts'
+import { logProblems } from './log-problems.ts'
+
+export interface ControllersOptions {
+  readonly controllers: readonly Controller[]
+  /** Of this server. */
+  readonly client: ApiClient
+  /** Which replica's controllers write. */
+  readonly election: Election
+  readonly metrics: RunnerMetrics
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+export interface RunningControllers {
+  /** Finishes the writes in progress, and makes room for another replica's controllers. */
+  close(): Promise<void>
+}
+
+/** Runs controllers in this process, as long as it is the elected one. */
+export function runControllers(options: ControllersOptions): RunningControllers {
+  const { controllers, client, metrics, clock, log } = options
+  const leadership = createLeadership(options)
+  const runner = new Runner({
+    ...{ controllers, clock, leadership },
+    follower: createObjectFollower({ client, clock, random: systemRandom }),
+    writer: createObjectWriter(client),
+    observer: countRunner(metrics, logProblems(log)),
+  })
+  const [stopWork, stopLeading] = [new AbortController(), new AbortController()]
+  const working = runner
+    .run(stopWork.signal)
+    .catch((err: unknown) => log.error({ err }, 'the controllers ended for a reason that is a bug'))
+  const leading = leadership.run(stopLeading.signal)
+  return {
+    async close() {
+      stopWork.abort()
+      await working
+      stopLeading.abort()
+      await leading
+    },
+  }
+}
+
+function createLeadership({ election, clock, log }: ControllersOptions) {
+  const candidate = `${hostname()}_${randomUUID()}`
+  return createElectedLeadership({
+    ...{ election, candidate, clock },
+    onElected: (term) => log.info({ candidate, term }, 'the controllers of this server work'),
+    onLost: () => log.warn({ candidate }, 'the controllers of another server work'),
+    onFailure: (err) => log.warn({ err }, 'who may run controllers could not be settled'),
+  })
+}
