@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
-export type ModeName = 'iptables' | 'ipvs' | 'userspace'
+const MODES = ['iptables', 'ipvs', 'userspace', 'apiserver'] as const
+
+export type ModeName = (typeof MODES)[number]
 
 export interface Options {
   /** Undefined: all that this machine can do. */
@@ -19,10 +21,10 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,userspace
+  --modes=iptables,ipvs,userspace,apiserver
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
-  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; not in userspace mode
+  --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; of the modes iptables, ipvs
   --backends=nft,legacy         iptables back ends
   --quick                       few repetitions: for trying out, not for quoting
   --keep                        replace only what this run measures
@@ -64,8 +66,9 @@ function parseSize(text: string): number {
 }
 
 function parseMode(text: string): ModeName {
-  if (text === 'iptables' || text === 'ipvs' || text === 'userspace') return text
-  throw new Error(`--modes: ${JSON.stringify(text)} is none of iptables, ipvs, userspace`)
+  const mode = MODES.find((name) => name === text)
+  if (mode !== undefined) return mode
+  throw new Error(`--modes: ${JSON.stringify(text)} is none of ${MODES.join(', ')}`)
 }
 
 function parseBackend(text: string): Backend {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ApiserverResults } from './apiserver/results.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
@@ -9,6 +10,7 @@ import type { UserspaceResults } from './userspace/results.ts'
 const IPTABLES = 'results/latest.json'
 const IPVS = 'results/ipvs.json'
 const USERSPACE = 'results/userspace.json'
+const APISERVER = 'results/apiserver.json'
 
 export function readResults(into: string): Results | undefined {
   return read(join(into, IPTABLES)) as Results | undefined
@@ -20,6 +22,10 @@ export function readIpvsResults(into: string): IpvsResults | undefined {
 
 function readUserspaceResults(into: string): UserspaceResults | undefined {
   return read(join(into, USERSPACE)) as UserspaceResults | undefined
+}
+
+function readApiserverResults(into: string): ApiserverResults | undefined {
+  return read(join(into, APISERVER)) as ApiserverResults | undefined
 }
 
 export function saveResults(into: string, results: Results): void {
@@ -34,12 +40,21 @@ export function saveUserspaceResults(into: string, results: UserspaceResults): v
   save(into, USERSPACE, resultsText(results))
 }
 
+export function saveApiserverResults(into: string, results: ApiserverResults): void {
+  save(into, APISERVER, resultsText(results))
+}
+
 /** The page is made from the files, so that anybody can make it again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
   writeFileSync(join(into, name), text)
-  const all = [readResults(into), readIpvsResults(into), readUserspaceResults(into)] as const
-  writeFileSync(join(into, 'RESULTS.md'), resultsPage(...all))
+  const page = resultsPage({
+    iptables: readResults(into),
+    ipvs: readIpvsResults(into),
+    userspace: readUserspaceResults(into),
+    apiserver: readApiserverResults(into),
+  })
+  writeFileSync(join(into, 'RESULTS.md'), page)
 }
 
 function read(file: string): unknown {

@@ -1,3 +1,5 @@
+import type { ApiserverResults } from './apiserver/results.ts'
+import { apiserverSection } from './apiserver/section.ts'
 import type { IpvsResults } from './ipvs/results.ts'
 import { ipvsSection } from './ipvs/section.ts'
 import type { Results } from './results.ts'
@@ -15,16 +17,21 @@ import type { UserspaceResults } from './userspace/results.ts'
 import { userspaceSection } from './userspace/section.ts'
 import { judgeAll, targetsTable } from './verdict.ts'
 
+/** All that is known; undefined: never measured. */
+export interface AllResults {
+  readonly iptables: Results | undefined
+  readonly ipvs: IpvsResults | undefined
+  readonly userspace: UserspaceResults | undefined
+  readonly apiserver: ApiserverResults | undefined
+}
+
 /** The results as a Markdown page; of a mode that was never measured there is nothing. */
-export function resultsPage(
-  iptables: Results | undefined,
-  ipvs: IpvsResults | undefined,
-  userspace: UserspaceResults | undefined,
-): string {
+export function resultsPage({ iptables, ipvs, userspace, apiserver }: AllResults): string {
   const sections = [
     iptables && iptablesSection(iptables),
     ipvs && ipvsSection(ipvs),
     userspace && userspaceSection(userspace),
+    apiserver && apiserverSection(apiserver),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

@@ -11,7 +11,7 @@ export interface Verdict extends Judged {
 export interface Judged {
   readonly measured: number
   readonly limit: number
-  readonly unit: 'ms' | 'µs' | 'MiB' | 'KiB' | '%' | '×'
+  readonly unit: 'ms' | 'µs' | 'MiB' | 'KiB' | 'MB' | 'kB' | '/s' | '%' | '×'
   /** The limit is the least, not the most that is allowed. */
   readonly atLeast?: true
 }

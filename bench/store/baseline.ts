@@ -4,10 +4,10 @@ import { openForWriting } from '../../src/storage/embedded/database.ts'
 import { LogWriter } from '../../src/storage/embedded/log-writer.ts'
 import { VALUE } from './writers.ts'
 
-/** Times per second that one page appended to a file is flushed to the disk: what one writer can hope for. */
-export function flushesPerSecond(file: string, milliseconds: number): number {
+/** Times per second that so many bytes appended to a file are flushed to the disk: what one writer can hope for. */
+export function flushesPerSecond(file: string, milliseconds: number, bytes = 4096): number {
   const descriptor = openSync(file, 'w')
-  const page = Buffer.alloc(4096, 'x')
+  const page = Buffer.alloc(bytes, 'x')
   const start = performance.now()
   let count = 0
   for (; performance.now() - start < milliseconds; count++) {

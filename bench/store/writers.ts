@@ -4,9 +4,10 @@ export const VALUE = Buffer.alloc(1000, 'x')
 
 /** Creates per second by so many writers, each waiting for its own acknowledgement. */
 export async function createsPerSecond(
-  store: Store,
+  store: Pick<Store, 'txn'>,
   writers: number,
   milliseconds: number,
+  value: Buffer = VALUE,
 ): Promise<number> {
   const start = performance.now()
   let created = 0
@@ -15,7 +16,7 @@ export async function createsPerSecond(
       const key = `/bench/${crypto.randomUUID()}`
       await store.txn({
         compare: [{ key, modRevision: 0 }],
-        operations: [{ op: 'put', key, value: VALUE }],
+        operations: [{ op: 'put', key, value }],
       })
       created++
     }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { machineTicks } from '../measure/idle.ts'
+import { busyPercent } from '../measure/busy-percent.ts'
 import type { Options } from '../options.ts'
 import { saveUserspaceResults } from '../report/files.ts'
 import type { UserspaceResults } from '../report/userspace/results.ts'
 import { startBackend } from './backend/start-backend.ts'
 import { Contestant } from './contest.ts'
-import { Load } from './load/load.ts'
+import { startLoad } from './load/load.ts'
 import { describeMachine, descriptorLimit } from './machine.ts'
 import { FIGURES } from './measure/figures.ts'
 import { idleConnections, mostConnections } from './measure/idle-connections.ts'
@@ -14,11 +14,10 @@ import { SUBJECTS } from './subjects/all.ts'
 const WARM_UP_MS = 300
 /** Between two subjects: for the ends of the connections before. */
 const REST_MS = 200
-const LOOK_MS = 3_000
 
 /** Compares the ways from client to backend, all of them in every round. */
 export async function runUserspace(options: Options, folder: string): Promise<void> {
-  const load = new Load()
+  const load = startLoad()
   const all = SUBJECTS.map((subject) => new Contestant(subject, load, folder))
   const endBackend = await startBackend(
     folder,
@@ -94,14 +93,6 @@ class Contest {
     const results = { ...this.#results, busyPercent: this.#busyPercent, cells }
     saveUserspaceResults(this.#options.into, results)
   }
-}
-
-/** Of all cores, while nobody of this contest does anything. */
-async function busyPercent(): Promise<number> {
-  const before = machineTicks()
-  await delay(LOOK_MS)
-  const { busy, all } = machineTicks()
-  return ((busy - before.busy) / (all - before.all)) * 100
 }
 
 function say(what: string): void {

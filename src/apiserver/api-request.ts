@@ -11,15 +11,23 @@ export interface ApiRequest {
   readonly namespace: string
   /** Empty: the collection. */
   readonly name: string
-  readonly subresource: '' | 'status'
+  /** `status`, or one that is derived; empty: the object itself. */
+  readonly subresource: string
   readonly query: URLSearchParams
   /** The Accept header. */
   readonly accept: string
   /** The Content-Type header; empty when absent. */
   readonly contentType: string
+  /** The User-Agent header; empty when absent. */
+  readonly userAgent: string
   /** Reads the body, once. */
   body(): Promise<Buffer | Refusal>
-  /** For watches, which write as they go. */
+  /** Adds a warning to the answer, which clients show to their users. */
+  warn(text: string): void
+}
+
+/** A request that may be answered by a stream, as watches are. */
+export interface StreamRequest extends ApiRequest {
   readonly response: ServerResponse
 }
 

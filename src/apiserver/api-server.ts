@@ -1,27 +1,27 @@
-import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
-import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '../lib/clock.ts'
-import { NodeProxyError } from '../lib/error.ts'
+import { parseIp } from '../lib/ip.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
-import { timestamp } from '../lib/timestamp.ts'
 import type { Store } from '../storage/store.ts'
 import { Feed } from './cache/feed.ts'
-import { encodeStored } from './codec.ts'
 import { expireEvents } from './event-expiry.ts'
+import { RequestFlow } from './flow/request-flow.ts'
 import { healthChecks } from './health-checks.ts'
-import { type HandlerOptions, handleRequest } from './http/handle-request.ts'
+import type { HandlerOptions } from './http/handle-request.ts'
+import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { catalogue } from './kinds/catalogue.ts'
-import { namespaces } from './kinds/namespace.ts'
+import { Lifecycle } from './lifecycle.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
-import { storageKey } from './resource.ts'
 import { createRoutes } from './routes.ts'
 import { ALLOCATIONS } from './services/claim.ts'
 import type { PortRange } from './services/node-ports.ts'
+import { AllocationRepair } from './services/repair/allocation-repair.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
 import type { Serving } from './serving.ts'
+import { MasterService } from './system/master-service.ts'
+import { unreachableBecause } from './system/replica-address.ts'
+import { ensureSystemNamespaces } from './system/system-namespaces.ts'
 import { WatchRegistry } from './watch/watch-registry.ts'
 
 export interface ApiServerOptions {
@@ -39,39 +39,28 @@ export interface ApiServerOptions {
   readonly moreMetrics?: () => Promise<string>
 }
 
-export interface ListenOptions {
-  /** Default 127.0.0.1. */
-  readonly host?: string
-  /** Default 0: any free port. */
-  readonly port?: number
-  /** Path of a Unix socket, instead of host and port. */
-  readonly socketPath?: string
-  /** HTTPS when given. */
-  readonly tls?: Certificate
-}
-
-/** PEM. */
-export interface Certificate {
-  readonly cert: string
-  readonly key: string
-}
-
-export interface Listening {
-  /** Of a Unix socket `http://localhost`. */
-  readonly url: string
-  /** Of a Unix socket 0. */
-  readonly port: number
-  /** Serves new connections with another certificate; those that are open stay. Of HTTPS only. */
-  present(certificate: Certificate): void
-  /** Ends watches cleanly, lets short requests finish and closes the socket. */
-  close(): Promise<void>
-}
-
 export interface ApiServer {
-  /** Serves on one more address; the first call loads the caches. */
+  /**
+   * Serves on one more address; the first call loads the caches. Until they are loaded,
+   * resources are 503 and `/readyz` says so.
+   */
   listen(options?: ListenOptions): Promise<Listening>
+  /**
+   * Keeps the Services by which Pods reach the API pointing at this server, once it listens,
+   * and at its replicas on the same store.
+   */
+  advertise(at: { readonly address: string; readonly port: number }): Advertisement
+  /** From now on `/readyz` fails, so that traffic goes elsewhere; everything is still served. */
+  drain(): void
   /** Closes every listener and stops following the store, which stays open. */
   close(): Promise<void>
+}
+
+export interface Advertisement {
+  /** Why the Services do not lead to this server; undefined when they do. */
+  readonly unreachable: string | undefined
+  /** Takes this server out of the Services; before the server closes. */
+  stop(): Promise<void>
 }
 
 /** An API server on a store. */
@@ -80,36 +69,48 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const metrics = createServerMetrics(options.moreMetrics)
   const store = measuredStore(options.store, metrics)
   const serving = assemble({ ...options, store, onError })
+  const { lifecycle } = serving
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined
-  let isReady = false
-  let stopExpiry = (): void => undefined
+  let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
-    await ensureDefaultNamespace(serving)
+    await ensureSystemNamespaces(serving)
     await serving.feed.start()
-    stopExpiry = expireEvents(serving, onError)
-    isReady = true
+    const repair = new AllocationRepair({ serving, metrics, onError })
+    const stopExpiry = expireEvents(serving, onError)
+    stopUpkeep = () => {
+      repair.stop()
+      stopExpiry()
+    }
+    lifecycle.loaded()
   }
   const handler: HandlerOptions = {
     serving,
     route: createRoutes(catalogue),
     metrics,
-    checks: healthChecks(serving, () => isReady),
+    checks: healthChecks(serving),
     onError,
   }
+  const closeListeners = (): Promise<unknown> =>
+    Promise.all([...listeners].map((listening) => listening.close()))
   return {
     listen: async (listenOptions = {}) => {
-      started ??= start()
-      await started
       const listening = await listen(handler, listenOptions)
       listeners.add(listening)
+      started ??= start()
+      await started.catch(async (error: unknown) => {
+        await closeListeners()
+        throw error
+      })
       return listening
     },
+    advertise: (at) => advertise(serving, at, onError),
+    drain: () => lifecycle.closing(),
     close: async () => {
-      isReady = false
-      stopExpiry()
+      lifecycle.closing()
+      stopUpkeep()
       serving.watches.endAll()
-      await Promise.all([...listeners].map((listening) => listening.close()))
+      await closeListeners()
       await serving.feed.stop()
     },
   }
@@ -140,90 +141,23 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     allocator,
     feed,
     watches: new WatchRegistry(limits.watches),
+    lifecycle: new Lifecycle(),
+    flow: new RequestFlow({
+      clock,
+      inFlight: { readOnly: limits.readsInFlight, mutating: limits.writesInFlight },
+      waitMs: limits.requestMs / 4,
+    }),
   }
 }
 
-async function ensureDefaultNamespace({ store, clock, random }: Serving): Promise<void> {
-  const key = storageKey(namespaces, '', 'default')
-  const value = encodeStored({
-    metadata: {
-      name: 'default',
-      uid: random.uuid(),
-      creationTimestamp: timestamp(clock.now()),
-      labels: { 'kubernetes.io/metadata.name': 'default' },
-    },
-    spec: { finalizers: ['kubernetes'] },
-    status: { phase: 'Active' },
-  })
-  await store.txn({ compare: [{ key, modRevision: 0 }], operations: [{ op: 'put', key, value }] })
-}
-
-async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listening> {
-  const { host = '127.0.0.1', port = 0, socketPath, tls } = options
-  const server = createServer(handler, tls)
-  await new Promise<void>((resolve, reject) => {
-    const place = socketPath ?? `${host}:${port}`
-    const fail = (cause: Error): void => reject(cannotListen(place, cause))
-    server.once('error', fail)
-    server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
-      server.off('error', fail)
-      resolve()
-    })
-  })
-  return {
-    ...reachedAt(server.address(), tls === undefined ? 'http' : 'https'),
-    present: (certificate) => present(server, certificate),
-    close: () => closeServer(server, handler.serving),
-  }
-}
-
-function reachedAt(
-  address: AddressInfo | string | null,
-  scheme: 'http' | 'https',
-): Pick<Listening, 'url' | 'port'> {
-  if (address === null || typeof address === 'string') return { url: 'http://localhost', port: 0 }
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return { url: `${scheme}://${host}:${address.port}`, port: address.port }
-}
-
-function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
-  const { limits } = handler.serving
-  const http: ServerOptions = {
-    maxHeaderSize: limits.headerBytes,
-    requestTimeout: limits.requestMs,
-    headersTimeout: limits.requestMs,
-    keepAliveTimeout: 90_000,
-    noDelay: true,
-  }
-  const listener = handleRequest.bind(undefined, handler)
-  const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
-  if (tls === undefined) return createHttpServer(http, serve)
-  return createHttpsServer({ ...http, ...tls, minVersion: 'TLSv1.2' }, serve)
-}
-
-function present(server: Server, certificate: Certificate): void {
-  if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
-  server.setSecureContext(certificate)
-}
-
-/** How long requests that run may take to finish when the server closes. */
-const CLOSE_MS = 2000
-
-function closeServer(server: Server, { clock, watches }: Serving): Promise<void> {
-  watches.endAll()
-  return new Promise((resolve) => {
-    const cancel = clock.after(CLOSE_MS, () => server.closeAllConnections())
-    server.close(() => {
-      cancel()
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
-}
-
-function cannotListen(place: string, cause: Error): NodeProxyError {
-  return new NodeProxyError('NP_APISERVER_LISTEN', `cannot listen on ${place}: ${cause.message}`, {
-    cause,
-    hint: 'choose another address or port, or stop what uses this one',
-  })
+function advertise(
+  serving: Serving,
+  { address, port }: { readonly address: string; readonly port: number },
+  onError: (error: unknown) => void,
+): Advertisement {
+  const unreachable = unreachableBecause(address, serving.allocator.ranges[0]?.family ?? 4)
+  const ip = unreachable === undefined ? parseIp(address) : undefined
+  const replica = ip === undefined ? undefined : { ip, port }
+  const kept = new MasterService({ serving, replica, onError })
+  return { unreachable, stop: () => kept.stop() }
 }

@@ -39,9 +39,12 @@ function groupList(version: string, groups: readonly ApiGroup[]): JsonObject {
 
 function entry(face: Face): JsonObject {
   const { group, version, resource } = face
-  const { verbs, statusVerbs, shortNames, categories } = announced(face)
+  const { verbs, subresources, shortNames, categories } = announced(face)
   const responseKind = { group, version, kind: resource.kind }
-  const status = { subresource: 'status', responseKind, verbs: [...statusVerbs] }
+  const parts = subresources.map(({ name, kind, verbs: able }) => ({
+    ...{ subresource: name, responseKind: { group, version, kind } },
+    verbs: [...able],
+  }))
   return {
     resource: resource.plural,
     responseKind,
@@ -50,6 +53,6 @@ function entry(face: Face): JsonObject {
     verbs: [...verbs],
     ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
     ...(categories.length > 0 ? { categories: [...categories] } : {}),
-    ...(statusVerbs.length > 0 ? { subresources: [status] } : {}),
+    ...(parts.length > 0 ? { subresources: parts } : {}),
   }
 }

@@ -27,9 +27,15 @@ function versionsOf(faces: readonly Face[]): ApiGroup['versions'] {
   return [...versions].map(([version, members]) => ({ version, faces: members }))
 }
 
+export interface DiscoveredSubresource {
+  readonly name: string
+  readonly kind: string
+  readonly verbs: readonly string[]
+}
+
 export interface DiscoveredResource {
   readonly verbs: readonly string[]
-  readonly statusVerbs: readonly string[]
+  readonly subresources: readonly DiscoveredSubresource[]
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
 }
@@ -38,12 +44,28 @@ const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 
 /** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
 export function announced({ resource, group }: Face): DiscoveredResource {
-  const { plural, status, shortNames, categories, versions } = resource
+  const { plural, shortNames, categories, versions } = resource
   const isFirst = group === versions[0]?.group
   return {
     verbs: VERBS.filter((verb) => verb !== 'deletecollection' || plural !== 'namespaces'),
-    statusVerbs: status === undefined ? [] : ['get', 'patch', 'update'],
+    subresources: subresourcesOf(resource),
     shortNames: isFirst ? shortNames : [],
     categories: isFirst ? categories : [],
   }
+}
+
+function subresourcesOf({
+  kind,
+  status,
+  reserved,
+  derived = [],
+}: Resource): readonly DiscoveredSubresource[] {
+  const written = [
+    ...(status === undefined ? [] : [{ name: 'status', kind, verbs: ['get', 'patch', 'update'] }]),
+    ...(reserved === undefined
+      ? []
+      : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),
+  ]
+  const read = derived.map((one) => ({ name: one.name, kind: one.kind, verbs: ['get'] }))
+  return [...written, ...read]
 }

@@ -48,7 +48,7 @@ function resourceDocuments({ name, versions }: ApiGroup) {
 }
 
 function resourceList(groupVersion: string, faces: readonly Face[]): JsonObject {
-  const resources = faces.flatMap((face) => [entry(face), ...statusEntries(face)])
+  const resources = faces.flatMap((face) => [entry(face), ...subresourceEntries(face)])
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources }
 }
 
@@ -66,9 +66,10 @@ function entry(face: Face): JsonObject {
   }
 }
 
-function statusEntries(face: Face): readonly JsonObject[] {
-  const { plural, kind, namespaced } = face.resource
-  const { statusVerbs } = announced(face)
-  if (statusVerbs.length === 0) return []
-  return [{ name: `${plural}/status`, singularName: '', namespaced, kind, verbs: [...statusVerbs] }]
+function subresourceEntries(face: Face): readonly JsonObject[] {
+  const { plural, namespaced } = face.resource
+  return announced(face).subresources.map(({ name, kind, verbs }) => ({
+    ...{ name: `${plural}/${name}`, singularName: '', namespaced, kind },
+    verbs: [...verbs],
+  }))
 }

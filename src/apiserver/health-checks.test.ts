@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../storage/store.ts'
 import { healthChecks } from './health-checks.ts'
+import { Lifecycle } from './lifecycle.ts'
 import { createManualClock } from './manual-clock.ts'
 import { startApi } from './test-api.ts'
 
-const ALL = '[+]ping ok\n[+]serving ok\n[+]store ok\n[+]caches ok\n'
+const ALL = '[+]ping ok\n[+]store ok\n[+]caches ok\n[+]shutdown ok\n'
 
 test.each([
   ['/healthz', 200, 'ok'],
@@ -42,12 +43,12 @@ test('without its store the server is alive but not ready, and says why', async 
   const answer = await api.call('GET', '/readyz')
   expect([answer.status, answer.text]).toEqual([
     503,
-    '[+]ping ok\n[+]serving ok\n[-]store failed\n[-]caches failed\nreadyz check failed\n',
+    '[+]ping ok\n[-]store failed\n[-]caches failed\n[+]shutdown ok\nreadyz check failed\n',
   ])
   const excluded = await api.call('GET', '/readyz?exclude=store&exclude=caches&verbose')
   expect([excluded.status, excluded.text]).toEqual([
     200,
-    '[+]ping ok\n[+]serving ok\n[+]store excluded: ok\n[+]caches excluded: ok\nreadyz check passed\n',
+    '[+]ping ok\n[+]store excluded: ok\n[+]caches excluded: ok\n[+]shutdown ok\nreadyz check passed\n',
   ])
 })
 
@@ -55,7 +56,7 @@ test('a store that does not answer fails its check in time', async () => {
   const clock = createManualClock()
   const store = { revision: () => new Promise<number>(() => undefined) }
   const feed = { until: () => Promise.resolve(true) }
-  const checks = healthChecks({ store, feed, clock }, () => true)
+  const checks = healthChecks({ store, feed, clock, lifecycle: new Lifecycle() })
   const check = checks.readyz.find(({ name }) => name === 'store')!
   const passes = check.passes()
   clock.advance(2000)

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Store } from '../storage/store.ts'
 import type { Feed } from './cache/feed.ts'
+import type { Lifecycle } from './lifecycle.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
@@ -13,6 +14,7 @@ export interface HealthCheck {
 export interface HealthSubjects {
   readonly store: Pick<Store, 'revision'>
   readonly feed: Pick<Feed, 'until'>
+  readonly lifecycle: Pick<Lifecycle, 'isLoaded' | 'isClosing'>
   readonly clock: Clock
 }
 
@@ -23,12 +25,13 @@ const CHECK_MS = 2000
  * What must be true. Only `livez` asks for a restart when it fails, so it
  * looks at nothing that a restart would not heal.
  */
-export function healthChecks(
-  { store, feed, clock }: HealthSubjects,
-  isReady: () => boolean,
-): Readonly<Record<HealthEndpoint, readonly HealthCheck[]>> {
+export function healthChecks({
+  store,
+  feed,
+  lifecycle,
+  clock,
+}: HealthSubjects): Readonly<Record<HealthEndpoint, readonly HealthCheck[]>> {
   const ping: HealthCheck = { name: 'ping', passes: () => true }
-  const serving: HealthCheck = { name: 'serving', passes: isReady }
   const newest = (): Promise<number | undefined> => withinTime(clock, store.revision())
   const answers: HealthCheck = {
     name: 'store',
@@ -36,10 +39,12 @@ export function healthChecks(
   }
   const caches: HealthCheck = {
     name: 'caches',
-    passes: async () => feed.until((await newest()) ?? Number.POSITIVE_INFINITY, CHECK_MS),
+    passes: async () =>
+      lifecycle.isLoaded && feed.until((await newest()) ?? Number.POSITIVE_INFINITY, CHECK_MS),
   }
-  const all = [ping, serving, answers, caches]
-  return { healthz: all, livez: [ping], readyz: all }
+  const shutdown: HealthCheck = { name: 'shutdown', passes: () => !lifecycle.isClosing }
+  const all = [ping, answers, caches]
+  return { healthz: all, livez: [ping], readyz: [...all, shutdown] }
 }
 
 /** Undefined when it takes too long. */

@@ -10,6 +10,10 @@ export interface Limits {
   readonly patchOperations: number
   /** Bytes that the copy operations of a JSON patch may add. */
   readonly patchCopyBytes: number
+  /** Reads at one time, without watches; a quarter of them is the system's. */
+  readonly readsInFlight: number
+  /** Writes at one time; a quarter of them is the system's. */
+  readonly writesInFlight: number
   /** Watches at one time. */
   readonly watches: number
   /** Changes per resource that watches can start from or lag behind. */
@@ -34,6 +38,8 @@ export const defaultLimits: Limits = {
   jsonDepth: 500,
   patchOperations: 10_000,
   patchCopyBytes: 3 << 20,
+  readsInFlight: 400,
+  writesInFlight: 200,
   watches: 10_000,
   windowChanges: 10_000,
   windowBytes: 24 << 20,

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
-import { createApiServer, type ListenOptions } from './api-server.ts'
+import { createApiServer } from './api-server.ts'
+import type { ListenOptions } from './http/listen.ts'
 import type { PortRange } from './services/node-ports.ts'
 
 const USAGE = `Usage: node src/apiserver/main.ts [options]

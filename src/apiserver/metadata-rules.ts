@@ -73,7 +73,9 @@ function finalizerCauses(finalizers: Json | undefined): readonly StatusCause[] {
   const field = 'metadata.finalizers'
   if (!Array.isArray(finalizers)) return [cause(field, finalizers, 'must be a list of names')]
   const wrong = finalizers.filter((one) => typeof one !== 'string' || !KEY.test(one))
-  return wrong.map((one) => cause(field, one, 'must be a qualified name'))
+  const isTorn = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
+  const torn = isTorn ? [cause(field, finalizers, 'orphan excludes foregroundDeletion')] : []
+  return [...wrong.map((one) => cause(field, one, 'must be a qualified name')), ...torn]
 }
 
 function cause(field: string, value: Json, message: string): StatusCause {

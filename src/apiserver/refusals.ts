@@ -115,6 +115,12 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Ref
   return new Refusal({ code: 429, reason: 'TooManyRequests', message, details })
 }
 
+/** What is asked for will be there soon. */
+export function serviceUnavailable(message: string): Refusal {
+  const details = { retryAfterSeconds: 1 }
+  return new Refusal({ code: 503, reason: 'ServiceUnavailable', message, details })
+}
+
 /** The request names a revision that this server has not seen. */
 export function revisionTooLarge(requested: number, newest: number): Refusal {
   const text = `Too large resource version: ${requested}, current: ${newest}`

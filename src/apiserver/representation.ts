@@ -1,3 +1,4 @@
+import { ownBuffer } from '../lib/own-buffer.ts'
 import { type ApiRequest, jsonReply, type Reply } from './api-request.ts'
 import type { EventType } from './cache/change.ts'
 import { createWireEncoder, type WireEncoder } from './codec.ts'
@@ -101,9 +102,9 @@ function* writeList(
   yield Buffer.concat([...parts, LIST_END])
 }
 
-/** One line of a watch. */
+/** One line of a watch; a recent change keeps those of its events. */
 export function eventFrame(type: EventType | 'BOOKMARK' | 'ERROR', object: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, LINE_END])
+  return ownBuffer(Buffer.from(`{"type":"${type}","object":`), object, LINE_END)
 }
 
 const LINE_END = Buffer.from('}\n')

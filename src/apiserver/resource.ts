@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../lib/json.ts'
+import type { Serving } from './serving.ts'
 import type { Column } from './table/column.ts'
 
 /** Fields by which objects of a resource can be selected, apart from metadata. */
@@ -16,6 +17,10 @@ export interface Resource {
   readonly versions: readonly ResourceVersion[]
   /** Absent: the resource has no status subresource and nothing is special about `status`. */
   readonly status?: StatusRules
+  /** Absent: clients may write everything but metadata and status of the server. */
+  readonly reserved?: ReservedFields
+  /** What else can be read of an object; absent: nothing. */
+  readonly derived?: readonly DerivedSubresource[]
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean
   /** Whether PUT must carry metadata.resourceVersion. */
@@ -29,6 +34,22 @@ export interface Resource {
 export interface StatusRules {
   /** `status` of a new object, given what the client sent; undefined: none. */
   readonly initial: (sent: Json | undefined) => Json | undefined
+}
+
+/** Fields that are written through a subresource of their own, or by the server alone. */
+export interface ReservedFields {
+  /** Takes PUT and PATCH of the object with these fields. */
+  readonly subresource: string
+  /** The next state with these fields as they stay; `old` undefined: as a new object has them. */
+  readonly keep: (next: JsonObject, old: JsonObject | undefined) => JsonObject
+}
+
+/** A subresource that is worked out of an object and its surroundings when it is asked for. */
+export interface DerivedSubresource {
+  readonly name: string
+  readonly kind: string
+  /** The fields of the answer, beside its type and the object's metadata. */
+  readonly derive: (serving: Serving, object: JsonObject) => JsonObject
 }
 
 export interface ResourceVersion {

@@ -1,5 +1,5 @@
 import createRouter from 'find-my-way'
-import type { ApiRequest, Outcome } from './api-request.ts'
+import type { Outcome, StreamRequest } from './api-request.ts'
 import { discoveryDocuments } from './discovery.ts'
 import type { HealthEndpoint } from './health-checks.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
@@ -12,12 +12,13 @@ import { create } from './verbs/create.ts'
 import { remove } from './verbs/delete.ts'
 import { removeCollection } from './verbs/delete-collection.ts'
 import { get } from './verbs/get.ts'
+import { getDerived } from './verbs/get-derived.ts'
 import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './watch/watch.ts'
 
-export type Verb = (serving: Serving, request: ApiRequest) => Promise<Outcome>
+export type Verb = (serving: Serving, request: StreamRequest) => Promise<Outcome>
 
 export type Verbs = Readonly<Record<string, Verb>>
 
@@ -29,7 +30,7 @@ export type Route =
   | {
       readonly kind: 'resource'
       readonly face: Face
-      readonly subresource: '' | 'status'
+      readonly subresource: string
       readonly verbs: Verbs
     }
 
@@ -93,7 +94,7 @@ function addResource(on: (path: string, route: Route) => void, face: Face): void
   const base = resource.namespaced
     ? `${root}/namespaces/:namespace/${resource.plural}`
     : `${root}/${resource.plural}`
-  const route = (verbs: Verbs, subresource: '' | 'status' = ''): Route => ({
+  const route = (verbs: Verbs, subresource = ''): Route => ({
     kind: 'resource',
     face,
     subresource,
@@ -105,12 +106,19 @@ function addResource(on: (path: string, route: Route) => void, face: Face): void
   const one = resource === namespaces ? `${base}/:namespace` : `${base}/:name`
   on(one, route(objectVerbs))
   if (resource.status !== undefined) on(`${one}/status`, route(statusVerbs, 'status'))
+  if (resource.reserved !== undefined) {
+    const { subresource } = resource.reserved
+    on(`${one}/${subresource}`, route({ PUT: update, PATCH: patch }, subresource))
+  }
+  for (const derived of resource.derived ?? []) {
+    on(`${one}/${derived.name}`, route({ GET: getDerived.bind(undefined, derived) }, derived.name))
+  }
 }
 
 const collectionVerbs = { GET: listOrWatch, POST: create, DELETE: removeCollection }
 const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
 const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
 
-function listOrWatch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {
   return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)
 }

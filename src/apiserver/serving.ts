@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import type { Feed } from './cache/feed.ts'
+import type { RequestFlow } from './flow/request-flow.ts'
+import type { Lifecycle } from './lifecycle.ts'
 import type { Limits } from './limits.ts'
 import type { ServiceAllocator } from './services/service-allocator.ts'
 import type { WatchRegistry } from './watch/watch-registry.ts'
@@ -15,4 +17,6 @@ export interface Serving {
   readonly limits: Limits
   readonly allocator: ServiceAllocator
   readonly watches: WatchRegistry
+  readonly lifecycle: Lifecycle
+  readonly flow: RequestFlow
 }

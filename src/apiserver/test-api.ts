@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import type { Json, JsonObject } from '../lib/json.ts'
 import { createMemoryStore, type MemoryStoreOptions } from '../storage/memory/memory-store.ts'
 import type { Store } from '../storage/store.ts'
-import { type ApiServerOptions, createApiServer } from './api-server.ts'
+import { type ApiServer, type ApiServerOptions, createApiServer } from './api-server.ts'
 
 export interface Answer {
   readonly status: number
@@ -36,6 +36,7 @@ export interface TestApi {
   readonly url: string
   readonly port: number
   readonly store: Store
+  readonly server: ApiServer
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /** Creates an object and fails when it was refused. */
   make(path: string, object: JsonObject): Promise<JsonObject>
@@ -95,6 +96,7 @@ export async function startApi(options: TestOptions = {}): Promise<TestApi> {
     url,
     port,
     store,
+    server,
     call,
     make: async (path, object) => {
       const answer = await call('POST', path, { body: object })

@@ -12,7 +12,7 @@ export interface SecureAddress {
 }
 
 export interface SecureFrontOptions {
-  readonly server: Pick<ApiServer, 'listen'>
+  readonly server: Pick<ApiServer, 'listen' | 'advertise'>
   readonly address: SecureAddress
   readonly source: CertificateSource
   /** Where clients are told how to reach it. */
@@ -24,11 +24,17 @@ export interface SecureFrontOptions {
 /** What clients see of the server: its address and its certificate, kept true. */
 export interface SecureFront {
   readonly url: string
-  /** The certificate is renewed no more; the server closes its socket itself. */
-  close(): void
+  /**
+   * Pods are told of this server no more, and its certificate is not renewed; the
+   * server closes its socket itself.
+   */
+  close(): Promise<void>
 }
 
-/** Listens, tells clients how to reach it, and does both again with every new certificate. */
+/**
+ * Listens, and tells clients how to reach it: people by a kubeconfig, Pods by a
+ * Service. Does both again with every new certificate.
+ */
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const { server, address, source, kubeconfig, clock, log } = options
   const first = await source.current()
@@ -36,7 +42,11 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   const tell = (authority: string | undefined): Promise<void> =>
     writeKubeconfig(kubeconfig, { server: listening.url, authority })
   await tell(first.authority)
-  const close = followCertificate({
+  const advertisement = server.advertise({ address: address.host, port: listening.port })
+  if (advertisement.unreachable !== undefined) {
+    log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
+  }
+  const unfollow = followCertificate({
     ...{ source, clock, first },
     onChange: async (next) => {
       listening.present(next)
@@ -45,5 +55,9 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     },
     onFailure: (err) => log.error({ err }, 'the serving certificate could not be renewed'),
   })
+  const close = (): Promise<void> => {
+    unfollow()
+    return advertisement.stop()
+  }
   return { url: listening.url, close }
 }

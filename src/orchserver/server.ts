@@ -2,20 +2,18 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { createAddressRange } from '../apiserver/services/address-range.ts'
+import { mastersOf } from '../apiserver/system/masters.ts'
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
-import type { Controller } from '../controllers/runner/controller.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
 import type { CertificateSource } from './certificates/serving-certificate.ts'
+import { startCompanions } from './companions.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { serverLimits } from './config/server-limits.ts'
-import { knownControllers } from './controllers/known-controllers.ts'
-import { runControllers } from './controllers/run-controllers.ts'
-import { isSelected } from './controllers/selection.ts'
-import { openOwnClient } from './own-client.ts'
+import { openOwnSocket } from './own-socket.ts'
 import { openSecureFront } from './secure-front.ts'
 import { stopSignal } from './stop-signal.ts'
 import { openStore } from './storage/open-store.ts'
@@ -45,23 +43,11 @@ export async function runServer(
     source: certificateSource(config),
   })
   held.defer(() => front.close())
-  const userAgent = `orch-server/${version} controllers`
-  const client = await openOwnClient({ server, dataDir: config.dataDir, userAgent, clock })
-  held.defer(() => client.close())
-  const controllers = selectedControllers(config)
-  const running = runControllers({ ...{ controllers, client, election, metrics, clock, log } })
-  held.defer(() => running.close())
+  const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
+  held.use(await startCompanions({ config, socket, version, election, metrics, clock, log }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   log.info({ signal: await stop }, 'orch-server stops')
-}
-
-function selectedControllers({
-  controllers,
-  loadBalancer,
-}: OrchServerConfiguration): readonly Controller[] {
-  return knownControllers(loadBalancer.addressPools).filter(({ name }) =>
-    isSelected(name, controllers),
-  )
+  server.drain()
 }
 
 function certificateSource({
@@ -74,7 +60,9 @@ function certificateSource({
   const names = certificateNames({
     hostname: hostname(),
     bindAddress,
-    serviceAddresses: services.clusterIPRange.map((cidr) => createAddressRange(cidr).at(0)),
+    serviceAddresses: services.clusterIPRange.flatMap((cidr) =>
+      mastersOf(createAddressRange(cidr)).map(({ ip }) => ip),
+    ),
     extraNames: tls.extraNames,
   })
   return madeCertificate({ folder: join(dataDir, 'pki'), names, clock: systemClock })

@@ -1,6 +1,6 @@
-import { REPLICAS } from './cluster/endpoints.ts'
+import { PUBLIC } from './cluster/pod-manifest.ts'
 import type { Request } from './request.ts'
-import { namespaceOf } from './run.ts'
+import { namespaceOf, podNamespace } from './run.ts'
 import type { Place } from './sandbox.ts'
 
 /** `ip netns exec … curl …`: a request as somebody in a terminal makes it. */
@@ -9,17 +9,18 @@ export function curlOf(run: string, { from, source, url }: Request): string {
   return `${enter(run, from)} curl -s ${bind}${url}`
 }
 
-/** The command that scales a Service, for any terminal of the machine. */
-export function scaleOf(run: string, service: string, api: string): string {
-  const patch = JSON.stringify({ metadata: { annotations: { [REPLICAS]: '1' } } })
+/** The command that takes a pod out of web-public, for any terminal of the machine. */
+export function unlabelOf(pod: string, socket: string): string {
+  const patch = JSON.stringify({ metadata: { labels: { [PUBLIC]: null } } })
   return [
-    `ip netns exec ${namespaceOf(run, 'control')} curl -s -X PATCH`,
+    `curl -s --unix-socket ${socket} -X PATCH`,
     `-H 'Content-Type: application/merge-patch+json'`,
-    `${api}/api/v1/namespaces/default/services/${service} -d '${patch}'`,
+    `http://localhost/api/v1/namespaces/default/pods/${pod} -d '${patch}'`,
   ].join(' ')
 }
 
-/** How to run a command at a place: `ip netns exec np-sandbox-4711-pod1`. */
+/** How to run a command at a place: `ip netns exec np-sandbox-4711-client`. */
 export function enter(run: string, place: Place): string {
-  return `ip netns exec ${namespaceOf(run, place.replace('-', ''))}`
+  const isPod = place !== 'client' && place !== 'node'
+  return `ip netns exec ${isPod ? podNamespace(run, place) : namespaceOf(run, place)}`
 }

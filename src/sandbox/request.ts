@@ -1,5 +1,6 @@
 import { isJsonObject } from '../lib/json.ts'
-import type { Answer, PodReply } from './agent/protocol.ts'
+import type { Answer } from './agent/protocol.ts'
+import type { PodReply } from './pod/serve.ts'
 import type { Place } from './sandbox.ts'
 
 /** A request that can be made again and again. */

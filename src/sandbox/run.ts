@@ -6,7 +6,7 @@
 export interface Run {
   /** `np-sandbox-4711`. */
   readonly name: string
-  /** Scratch folder: kubeconfig and the daemon's log. */
+  /** Scratch folder: the cluster's data, kubeconfig and logs. */
   readonly folder: string
 }
 
@@ -19,6 +19,11 @@ export function runName(pid: number): string {
 /** The network namespace of one place of a run: `np-sandbox-4711-client`. */
 export function namespaceOf(run: string, place: string): string {
   return `${run}-${place}`
+}
+
+/** The network namespace that the node agent makes for a pod of the namespace `default`. */
+export function podNamespace(run: string, pod: string): string {
+  return `${namespaceOf(run, 'pod')}-default-${pod}`
 }
 
 /** The run that a namespace or folder belongs to, and its owner; undefined for those of others. */

@@ -1,17 +1,14 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ApiClient } from '../client/api-client.ts'
 import { type Agent, startAgent } from './agent/agent.ts'
 import type { Answer, Question } from './agent/protocol.ts'
 import type { SandboxOptions } from './arguments.ts'
 import { type Cluster, openCluster } from './cluster/cluster.ts'
-import { REPLICAS } from './cluster/endpoints.ts'
-import type { Pods } from './cluster/pods.ts'
+import type { Followed } from './cluster/cluster-state.ts'
 import { Daemon, runDaemonOnce } from './daemon/daemon.ts'
-import { kubeconfig } from './daemon/kubeconfig.ts'
 import type { Namespace } from './network/namespace.ts'
 import { NODE_NAME, POD_NETWORK } from './network/plan.ts'
 import { buildTopology } from './network/topology.ts'
+import { PodAgents } from './pod-agents.ts'
 import type { Run } from './run.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */
@@ -21,13 +18,10 @@ export type Place = 'client' | 'node' | `pod-${number}`
 export interface Sandbox {
   readonly run: Run
   readonly options: SandboxOptions
-  readonly api: ApiClient
-  readonly pods: Pods
+  readonly cluster: Cluster
   readonly daemon: Daemon
   ask(place: Place, question: Question): Promise<Answer>
-  /** Uses only so many of the pods behind a Service, and waits until the kernel knows. */
-  scale(service: string, replicas: number): Promise<void>
-  /** Waits until the kernel holds everything written so far. Throws what went wrong meanwhile. */
+  /** Waits until every Service leads to its ready pods, in the kernel too. */
   settled(): Promise<void>
   /** Runs a command in the node. */
   onNode(command: readonly string[]): Promise<string>
@@ -48,24 +42,21 @@ export async function openSandbox(
   const [client, node, cluster] = await Promise.all([
     openAgent(topology.client, stack),
     openAgent(topology.node, stack),
-    openCluster(topology.pods, stack),
+    openCluster(run, topology.node, stack),
   ])
+  const podAgents = new PodAgents(run.name, cluster.pods)
+  stack.defer(() => podAgents.close())
   const daemon = startDaemon({ run, options, node: topology.node, agent: node, cluster })
   stack.defer(() => daemon.stop('SIGTERM'))
   const settled = async (): Promise<void> => {
-    await cluster.settled()
-    await daemon.applied(watched(cluster.writer.written))
+    await cluster.state.served()
+    await daemon.applied(watched(cluster.state.seen))
   }
-  const agents: Readonly<Record<string, Agent>> = { client, node }
+  const agentAt = (place: Place) =>
+    place === 'client' ? client : place === 'node' ? node : podAgents.of(place)
   const sandbox: Sandbox = {
-    ...{ run, options, daemon, settled },
-    ...{ api: cluster.api, pods: cluster.pods },
-    ask: (place, question) => askFrom(agents[place] ?? cluster.pods.agent(place), question),
-    scale: async (service, replicas) => {
-      const annotations = { [REPLICAS]: String(replicas) }
-      await cluster.writer.patch('Service', service, { metadata: { annotations } })
-      await settled()
-    },
+    ...{ run, options, cluster, daemon, settled },
+    ask: async (place, question) => askFrom(await agentAt(place), question),
     onNode: (command) => topology.node.exec(command),
     cleanUp: async () => {
       await daemon.stop('SIGTERM')
@@ -91,10 +82,8 @@ interface DaemonParts {
 }
 
 function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemon {
-  const file = join(run.folder, 'kubeconfig')
-  writeFileSync(file, kubeconfig(cluster.url))
   const flags = [
-    `--kubeconfig=${file}`,
+    `--kubeconfig=${cluster.controlPlane.kubeconfig}`,
     `--hostname-override=${NODE_NAME}`,
     `--proxy-mode=${options.mode}`,
     `--cluster-cidr=${POD_NETWORK}`,
@@ -104,8 +93,8 @@ function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemo
 }
 
 /** The resources whose revisions the daemon reports back. */
-function watched(written: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  return new Map([...written].filter(([name]) => ['services', 'endpointslices'].includes(name)))
+function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, number> {
+  return new Map([...seen].filter(([name]) => name !== 'pods'))
 }
 
 function askFrom(agent: Agent | undefined, question: Question): Promise<Answer> {

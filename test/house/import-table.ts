@@ -47,6 +47,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   ],
   apiserver: ['storage', 'auth', 'resources', 'telemetry', 'lib'],
   controllers: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
+  nodeagent: ['watch', 'client', 'resources', 'telemetry', 'lib'],
   dns: ['watch', 'client', 'cluster', 'resources', 'telemetry', 'lib'],
   cli: ['client', 'forwarding', 'cluster', 'auth', 'resources', 'lib'],
   orchserver: [
@@ -54,6 +55,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'apiserver',
     'controllers',
+    'nodeagent',
     'dns',
     'watch',
     'client',

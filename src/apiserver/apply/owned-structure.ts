@@ -29,6 +29,6 @@ export function ownedPart(request: ApiRequest, object: JsonObject): JsonObject {
   const metadata = without(objectAt(object, 'metadata'), ...SERVER_METADATA)
   const rest = without(object, 'kind', 'apiVersion', 'metadata')
   if (request.face.resource.status === undefined) return { metadata, ...rest }
-  if (request.subresource === '') return { metadata, ...without(rest, 'status') }
+  if (request.subresource !== 'status') return { metadata, ...without(rest, 'status') }
   return status === undefined ? { metadata } : { metadata, status }
 }

@@ -64,6 +64,6 @@ function invalidOption(request: ApiRequest, cause: StatusCause): Refusal {
 
 /** `kubectl` of `kubectl/v1.20.2 (linux/amd64)`. */
 function programOf(request: ApiRequest): string {
-  const [program = ''] = (request.response.req.headers['user-agent'] ?? '').split('/')
+  const [program = ''] = request.userAgent.split('/')
   return program.replaceAll(UNPRINTABLE, '').slice(0, LONGEST_NAME)
 }

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import type { ApiRequest } from '../api-request.ts'
+import { addWarning } from '../http/warning.ts'
 import { services } from '../kinds/service.ts'
 import { facesOf } from '../resource.ts'
 import { checkFields, type SentFields } from './check-fields.ts'
@@ -18,8 +19,9 @@ function check(directive: string | undefined, sent: SentFields) {
     query,
     accept: '*/*',
     contentType: '',
+    userAgent: '',
     body: () => Promise.resolve(Buffer.alloc(0)),
-    response,
+    warn: (text) => addWarning(response, text),
   }
   const refusal = checkFields(request, sent)
   return { refusal: refusal?.status, warnings: response.getHeader('Warning') }

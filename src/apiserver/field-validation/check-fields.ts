@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ApiRequest } from '../api-request.ts'
-import { addWarning } from '../http/warning.ts'
 import { badRequest } from '../refusals.ts'
 import { apiVersionOf } from '../resource.ts'
 import { messageOf } from '../schema/message-of.ts'
@@ -37,7 +36,7 @@ export function checkFields(request: ApiRequest, sent: SentFields): Refusal | un
   const problems = fieldProblems(request, sent).slice(0, MOST)
   if (problems.length === 0) return undefined
   if (directive === 'Strict') return badRequest(refusalText(request, problems))
-  for (const problem of problems) addWarning(request.response, problem)
+  for (const problem of problems) request.warn(problem)
   return undefined
 }
 

@@ -1,11 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ApiRequest, type Outcome, STREAMING } from '../api-request.ts'
+import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
+import { withSeat } from '../flow/with-seat.ts'
 import type { HealthCheck, HealthEndpoint } from '../health-checks.ts'
 import { healthReply } from '../health-reply.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
-import { badRequest, internalError, methodNotAllowed, noSuchPath } from '../refusals.ts'
+import {
+  badRequest,
+  internalError,
+  methodNotAllowed,
+  noSuchPath,
+  serviceUnavailable,
+} from '../refusals.ts'
 import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
@@ -14,6 +21,7 @@ import { parseMediaType } from './media-type.ts'
 import { readBody } from './request-body.ts'
 import { parseRequestTarget } from './request-target.ts'
 import { type Exchange, send, sendRefusal } from './send.ts'
+import { addWarning } from './warning.ts'
 
 export interface HandlerOptions {
   readonly serving: Serving
@@ -59,13 +67,25 @@ async function decide(
   const exchange = { request, response, query: target.query }
   countRequest(options.metrics, exchange, found)
   if (found === undefined) return noSuchPath()
+  const { serving, metrics } = options
+  const serve = async (): Promise<Outcome> => serveRoute(options, found, exchange)
+  const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
+  return isExempt ? serve() : withSeat(serving.flow, metrics, exchange, serve)
+}
+
+function serveRoute(
+  options: HandlerOptions,
+  found: FoundRoute,
+  exchange: QueriedExchange,
+): Outcome | Promise<Outcome> {
+  const method = exchange.request.method ?? 'GET'
   const { route } = found
   if (route.kind !== 'resource') {
-    return request.method === 'GET' ? describeServer(options, found, exchange) : methodNotAllowed()
+    return method === 'GET' ? describeServer(options, found, exchange) : methodNotAllowed()
   }
-  const method = request.method ?? 'GET'
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
+  if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
   return verb(options.serving, apiRequest(options.serving, route, found, exchange))
 }
 
@@ -91,7 +111,7 @@ function apiRequest(
   route: Extract<Route, { kind: 'resource' }>,
   found: FoundRoute,
   { request, response, query }: QueriedExchange,
-): ApiRequest {
+): StreamRequest {
   const isNamespace = route.face.resource === namespaces
   return {
     method: request.method ?? 'GET',
@@ -102,7 +122,9 @@ function apiRequest(
     query,
     accept: request.headers.accept ?? '*/*',
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
+    userAgent: request.headers['user-agent'] ?? '',
     body: () => readBody(request, serving.limits.bodyBytes),
+    warn: (text) => addWarning(response, text),
     response,
   }
 }

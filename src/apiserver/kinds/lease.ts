@@ -12,7 +12,7 @@ export const leases: Resource = {
   categories: [],
   namespaced: true,
   versions: aliasVersions('coordination', 'v1'),
-  createOnUpdate: false,
+  createOnUpdate: true,
   updateNeedsVersion: true,
   countsGenerations: false,
   fields: () => ({}),

@@ -2,6 +2,7 @@ import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../li
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
+import { podEnvironmentSubresource } from './pod-environment.ts'
 
 export const pods: Resource = {
   plural: 'pods',
@@ -12,6 +13,7 @@ export const pods: Resource = {
   namespaced: true,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: () => ({ phase: 'Pending' }) },
+  derived: [podEnvironmentSubresource],
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: false,

@@ -18,6 +18,24 @@ export const SERVER_METRICS = {
     buckets: exponential(0.001, 2, 16),
     help: 'From the head of a request to the end of its answer, without watches.',
   },
+  inFlight: {
+    name: 'current_inflight_requests',
+    type: 'gauge',
+    labels: ['request_kind'],
+    help: 'Requests that are being served, without watches.',
+  },
+  inQueue: {
+    name: 'current_inqueue_requests',
+    type: 'gauge',
+    labels: ['request_kind'],
+    help: 'Requests that wait until others are answered.',
+  },
+  rejected: {
+    name: 'flowcontrol_rejected_requests_total',
+    type: 'counter',
+    labels: ['request_kind', 'priority_level', 'reason'],
+    help: 'Requests that were answered 429: queue-full or time-out, of the system or of the workload.',
+  },
   watches: {
     name: 'longrunning_requests',
     type: 'gauge',
@@ -35,6 +53,18 @@ export const SERVER_METRICS = {
     type: 'gauge',
     labels: [],
     help: 'How many revisions the caches are behind the store.',
+  },
+  addressRepairs: {
+    name: 'clusterip_repair_ip_errors_total',
+    type: 'counter',
+    labels: ['type'],
+    help: 'ClusterIPs of which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate.',
+  },
+  portRepairs: {
+    name: 'nodeport_repair_port_errors_total',
+    type: 'counter',
+    labels: ['type'],
+    help: 'The same of node ports.',
   },
   storeDuration: {
     name: 'store_request_duration_seconds',

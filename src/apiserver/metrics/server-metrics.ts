@@ -1,5 +1,6 @@
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { Reply } from '../api-request.ts'
+import { REQUEST_KINDS } from '../flow/request-flow.ts'
 import type { Serving } from '../serving.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
@@ -14,7 +15,12 @@ export function createServerMetrics(more?: () => Promise<string>): ServerMetrics
 
 /** What GET /metrics answers: the counts so far, and how things stand now. */
 export async function metricsReply(metrics: ServerMetrics, serving: Serving): Promise<Reply> {
-  const { store, feed, watches } = serving
+  const { store, feed, flow, watches } = serving
+  for (const kind of REQUEST_KINDS) {
+    const { taken, waiting } = flow.load(kind)
+    metrics.inFlight.set({ request_kind: kind }, taken)
+    metrics.inQueue.set({ request_kind: kind }, waiting)
+  }
   metrics.watches.set({ verb: 'WATCH' }, watches.size)
   for (const [resource, cache] of feed.caches) metrics.objects.set({ resource }, cache.size)
   const shown = feed.revision

@@ -1,5 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { apiVersionOf, type Face } from '../resource.ts'
+import {
+  apiVersionOf,
+  type DerivedSubresource,
+  type Face,
+  type ReservedFields,
+} from '../resource.ts'
 import { messageOf } from '../schema/message-of.ts'
 import { DELETE, FORCE, LIST, type QueryParameter, SELECT, WRITE } from './query-parameter.ts'
 import type { GroupVersionKind } from './served-kinds.ts'
@@ -45,6 +50,20 @@ export function apiPaths(face: Face): readonly ApiPath[] {
             operations: objectOperations(face, 'Status'),
           },
         ]),
+    ...(resource.reserved === undefined
+      ? []
+      : [
+          {
+            path: `${collection}/{name}/${resource.reserved.subresource}`,
+            parameters: one,
+            operations: reservedOperations(face, resource.reserved),
+          },
+        ]),
+    ...(resource.derived ?? []).map((derived) => ({
+      path: `${collection}/{name}/${derived.name}`,
+      parameters: one,
+      operations: [derivedOperation(face, derived)],
+    })),
     ...(resource.namespaced
       ? [{ path: everywhere, parameters: [], operations: [listOperation(face, 'AllNamespaces')] }]
       : []),
@@ -70,7 +89,7 @@ function listOperation(face: Face, suffix: string): Operation {
   return operation(face, ['get', 'list', LIST], { body: undefined, answer }, suffix)
 }
 
-function objectOperations(face: Face, suffix: '' | 'Status'): readonly Operation[] {
+function objectOperations(face: Face, suffix: string): readonly Operation[] {
   const message = messageOf(apiVersionOf(face), face.resource.kind)
   const remove = { body: 'meta.v1.DeleteOptions', answer: 'meta.v1.Status' }
   const kept: readonly Operation[] = [
@@ -83,9 +102,18 @@ function objectOperations(face: Face, suffix: '' | 'Status'): readonly Operation
       suffix,
     ),
   ]
-  return suffix === 'Status'
-    ? kept
-    : [...kept, operation(face, ['delete', 'delete', DELETE], remove)]
+  return suffix === '' ? [...kept, operation(face, ['delete', 'delete', DELETE], remove)] : kept
+}
+
+function reservedOperations(face: Face, { subresource }: ReservedFields): readonly Operation[] {
+  const all = objectOperations(face, capitalised(subresource))
+  return all.filter(({ method }) => method === 'put' || method === 'patch')
+}
+
+function derivedOperation(face: Face, { name, kind }: DerivedSubresource): Operation {
+  const answer = messageOf(apiVersionOf(face), kind)
+  const read = operation(face, ['get', 'get', []], { body: undefined, answer }, capitalised(name))
+  return { ...read, kind: { ...read.kind, kind } }
 }
 
 function operation(

@@ -41,6 +41,7 @@ export const DELETE: readonly QueryParameter[] = [
   DRY_RUN,
   { name: 'gracePeriodSeconds', type: 'integer', description: 'Seconds to end.' },
   text('propagationPolicy', 'Background, Foreground or Orphan.'),
+  { name: 'orphanDependents', type: 'boolean', description: 'The older propagationPolicy.' },
 ]
 
 function text(name: string, description: string): QueryParameter {

@@ -17,6 +17,7 @@ export function servedKinds(resources: readonly Resource[]): ServedKinds {
     kindOf(face, face.resource.kind),
     kindOf(face, `${face.resource.kind}List`),
     kindOf(face, 'DeleteOptions'),
+    ...(face.resource.derived ?? []).map(({ kind }) => kindOf(face, kind)),
   ])
   const status = { group: '', version: 'v1', kind: 'Status' }
   const byMessage = new Map<string, Map<string, GroupVersionKind>>()

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+  without,
+} from '../../lib/json.ts'
 import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 import { createAddressRange } from './address-range.ts'
 
@@ -225,4 +233,28 @@ test('a local load balancer has a health check port of the same pool, and loses 
     service('bare', { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false }),
   )
   expect(nodePorts(bare)).toEqual([undefined])
+})
+
+test('a Service has no more node ports than one transaction of every store can give', async () => {
+  const api = await startApi()
+  const portsFrom = (first: number, count: number): JsonObject[] =>
+    Array.from({ length: count }, (_, index) => ({
+      ...{ name: `p${index}`, port: 1000 + index },
+      nodePort: first + index,
+    }))
+  const most = { type: 'NodePort', ports: portsFrom(30_000, 119) }
+  await api.make(SERVICES, service('many', most))
+  expect(await refusal(api, { type: 'NodePort', ports: portsFrom(31_000, 120) })).toContain(
+    'spec.ports: Invalid value: "120 ports": one write may give and take 120 addresses and node ports, this one takes 121',
+  )
+  await api.make(
+    SERVICES,
+    service('inner', { ports: portsFrom(0, 200).map((port) => without(port, 'nodePort')) }),
+  )
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  for (const ports of [portsFrom(31_000, 119), portsFrom(30_000, 120)]) {
+    const body = { spec: { ports } }
+    expect((await api.call('PATCH', `${SERVICES}/many`, { body, headers })).status).toBe(422)
+  }
+  expect((await api.call('DELETE', `${SERVICES}/many`)).status).toBe(200)
 })

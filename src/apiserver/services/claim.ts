@@ -19,6 +19,17 @@ export function nodePortKey(protocol: string, port: number): string {
   return `/${ALLOCATIONS}/nodeports/${protocol}/${port}`
 }
 
+/** What a key stands for: an address, or a node port such as `30080/TCP`. */
+export function describeKey(key: string): {
+  readonly kind: 'address' | 'port'
+  readonly text: string
+} {
+  const [kind, first = '', second = ''] = key.split('/').slice(2)
+  return kind === 'addresses'
+    ? { kind: 'address', text: first }
+    : { kind: 'port', text: `${second}/${first}` }
+}
+
 /** Every allocation key that a stored Service holds. */
 export function keysHeldBy(service: JsonObject): ReadonlySet<string> {
   const spec = objectAt(service, 'spec')

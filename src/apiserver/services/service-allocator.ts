@@ -18,6 +18,12 @@ export interface AllocatorOptions {
   readonly random: Random
 }
 
+/**
+ * Addresses and node ports of one Service, and those that one write may change: etcd takes no
+ * more than 128 operations in a transaction, and some are needed for other things.
+ */
+const MOST_KEYS = 120
+
 /** A Service with its addresses and ports, and what its transaction must add. */
 export interface AllocationPlan {
   readonly object: JsonObject
@@ -32,12 +38,13 @@ export interface AllocationPlan {
  */
 export class ServiceAllocator {
   readonly pool: AllocationPool
-  readonly #ranges: readonly AddressRange[]
+  /** One range per family, the primary family first. */
+  readonly ranges: readonly AddressRange[]
   readonly #nodePorts: PortRange
 
   constructor(options: AllocatorOptions) {
     this.pool = new AllocationPool(options.random)
-    this.#ranges = options.ranges.map(createAddressRange)
+    this.ranges = options.ranges.map(createAddressRange)
     this.#nodePorts = options.nodePorts
   }
 
@@ -45,16 +52,19 @@ export class ServiceAllocator {
   plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause {
     const { pool } = this
     const before = objectAt(old, 'spec')
-    const hijack = clusterIPCapture(newlyCaptured(next, old), this.#ranges)
+    const hijack = clusterIPCapture(newlyCaptured(next, old), this.ranges)
     if (hijack !== undefined) return hijack
     const proper = dropTypeFields(objectAt(next, 'spec'), before)
     if ('cause' in proper) return proper.cause
-    const addresses = fillClusterIPs(proper.spec, before, { ranges: this.#ranges, pool })
+    const addresses = fillClusterIPs(proper.spec, before, { ranges: this.ranges, pool })
     if ('cause' in addresses) return addresses.cause
     const ports = fillNodePorts(addresses.spec, before, { range: this.#nodePorts, pool })
     if ('cause' in ports) return ports.cause
     const object = { ...next, spec: ports.spec }
-    return { object, ...difference(owner, keysHeldBy(object), old ? keysHeldBy(old) : new Set()) }
+    const held = keysHeldBy(object)
+    const changes = difference(owner, held, old ? keysHeldBy(old) : new Set())
+    const size = Math.max(held.size, changes.operations.length)
+    return size > MOST_KEYS ? tooManyCause(object, size) : { object, ...changes }
   }
 
   /** What the deletion of a Service must add to its transaction. */
@@ -80,6 +90,12 @@ export class ServiceAllocator {
     const field = index < 0 ? 'spec.healthCheckNodePort' : `spec.ports[${index}].nodePort`
     return invalidValue(field, port, 'provided port is already allocated')
   }
+}
+
+function tooManyCause(service: JsonObject, size: number): StatusCause {
+  const ports = arrayAt(service, 'spec', 'ports').length
+  const message = `one write may give and take ${MOST_KEYS} addresses and node ports, this one takes ${size}: use fewer ports with node ports, or change them in several steps`
+  return invalidValue('spec.ports', `${ports} ports`, message)
 }
 
 /** `clusterIP` alone means a list of one. */

@@ -18,25 +18,43 @@ export interface TableOptions {
 export function tableRepresentation(options: TableOptions): Representation {
   const { face, version, include } = options
   const { columns } = face.resource
-  const table = (items: readonly Shown[], metadata: JsonObject, withColumns: boolean): Buffer => {
-    const document = {
-      kind: 'Table',
-      apiVersion: `meta.k8s.io/${version}`,
-      metadata,
-      columnDefinitions: withColumns ? columns.map(definition) : null,
-      rows: items.map((item) => row(options, item)),
-    }
-    return Buffer.from(JSON.stringify(document))
+  const head = (metadata: JsonObject, withColumns: boolean): string => {
+    const columnDefinitions = withColumns ? columns.map(definition) : null
+    const type = { kind: 'Table', apiVersion: `meta.k8s.io/${version}` }
+    return `${JSON.stringify({ ...type, metadata, columnDefinitions }).slice(0, -1)},"rows":[`
   }
-  const one = (shown: Shown, withColumns: boolean): Buffer =>
-    table([shown], { resourceVersion: String(shown.revision) }, withColumns)
+  const rowText = (shown: Shown): string => JSON.stringify(row(options, shown))
+  const one = (shown: Shown, withColumns: boolean): Buffer => {
+    const metadata = { resourceVersion: String(shown.revision) }
+    return Buffer.from(`${head(metadata, withColumns)}${rowText(shown)}]}`)
+  }
   return {
     id: `table/${version}/${include}/${apiVersionOf(face)}`,
     object: (shown) => one(shown, true),
-    list: (items, meta) => [table(items, listMetadata(meta), true)],
+    list: (items, meta) => writeRows(head(listMetadata(meta), true), items, rowText),
     event: one,
     firstDiffers: true,
   }
+}
+
+/** Rows per buffer of a long table: one or two milliseconds. */
+const CHUNK_ROWS = 100
+
+/** Rows are made while they are sent, so that a long table lets others run. */
+function* writeRows(
+  head: string,
+  items: readonly Shown[],
+  rowText: (shown: Shown) => string,
+): Generator<Buffer> {
+  yield Buffer.from(head)
+  for (let at = 0; at < items.length; at += CHUNK_ROWS) {
+    const rows = items
+      .slice(at, at + CHUNK_ROWS)
+      .map(rowText)
+      .join()
+    yield Buffer.from(at === 0 ? rows : `,${rows}`)
+  }
+  yield Buffer.from(']}\n')
 }
 
 function definition(column: Column): JsonObject {

@@ -104,9 +104,11 @@ function newObject(
     creationTimestamp: timestamp(serving.clock.now()),
     ...sent,
   }
-  if (resource.status === undefined) return { ...object, metadata }
-  const status = resource.status.initial(object['status'])
-  return { ...without(object, 'status'), metadata, ...(status === undefined ? {} : { status }) }
+  const { status: rules, reserved = { keep: (next: JsonObject) => next } } = resource
+  if (rules === undefined) return reserved.keep({ ...object, metadata }, undefined)
+  const status = rules.initial(object['status'])
+  const initial = status === undefined ? {} : { status }
+  return reserved.keep({ ...without(object, 'status'), metadata, ...initial }, undefined)
 }
 
 function generateName(serving: Serving, base: string): string {

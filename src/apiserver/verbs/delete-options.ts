@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
 import { parseDocument } from '../parse-document.ts'
 import { badRequest, conflict, invalid } from '../refusals.ts'
@@ -12,20 +12,28 @@ export interface DeleteOptions {
   /** Only this version may be deleted; empty: any. */
   readonly resourceVersion: string
   readonly dryRun: boolean
+  /** Seconds that a Pod has to end; undefined: as many as it asks for itself. */
+  readonly graceSeconds: number | undefined
+  /** What becomes of its dependents; undefined: what its finalizers say, else Background. */
+  readonly propagation: Propagation | undefined
 }
 
-const POLICIES = ['', 'Orphan', 'Background', 'Foreground']
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const
 
-/** Reads the DeleteOptions of a request: its body, if any, and its query. */
+export type Propagation = (typeof POLICIES)[number]
+
+/** Reads the DeleteOptions of a request: its body, if any, and its query for what that omits. */
 export async function readDeleteOptions(
   serving: Serving,
   request: ApiRequest,
 ): Promise<DeleteOptions | Refusal> {
   const document = await readOptions(serving, request)
   if (document instanceof Refusal) return document
-  const policy =
-    stringAt(document, 'propagationPolicy') || (request.query.get('propagationPolicy') ?? '')
-  if (!POLICIES.includes(policy)) return badPolicy(policy)
+  const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
+  const propagation = readPropagation(given('propagationPolicy'), given('orphanDependents'))
+  if (propagation instanceof Refusal) return propagation
+  const graceSeconds = readGrace(given('gracePeriodSeconds'))
+  if (graceSeconds instanceof Refusal) return graceSeconds
   const queried = parseDryRun(request)
   if (queried instanceof Refusal) return queried
   const listed = Array.isArray(document['dryRun']) ? document['dryRun'] : []
@@ -35,6 +43,8 @@ export async function readDeleteOptions(
     uid: stringAt(preconditions, 'uid'),
     resourceVersion: stringAt(preconditions, 'resourceVersion'),
     dryRun: queried || listed.length > 0,
+    graceSeconds,
+    propagation,
   }
 }
 
@@ -49,6 +59,29 @@ async function readOptions(serving: Serving, request: ApiRequest): Promise<JsonO
   const document = parseDocument(body, { contentType, depth, expected: OPTIONS })
   if (document instanceof Refusal) return document
   return isJsonObject(document) ? document : badRequest('DeleteOptions must be a JSON object')
+}
+
+/** The policy, or what the older `orphanDependents` says of it. */
+function readPropagation(policy: Json, orphans: Json): Propagation | Refusal | undefined {
+  const known = POLICIES.find((one) => one === policy)
+  if (known === undefined && policy !== '') return badPolicy(policy)
+  if (orphans === '') return known
+  if (policy !== '') {
+    const why = 'orphanDependents and deletionPropagation cannot be both set'
+    return invalidPolicy('FieldValueInvalid', `Invalid value: ${JSON.stringify(policy)}: ${why}`)
+  }
+  if (orphans === true || orphans === 'true') return 'Orphan'
+  if (orphans === false || orphans === 'false') return 'Background'
+  return badRequest('orphanDependents must be true or false')
+}
+
+function readGrace(value: Json): number | Refusal | undefined {
+  if (value === '') return undefined
+  const seconds = typeof value === 'string' ? Number(value) : value
+  if (!Number.isSafeInteger(seconds)) {
+    return badRequest('gracePeriodSeconds must be a whole number of seconds')
+  }
+  return Number(seconds)
 }
 
 /** 409 when the object is not the one that the client meant. */
@@ -71,8 +104,16 @@ export function checkPreconditions(
   return undefined
 }
 
-function badPolicy(policy: string): Refusal {
-  const message = `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan"`
-  const cause = { reason: 'FieldValueNotSupported', message, field: 'propagationPolicy' }
-  return invalid('DeleteOptions', { plural: '', group: 'meta.k8s.io', name: '' }, [cause])
+function badPolicy(policy: Json): Refusal {
+  const supported = POLICIES.map((one) => JSON.stringify(one)).join(', ')
+  const value = JSON.stringify(policy)
+  return invalidPolicy(
+    'FieldValueNotSupported',
+    `Unsupported value: ${value}: supported values: ${supported}`,
+  )
+}
+
+function invalidPolicy(reason: string, message: string): Refusal {
+  const subject = { plural: '', group: 'meta.k8s.io', name: '' }
+  return invalid('DeleteOptions', subject, [{ reason, message, field: 'propagationPolicy' }])
 }

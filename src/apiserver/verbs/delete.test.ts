@@ -22,10 +22,12 @@ test('deleting answers Success, and the object is gone', async () => {
   })
 })
 
-test('a deleted pod is returned', async () => {
+test('a pod that runs nowhere goes at once, and is returned', async () => {
   const api = await startApi()
   const made = await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
-  expect((await api.call('DELETE', `${PODS}/p`)).body).toEqual(made)
+  const { body } = await api.call('DELETE', `${PODS}/p`)
+  expect(body).toMatchObject({ spec: made['spec']!, metadata: { deletionGracePeriodSeconds: 0 } })
+  expect((await api.call('GET', `${PODS}/p`)).status).toBe(404)
 })
 
 test('preconditions on uid and version hold', async () => {
@@ -88,67 +90,78 @@ test('deletecollection removes what the selectors match and returns it', async (
   expect(left.map((item) => valueAt(item, 'metadata', 'name'))).toEqual(['c'])
 })
 
-test('deleting a namespace removes all that is in it and releases its addresses', async () => {
-  const api = await startApi({ serviceAddressRanges: ['10.96.0.0/30'] })
-  await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
-  const services = '/api/v1/namespaces/shop/services'
-  await api.make(services, service('a'))
-  await api.make(services, service('b'))
-  expect((await api.call('POST', SERVICES, { body: service('c') })).status).toBe(422)
-  expect((await api.call('DELETE', '/api/v1/namespaces/shop')).status).toBe(200)
-  expect((await api.call('GET', '/api/v1/namespaces/shop')).status).toBe(404)
-  expect((await api.call('GET', '/api/v1/services')).body['items']).toEqual([])
-  expect((await api.call('POST', services, { body: service('a') })).status).toBe(404)
-  await api.make(SERVICES, service('c'))
-})
+const BOUND = { ...POD, nodeName: 'node-a' }
+const MERGE = { 'content-type': 'application/merge-patch+json' }
 
-test('no object survives a race with the deletion of its namespace', async () => {
+test('a pod at work is marked, may still be written, and goes when its node says so', async () => {
   const api = await startApi()
-  for (let round = 0; round < 10; round++) {
-    const path = `/api/v1/namespaces/n${round}`
-    await api.make('/api/v1/namespaces', { metadata: { name: `n${round}` } })
-    const creates = Array.from({ length: 10 }, (_, index) =>
-      api.call('POST', `${path}/services`, { body: service(`s${index}`) }),
-    )
-    const gone = api.call('DELETE', path)
-    const answers = await Promise.all([...creates, gone])
-    for (const { status } of answers.slice(0, -1)) expect([201, 403, 404]).toContain(status)
-    expect((await gone).status).toBe(200)
-    expect((await api.call('GET', `${path}/services`)).body['items']).toEqual([])
-  }
-})
-
-test('a create that was decided before its namespace was deleted is refused', async () => {
-  let interlude: (() => Promise<unknown>) | undefined
-  const api = await startApi({
-    wrap: (store) => ({
-      ...store,
-      txn: async (transaction) => {
-        const isCreate = transaction.operations.some((one) => one.key === '/services/shop/late')
-        const run = isCreate ? interlude : undefined
-        if (run !== undefined) interlude = undefined
-        await run?.()
-        return store.txn(transaction)
-      },
+  await api.make(PODS, { metadata: { name: 'p' }, spec: BOUND })
+  const watch = await api.watch(`${PODS}?watch=true`)
+  const { body } = await api.call('DELETE', `${PODS}/p?gracePeriodSeconds=20`)
+  expect(body).toMatchObject({ kind: 'Pod', metadata: { deletionGracePeriodSeconds: 20 } })
+  expect((await api.call('DELETE', `${PODS}/p`)).body).toEqual(body)
+  const written = await Promise.all([
+    api.call('PATCH', `${PODS}/p`, { headers: MERGE, body: { metadata: { labels: { a: 'b' } } } }),
+    api.call('PATCH', `${PODS}/p/status`, {
+      headers: MERGE,
+      body: { status: { phase: 'Failed' } },
     }),
-  })
-  await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
-  interlude = () => api.call('DELETE', '/api/v1/namespaces/shop')
-  const late = await api.call('POST', '/api/v1/namespaces/shop/services', { body: service('late') })
-  expect([interlude, late.status, late.body['message']]).toEqual([
-    undefined,
-    404,
-    'namespaces "shop" not found',
   ])
-  expect((await api.call('GET', '/api/v1/services')).body['items']).toEqual([])
+  expect(written.map(({ status }) => status)).toEqual([200, 200])
+  const hurry = { gracePeriodSeconds: 0 }
+  const last = await api.call('DELETE', `${PODS}/p`, { body: hurry })
+  expect(valueAt(last.body, 'metadata', 'deletionGracePeriodSeconds')).toBe(0)
+  const events = await watch.take(5)
+  expect(events.map(({ type }) => type)).toEqual([
+    'ADDED',
+    ...Array<string>(3).fill('MODIFIED'),
+    'DELETED',
+  ])
 })
 
-test('the default namespace stays', async () => {
+test('without its last finalizer a pod goes, but not before its grace is over', async () => {
   const api = await startApi()
-  const answer = await api.call('DELETE', '/api/v1/namespaces/default')
-  expect(answer.status).toBe(403)
-  expect(answer.body).toMatchObject({
-    reason: 'Forbidden',
-    message: 'namespaces "default" is forbidden: this namespace may not be deleted',
-  })
+  for (const name of ['a', 'b']) {
+    await api.make(PODS, { metadata: { name, finalizers: ['example.com/x'] }, spec: BOUND })
+    await api.call('DELETE', `${PODS}/${name}`)
+  }
+  await api.call('DELETE', `${PODS}/b?gracePeriodSeconds=0`)
+  const body = { metadata: { finalizers: null } }
+  const freed = await Promise.all(
+    ['a', 'b'].map((name) => api.call('PATCH', `${PODS}/${name}`, { body, headers: MERGE })),
+  )
+  expect(freed.map(({ status }) => status)).toEqual([200, 200])
+  expect(valueAt(freed[1]?.body, 'metadata', 'finalizers')).toBeUndefined()
+  const left = (await api.call('GET', PODS)).body['items'] as JsonObject[]
+  expect(left.map((item) => valueAt(item, 'metadata', 'name'))).toEqual(['a'])
+})
+
+const options: readonly (readonly [string, JsonObject | undefined, string[] | number])[] = [
+  ['?propagationPolicy=Foreground', undefined, ['foregroundDeletion']],
+  ['?propagationPolicy=Foreground', { propagationPolicy: 'Orphan' }, ['orphan']],
+  ['?orphanDependents=true', undefined, ['orphan']],
+  ['', { orphanDependents: true }, ['orphan']],
+  ['', { orphanDependents: false, dryRun: ['All'] }, 200],
+  ['', { orphanDependents: true, propagationPolicy: 'Orphan' }, 422],
+  ['', { orphanDependents: 'perhaps' }, 400],
+  ['?propagationPolicy=sideways', undefined, 422],
+  ['?gracePeriodSeconds=soon', undefined, 400],
+  ['', { gracePeriodSeconds: 1.5 }, 400],
+  ['', { gracePeriodSeconds: -1 }, 200],
+]
+
+test.each(options)('DELETE%s with %j', async (query, body, wanted) => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web'))
+  const given = body === undefined ? {} : { body }
+  const answer = await api.call('DELETE', `${SERVICES}/web${query}`, given)
+  if (typeof wanted === 'number') expect(answer.status).toBe(wanted)
+  else expect(valueAt(answer.body, 'metadata', 'finalizers')).toEqual(wanted)
+})
+
+test('an object cannot both leave its dependents and wait for them', async () => {
+  const api = await startApi()
+  const finalizers = ['orphan', 'foregroundDeletion']
+  const { status } = await api.call('POST', SERVICES, { body: service('web', {}, { finalizers }) })
+  expect(status).toBe(422)
 })

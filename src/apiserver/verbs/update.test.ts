@@ -72,6 +72,16 @@ test('a Service update without version is 422, an Endpoints update is unconditio
   expect((await api.call('PUT', `${ENDPOINTS}/web`, { body })).status).toBe(200)
 })
 
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
+
+test('PUT creates a missing Lease, but does not replace one without its version', async () => {
+  const api = await startApi()
+  const body = { metadata: { name: 'lock' }, spec: { holderIdentity: 'a' } }
+  expect((await api.call('PUT', `${LEASES}/lock`, { body })).status).toBe(201)
+  expect((await api.call('PUT', `${LEASES}/lock`, { body })).status).toBe(422)
+  expect((await api.call('PUT', `${SERVICES}/none`, { body: service('none') })).status).toBe(404)
+})
+
 test('PUT creates a missing Endpoints object, but no missing Service', async () => {
   const api = await startApi()
   const created = await api.call('PUT', `${ENDPOINTS}/web`, { body: { metadata: { name: 'web' } } })

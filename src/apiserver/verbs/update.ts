@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import type { StoredEntry } from '../../storage/store.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
 import { decodeStored } from '../codec.ts'
-import { persist, releaseOperations, STALE, type Written } from '../persist.ts'
+import { persist, STALE, type Written } from '../persist.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { createObject, wrongNamespace } from './create.ts'
+import { checkEmptied } from './delete-namespace.ts'
+import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
+import { removeObject } from './remove-object.ts'
 import { checkWrite } from './write-rules.ts'
 
 /** How often an update without a resourceVersion is decided again when others write too. */
@@ -28,8 +30,9 @@ export async function update(serving: Serving, request: ApiRequest): Promise<Out
   if (problem !== undefined) return problem
   const { resource } = request.face
   const version = stringAt(sent, 'metadata', 'resourceVersion')
-  if (version === '' && resource.updateNeedsVersion) return versionRequired(request, sent)
-  const written = await updateObject(serving, request, () => sent, dryRun)
+  const isUnconditional = version === '' && resource.updateNeedsVersion
+  const transition = () => (isUnconditional ? versionRequired(request, sent) : sent)
+  const written = await updateObject(serving, request, transition, dryRun)
   if (written !== undefined) {
     return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
   }
@@ -66,9 +69,11 @@ export async function updateObject(
     if (broken !== undefined) return broken
     const owned = tracked(serving, request, admitted, { old, sent: next })
     if (owned instanceof Refusal) return owned
+    const early = await checkEmptied(serving, request, owned, old)
+    if (early !== undefined) return early
     const write = { key, before, old, next: owned, compare: [], dryRun }
-    const written = isFinished(admitted)
-      ? await finish(serving, request, before, dryRun)
+    const written = isOver(resource, owned)
+      ? await removeObject(serving, request, write)
       : await persist(serving, request, write)
     if (written !== STALE) return written
   }
@@ -107,10 +112,11 @@ function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): Js
   const problem = checkFinalizers(request, next, old)
   if (problem !== undefined) return problem
   const metadata = keptMetadata(objectAt(next, 'metadata'), objectAt(old, 'metadata'))
-  const stored = storedForm(request, { ...next, metadata })
-  if (request.face.resource.status === undefined) {
-    return admitCounted(request, stored, old)
-  }
+  const { status, reserved } = request.face.resource
+  const sent = storedForm(request, { ...next, metadata })
+  const isFree = reserved === undefined || request.subresource === reserved.subresource
+  const stored = isFree ? sent : reserved.keep(sent, old)
+  if (status === undefined) return admitCounted(request, stored, old)
   if (request.subresource === 'status') {
     return admit(request, { ...withStatusOf(old, stored), metadata })
   }
@@ -171,28 +177,6 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
   if (isDeepStrictEqual(content(next), content(old))) return next
   const metadata = objectAt(next, 'metadata')
   return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
-}
-
-/** Marked as deleted, and nobody has anything left to do. */
-function isFinished(object: JsonObject): boolean {
-  const metadata = objectAt(object, 'metadata')
-  return (
-    stringAt(metadata, 'deletionTimestamp') !== '' && arrayAt(metadata, 'finalizers').length === 0
-  )
-}
-
-async function finish(
-  serving: Serving,
-  request: ApiRequest,
-  before: StoredEntry,
-  dryRun: boolean,
-): Promise<Written | typeof STALE> {
-  if (dryRun) return before
-  const { key, modRevision } = before
-  const release = releaseOperations(serving, request, decodeStored(before))
-  const operations = [{ op: 'delete', key } as const, ...release]
-  const result = await serving.store.txn({ compare: [{ key, modRevision }], operations })
-  return result.committed ? before : STALE
 }
 
 function versionRequired(request: ApiRequest, object: JsonObject): Refusal {

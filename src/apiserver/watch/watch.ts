@@ -1,4 +1,4 @@
-import { type ApiRequest, type Outcome, STREAMING } from '../api-request.ts'
+import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
 import { expired, tooManyRequests } from '../refusals.ts'
 import { eventFrame, negotiate, type Representation } from '../representation.ts'
@@ -21,7 +21,7 @@ interface Start {
 }
 
 /** GET of a collection with `watch`: an endless answer of one JSON event per line. */
-export async function watch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+export async function watch(serving: Serving, request: StreamRequest): Promise<Outcome> {
   const options = parseWatchOptions(request.face, request.query)
   if (options instanceof Refusal) return options
   const representation = negotiate(serving, request)
@@ -43,7 +43,7 @@ export async function watch(serving: Serving, request: ApiRequest): Promise<Outc
 }
 
 /** Where the watch begins: with the present objects, or with the changes after a revision. */
-function startOf(serving: Serving, request: ApiRequest, options: WatchOptions): Start | Refusal {
+function startOf(serving: Serving, request: StreamRequest, options: WatchOptions): Start | Refusal {
   const { resource } = request.face
   const cache = serving.feed.cache(resource)
   const { revision = 0 } = options
@@ -56,7 +56,7 @@ function startOf(serving: Serving, request: ApiRequest, options: WatchOptions): 
   return { initial: [], from, revision }
 }
 
-function open(request: ApiRequest): void {
+function open(request: StreamRequest): void {
   request.response.writeHead(200, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-cache, private',
@@ -70,7 +70,11 @@ interface Run {
   readonly start: Start
 }
 
-function run(serving: Serving, request: ApiRequest, { options, representation, start }: Run): void {
+function run(
+  serving: Serving,
+  request: StreamRequest,
+  { options, representation, start }: Run,
+): void {
   const { clock, feed, limits, watches } = serving
   const { face, namespace, response } = request
   const { selection } = options

@@ -5,6 +5,8 @@ import { readEndpoints } from './endpoints-object.ts'
 import type { LeaseObject } from './lease-object.ts'
 import { readLease } from './lease-object.ts'
 import { SERVICE_NAME } from './names.ts'
+import type { NamespaceObject } from './namespace-object.ts'
+import { readNamespace } from './namespace-object.ts'
 import type { NodeObject } from './node-object.ts'
 import { readNode } from './node-object.ts'
 import type { ObjectMeta } from './object-meta.ts'
@@ -25,7 +27,7 @@ export interface Objects {
   readonly leases: LeaseObject
   readonly endpoints: EndpointsObject
   readonly endpointslices: SliceObject
-  readonly namespaces: OwnedObject
+  readonly namespaces: NamespaceObject
   readonly configmaps: OwnedObject
   readonly secrets: OwnedObject
   readonly serviceaccounts: OwnedObject
@@ -61,9 +63,10 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   },
   pods: {
     decode: readPod,
-    groups: ({ meta, nodeName }) => [
+    groups: ({ meta, nodeName, finished }) => [
       ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
       nodeGroup(nodeName),
+      ...(finished ? [FINISHED_GROUP] : []),
     ],
   },
   nodes: { decode: readNode, groups: () => [] },
@@ -73,7 +76,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
     decode: readSlice,
     groups: ({ meta }) => [`${meta.namespace}/${meta.labels[SERVICE_NAME] ?? ''}`],
   },
-  namespaces: OWNED,
+  namespaces: { decode: readNamespace, groups: () => [] },
   configmaps: OWNED,
   secrets: OWNED,
   serviceaccounts: OWNED,
@@ -98,6 +101,9 @@ export function ingressGroup(ip: string): string {
 /** Services that have not got the addresses that they ask a load balancer for. */
 export const WAITING_GROUP = 'waiting for ingress'
 
+/** Pods whose containers have ended for good. */
+export const FINISHED_GROUP = 'finished'
+
 /** Objects that name the object with this uid as an owner; a group of every collection. */
 export function ownerGroup(uid: string): string {
   return `owner ${uid}`
@@ -105,9 +111,17 @@ export function ownerGroup(uid: string): string {
 
 /** All groups of an object. */
 export function groupsOf<K extends CollectionName>(name: K, object: Objects[K]): readonly string[] {
-  const { owners }: ObjectMeta = object.meta
-  const groups = COLLECTIONS[name].groups(object)
-  return owners.length === 0 ? groups : [...groups, ...owners.map(({ uid }) => ownerGroup(uid))]
+  const { owners, namespace }: ObjectMeta = object.meta
+  return [
+    ...COLLECTIONS[name].groups(object),
+    ...(namespace === '' ? [] : [namespaceGroup(namespace)]),
+    ...owners.map(({ uid }) => ownerGroup(uid)),
+  ]
+}
+
+/** Objects that are in a namespace; a group of every collection. */
+export function namespaceGroup(namespace: string): string {
+  return `in ${namespace}`
 }
 
 /** Pods of a node. */

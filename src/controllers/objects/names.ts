@@ -10,3 +10,7 @@ export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
 export const LEADER = 'control-plane.alpha.kubernetes.io/leader'
 /** Condition of a Service: whether it has the addresses that it asks a load balancer for. */
 export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'
+/** Condition of a Pod that is about to go for reasons that are not its own. */
+export const DISRUPTION = 'DisruptionTarget'
+/** Reason of that condition: the node of the Pod is gone. */
+export const NODE_GONE = 'DeletionByPodGC'

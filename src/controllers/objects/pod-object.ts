@@ -1,7 +1,8 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { parseIp } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { DISRUPTION, NODE_GONE } from './names.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
@@ -23,6 +24,12 @@ export interface PodObject {
   readonly finished: boolean
   /** Its deletion has been asked for. */
   readonly terminating: boolean
+  /** When its grace ends, RFC 3339; empty when its deletion has not been asked for. */
+  readonly graceEndsAt: string
+  /** Seconds of its grace; 0 when it has none, or is not being deleted. */
+  readonly graceSeconds: number
+  /** Since when it is known that its node is gone, RFC 3339; empty when it is not. */
+  readonly nodeGoneSince: string
   readonly ready: boolean
   /** When `ready` became what it is, RFC 3339; empty when unknown. */
   readonly readySince: string
@@ -30,13 +37,13 @@ export interface PodObject {
   readonly readyReason: string
   /** Ports with a name, of containers and of init containers that keep running, in this order. */
   readonly namedPorts: readonly ContainerPort[]
-  readonly enableServiceLinks: boolean
 }
 
 export function readPod(object: JsonObject): PodObject {
   const [spec, status] = [objectAt(object, 'spec'), objectAt(object, 'status')]
   const phase = stringAt(status, 'phase')
-  const ready = arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === 'Ready')
+  const ready = condition(status, 'Ready')
+  const disruption = condition(status, DISRUPTION)
   return {
     meta: readMeta(object),
     ips: readIps(status),
@@ -45,12 +52,21 @@ export function readPod(object: JsonObject): PodObject {
     subdomain: stringAt(spec, 'subdomain'),
     finished: phase === 'Succeeded' || phase === 'Failed',
     terminating: stringAt(object, 'metadata', 'deletionTimestamp') !== '',
+    graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
+    graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
+    nodeGoneSince:
+      stringAt(disruption, 'reason') === NODE_GONE
+        ? stringAt(disruption, 'lastTransitionTime')
+        : '',
     ready: stringAt(ready, 'status') === 'True',
     readySince: stringAt(ready, 'lastTransitionTime'),
     readyReason: stringAt(ready, 'reason'),
     namedPorts: readNamedPorts(spec),
-    enableServiceLinks: valueAt(spec, 'enableServiceLinks') !== false,
   }
+}
+
+function condition(status: JsonObject, type: string): Json | undefined {
+  return arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
 }
 
 function readIps(status: JsonObject): readonly IpAddress[] {

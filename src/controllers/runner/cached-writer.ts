@@ -1,4 +1,5 @@
 import type { ApiFailure } from '../../client/failure.ts'
+import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import type { ObjectWriter } from './object-writer.ts'
 import type { Write } from './write.ts'
@@ -7,6 +8,17 @@ import type { Write } from './write.ts'
 export interface LearningCache {
   learned(raw: unknown): void
   readonly cache: { removed(key: string, uid: string): unknown }
+}
+
+/**
+ * Whether the answer to a deletion is an object that stays for now. Of a Pod
+ * that is gone, the last state is answered; of others a Status.
+ */
+function isKept(answer: unknown): boolean {
+  if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'uid') === '') return false
+  const isHeld = arrayAt(answer, 'metadata', 'finalizers').length > 0
+  const grace = valueAt(answer, 'metadata', 'deletionGracePeriodSeconds') ?? 0
+  return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
 export type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
@@ -37,7 +49,7 @@ export function createCachedWriter(
   return async (write) => {
     const result = await writer.write(write)
     if (result.ok) {
-      if (write.verb === 'delete') removed(write)
+      if (write.verb === 'delete' && !isKept(result.value)) removed(write)
       else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
       return undefined
     }

@@ -19,8 +19,8 @@ async function request(
     asked.push(...parts)
     return { ok: true, value: {} } as const
   }
-  const get = async (path: string) => {
-    asked.push(path)
+  const get = async (...parts: readonly unknown[]) => {
+    asked.push(...parts)
     return found
   }
   const client: WritingClient = { get, create: answer, patch: answer, remove: answer }
@@ -85,3 +85,44 @@ test.each([
     expect(await request(write, found)).toEqual([ASKED, ...rest])
   },
 )
+
+test('an owner of no known uid is there whoever it is', async () => {
+  const found = { ok: true, value: { metadata: { uid: 'any' } } } as const
+  const absent = [{ ...OWNER, uid: '' }]
+  const write = { verb: 'delete', collection: 'endpoints', meta, absent } as const
+  expect(await request(write, found)).toEqual([ASKED, 409])
+})
+
+const PODS_OF_SHOP = ['/api/v1/namespaces/shop/pods', { query: { limit: '1' } }] as const
+
+test.each([
+  ['nothing', { ok: true, value: { items: [] } }, true],
+  ['something', { ok: true, value: { items: [{}] } }, 409],
+  ['nobody knows what', refused(500), 500],
+] satisfies [string, ApiResult<unknown>, true | number][])(
+  'what goes after others goes only if the server shows %s of them',
+  async (_, found, wanted) => {
+    const write = { verb: 'delete', collection: 'endpoints', meta, emptied: 'pods' } as const
+    const preconditions = { uid: 'u', resourceVersion: '7' }
+    const rest = wanted === true ? [`${ENDPOINTS}/web`, { preconditions }] : [wanted]
+    expect(await request(write, found)).toEqual([...PODS_OF_SHOP, ...rest])
+  },
+)
+
+test('a deletion may be one of any version, and without grace', async () => {
+  const write = { verb: 'delete', collection: 'endpoints', meta, graceSeconds: 0 } as const
+  expect(await request({ ...write, anyVersion: true })).toEqual([
+    `${ENDPOINTS}/web`,
+    { preconditions: { uid: 'u' }, gracePeriodSeconds: 0 },
+  ])
+})
+
+test('a patch of finalizers goes to their subresource', async () => {
+  const body = { spec: { finalizers: [] } }
+  const write = { verb: 'patch', collection: 'endpoints', meta, subresource: 'finalize' } as const
+  expect(await request({ ...write, body })).toEqual([
+    `${ENDPOINTS}/web/finalize`,
+    { metadata: { uid: 'u', resourceVersion: '7' }, spec: { finalizers: [] } },
+    { type: 'application/merge-patch+json' },
+  ])
+})

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../client/api-client.ts'
 import type { ApiFailure, ApiResult } from '../../client/failure.ts'
 import { statusFailure } from '../../client/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { isJsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import { pathOf } from '../objects/collections.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
@@ -41,22 +41,34 @@ function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>>
   const { collection, meta, subresource, body } = write
   const path = pathOf(collection, meta.namespace, meta.name)
   const versioned = atVersion(body, meta)
-  if (subresource === undefined) {
-    return client.patch(path, versioned, { type: 'application/merge-patch+json' })
-  }
-  return client.patch(`${path}/${subresource}`, versioned, {
-    type: 'application/strategic-merge-patch+json',
-  })
+  const place = subresource === undefined ? path : `${path}/${subresource}`
+  const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
+  return client.patch(place, versioned, { type: `application/${type}+json` })
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
-  const { collection, meta, absent = [] } = write
+  const { collection, meta, absent = [], emptied, graceSeconds } = write
   for (const identity of absent) {
     const failure = await presence(client, identity)
     if (failure !== undefined) return { ok: false, failure }
   }
+  const full = emptied && (await contents(client, emptied, meta.namespace))
+  if (full !== undefined) return { ok: false, failure: full }
   const path = pathOf(collection, meta.namespace, meta.name)
-  return client.remove(path, { preconditions: preconditionsOf(meta) })
+  const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
+  return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
+}
+
+/** Why a deletion may not happen: something is left that must go first (409), or nobody can say. */
+async function contents(
+  client: WritingClient,
+  collection: CollectionName,
+  namespace: string,
+): Promise<ApiFailure | undefined> {
+  const found = await client.get(pathOf(collection, namespace), { query: { limit: '1' } })
+  if (!found.ok) return found.failure
+  if (isJsonObject(found.value) && arrayAt(found.value, 'items').length === 0) return undefined
+  return stillThere(`there are still ${collection}`)
 }
 
 /** Why a deletion may not happen: the object is there after all (409), or nobody can say. */
@@ -67,8 +79,11 @@ async function presence(
   const found = await client.get(pathOf(collection, namespace, name))
   if (!found.ok) return found.failure.code === 404 ? undefined : found.failure
   const isOther = isJsonObject(found.value) && stringAt(found.value, 'metadata', 'uid') !== uid
-  if (isOther) return undefined
-  const message = `${collection} ${JSON.stringify(name)} is still there`
+  if (uid !== '' && isOther) return undefined
+  return stillThere(`${collection} ${JSON.stringify(name)} is still there`)
+}
+
+function stillThere(message: string): ApiFailure {
   return statusFailure(409, { kind: 'Status', reason: 'Conflict', message })
 }
 
@@ -76,8 +91,8 @@ function eventsPath(namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
 }
 
-function preconditionsOf({ uid, version }: ObjectMeta): JsonObject {
-  return { uid, resourceVersion: version }
+function preconditionsOf({ meta, anyVersion }: Deletion): JsonObject {
+  return { uid: meta.uid, ...(anyVersion === true ? {} : { resourceVersion: meta.version }) }
 }
 
 /** A patch that names the version it was made for is refused (409) at any other. */

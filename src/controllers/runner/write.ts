@@ -17,19 +17,25 @@ export interface Patch {
   readonly verb: 'patch'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
-  /** Nothing but the status is changed. */
-  readonly subresource?: 'status'
+  /** The part that is written: nothing but the status, or also the finalizers of a Namespace. */
+  readonly subresource?: 'status' | 'finalize'
   /** A merge patch (RFC 7396); of a status a strategic one, which knows conditions by their type. */
   readonly body: JsonObject
 }
 
-/** The deletion of the object as it was seen: it is not deleted at any other version. */
+/** The deletion of the object as it was seen: normally it is not deleted at any other version. */
 export interface Deletion {
   readonly verb: 'delete'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
   /** It is deleted only if the server says of each of these that it is gone. */
   readonly absent?: readonly ObjectIdentity[]
+  /** It is deleted only if the server shows nothing of this collection in its namespace. */
+  readonly emptied?: CollectionName
+  /** Whatever became of it since: only who it is counts. */
+  readonly anyVersion?: true
+  /** Seconds that a Pod has to end; absent: as many as it asks for. */
+  readonly graceSeconds?: number
 }
 
 /** An Event: told to people, and read by no controller. */
@@ -44,6 +50,7 @@ export interface ObjectIdentity {
   readonly collection: CollectionName
   readonly namespace: string
   readonly name: string
+  /** Empty: any of that name. */
   readonly uid: string
 }
 

@@ -1,7 +1,7 @@
 import type { ApiResult } from '../../client/failure.ts'
 import { statusFailure } from '../../client/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
 import { COLLECTIONS } from '../objects/collections.ts'
 import { readMeta } from '../objects/object-meta.ts'
@@ -10,7 +10,7 @@ import type { View } from '../objects/view.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
 import type { ObjectWriter } from '../runner/object-writer.ts'
 import { SharedCollection } from '../runner/shared-collection.ts'
-import type { ObjectIdentity, Write } from '../runner/write.ts'
+import type { Deletion, ObjectIdentity, Write } from '../runner/write.ts'
 import { mergePatch } from './merge-patch.ts'
 import { withConditions } from './with-conditions.ts'
 
@@ -102,7 +102,13 @@ export function createFakeCluster(): FakeCluster {
   function isPresent({ collection, namespace, name, uid }: ObjectIdentity): boolean {
     const key = namespace === '' ? name : `${namespace}/${name}`
     const found = objects.get(`${collection} ${key}`)
-    return found !== undefined && readMeta(found).uid === uid
+    return found !== undefined && (uid === '' || readMeta(found).uid === uid)
+  }
+
+  function isFull({ emptied, meta: { namespace } }: Deletion): boolean {
+    return (
+      emptied !== undefined && all(emptied).some((one) => readMeta(one).namespace === namespace)
+    )
   }
 
   function apply(write: Write): ApiResult<unknown> {
@@ -121,13 +127,22 @@ export function createFakeCluster(): FakeCluster {
     const known = objects.get(`${collection} ${key}`)
     if (known === undefined) return refusal(404)
     const meta = readMeta(known)
-    if (meta.uid !== uid || meta.version !== version) return refusal(409, 'modified')
+    const isAnyVersion = write.verb === 'delete' && write.anyVersion === true
+    if (meta.uid !== uid || (!isAnyVersion && meta.version !== version)) {
+      return refusal(409, 'modified')
+    }
     if (write.verb === 'delete') {
-      if (write.absent?.some(isPresent)) return refusal(409, 'still there')
+      if (write.absent?.some(isPresent) || isFull(write)) return refusal(409, 'still there')
+      const kept = keptAfter(write, known)
+      if (kept !== undefined) return { ok: true, value: store(collection, kept) }
       remove(collection, key)
       return { ok: true, value: {} }
     }
     const patched = withConditions(known, mergePatch(known, write.body))
+    if (write.subresource === 'finalize' && arrayAt(patched, 'spec', 'finalizers').length === 0) {
+      remove(collection, key)
+      return { ok: true, value: known }
+    }
     return { ok: true, value: store(collection, isJsonObject(patched) ? patched : {}) }
   }
 
@@ -171,6 +186,17 @@ export function createFakeCluster(): FakeCluster {
     intercept: async () => undefined,
   }
   return Object.assign(cluster, { view: viewOf(cluster.follower) })
+}
+
+/** The object that a deletion only marks: held by finalizers, or a Pod that ends in peace. */
+function keptAfter({ collection, graceSeconds }: Deletion, object: JsonObject) {
+  const { finalizers } = readMeta(object)
+  const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== ''
+  const grace = isAtWork ? (graceSeconds ?? 30) : 0
+  if (finalizers.length === 0 && grace === 0) return undefined
+  const deletionTimestamp = '2026-01-03T00:00:00Z'
+  const mark = { deletionTimestamp, deletionGracePeriodSeconds: grace }
+  return { ...object, metadata: { ...objectAt(object, 'metadata'), ...mark } }
 }
 
 function describe(write: Write): string {

@@ -21,6 +21,7 @@ export interface OrchServerConfiguration {
     /** Networks and ranges of addresses; see `parseAddressPool`. */
     readonly addressPools: readonly string[]
   }
+  readonly sandboxNode: SandboxNodeConfiguration
   readonly limits: LimitsConfiguration
   readonly logging: { readonly verbosity: number }
 }
@@ -41,6 +42,18 @@ export interface EtcdConfiguration {
   readonly prefix: string
 }
 
+/** The node agent of this process. */
+export interface SandboxNodeConfiguration {
+  readonly enabled: boolean
+  /** Empty: the name of the host. */
+  readonly name: string
+  /** Empty: those of this machine. */
+  readonly addresses: readonly IpAddress[]
+  readonly podCIDRs: readonly Cidr[]
+  readonly bridge: string
+  readonly namespacePrefix: string
+}
+
 /** Bytes, counts, and durations in milliseconds. */
 export interface LimitsConfiguration {
   readonly requestBytes: number
@@ -48,6 +61,8 @@ export interface LimitsConfiguration {
   readonly jsonDepth: number
   readonly patchOperations: number
   readonly patchCopyBytes: number
+  readonly requestsInFlight: number
+  readonly mutatingRequestsInFlight: number
   readonly watches: number
   readonly watchWindowChanges: number
   readonly watchWindowBytes: number

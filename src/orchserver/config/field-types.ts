@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { cidrPair, type PortRange, portRange, splitCommas } from '../../settings/network-types.ts'
 import { text } from '../../settings/scalar-types.ts'
 import {
@@ -29,6 +30,24 @@ export const fieldTypes = {
     isIP(item) !== 0 || (item.length <= 253 && DNS_NAME.test(item))
       ? undefined
       : 'write DNS names or IP addresses, such as orch.example.org or 192.0.2.1',
+  ),
+
+  addresses: {
+    ...listOf('list of IP addresses', (item) =>
+      parseIp(item) === undefined ? 'write IP addresses, such as 192.0.2.10' : undefined,
+    ),
+  } as ValueType<readonly IpAddress[]>,
+
+  interfaceName: text((value) =>
+    /^[a-z][a-z0-9_-]{0,14}$/i.test(value)
+      ? undefined
+      : 'write the name of a network interface: up to 15 letters, digits, - and _',
+  ),
+
+  namespacePrefix: text((value) =>
+    /^[a-z0-9][a-z0-9-]{0,62}$/.test(value)
+      ? undefined
+      : 'write up to 63 small letters, digits and -',
   ),
 
   urls: listOf('list of URLs', (item) =>

@@ -9,6 +9,8 @@ export function serverLimits(limits: LimitsConfiguration): Limits {
     jsonDepth: limits.jsonDepth,
     patchOperations: limits.patchOperations,
     patchCopyBytes: limits.patchCopyBytes,
+    readsInFlight: limits.requestsInFlight,
+    writesInFlight: limits.mutatingRequestsInFlight,
     watches: limits.watches,
     windowChanges: limits.watchWindowChanges,
     windowBytes: limits.watchWindowBytes,

@@ -39,6 +39,10 @@ describe('the configuration of orch-server', () => {
       tls: { certFile: '', keyFile: '', extraNames: [] },
       controllers: ['*'],
       loadBalancer: { addressPools: [] },
+      sandboxNode: {
+        ...{ enabled: false, name: '', addresses: [], podCIDRs: ['10.244.0.0/24'] },
+        ...{ bridge: 'cbr0', namespacePrefix: 'orch-pod' },
+      },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
       services: {
         clusterIPRange: ['10.96.0.0/16'],

@@ -3,6 +3,7 @@ import { COMMAND_FLAGS } from './command-flags.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { CONTROLLER_FIELDS } from './fields/controllers.ts'
 import { LIMIT_FIELDS } from './fields/limits.ts'
+import { SANDBOX_NODE_FIELDS } from './fields/sandbox-node.ts'
 import { SERVING_FIELDS } from './fields/serving.ts'
 import { STORAGE_FIELDS } from './fields/storage.ts'
 import { RULES } from './rules.ts'
@@ -12,7 +13,13 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
   program: 'orch-server',
   about:
     'orch-server is the control plane of a small cluster: an API server for kubectl, client libraries and node-proxy, with a store of its own or on etcd. `orch-server backup FILE` writes its store to a file while it runs, `orch-server restore FILE` takes it back.',
-  fields: { ...SERVING_FIELDS, ...STORAGE_FIELDS, ...CONTROLLER_FIELDS, ...LIMIT_FIELDS },
+  fields: {
+    ...SERVING_FIELDS,
+    ...STORAGE_FIELDS,
+    ...CONTROLLER_FIELDS,
+    ...SANDBOX_NODE_FIELDS,
+    ...LIMIT_FIELDS,
+  },
   kind: { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' },
   foreignKinds: [],
   commandFlags: COMMAND_FLAGS,

@@ -60,7 +60,7 @@ it('tries again a second after a failed campaign', async () => {
   campaigns[0]?.reject('no etcd')
   await turns()
   expect(told).toEqual(['campaign a', 'failed no etcd'])
-  clock.advance(1000)
+  await clock.advance(1000)
   await turns()
   expect(told.at(-1)).toBe('campaign a')
   stop.abort()

@@ -33,13 +33,13 @@ export function createElectedLeadership(options: ElectedLeadershipOptions): Elec
   }
 
   async function serveTerm(signal: AbortSignal): Promise<void> {
-    const { term, lost, resign } = await election.campaign(candidate, signal)
-    onElected(term)
+    const office = await election.campaign(candidate, signal)
+    onElected(office.term)
     lead(true)
-    await aborted(AbortSignal.any([lost, signal]))
+    await aborted(AbortSignal.any([office.lost, signal]))
     lead(false)
-    if (lost.aborted) onLost()
-    else await resign()
+    if (office.lost.aborted) onLost()
+    else await office.resign()
   }
 
   return {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { servePod } from '../pod/serve.ts'
 import { ask } from './ask.ts'
-import { servePod } from './serve.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(() => {
@@ -10,9 +10,9 @@ afterEach(() => {
 })
 
 test('a pod says who it is and whom it saw', async () => {
-  const server = await servePod('pod-9', '127.0.0.1', 0)
-  closing.push(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const pod = await servePod({ name: 'pod-9', ip: '127.0.0.1', port: 0 })
+  closing.push(() => pod.close())
+  const { port } = pod
   const url = `http://127.0.0.1:${port}/`
   const answer = await ask({ url, from: '127.0.0.5', timeoutMs: 5000 })
   expect(answer).toMatchObject({ kind: 'answered', status: 200 })

@@ -18,17 +18,9 @@ export interface Agent {
   kill(): Promise<void>
 }
 
-/** What an agent serves, if it is a pod. */
-export interface Serving {
-  readonly name: string
-  readonly ip: string
-  readonly port: number
-}
-
-/** Starts an agent in a namespace; resolves once it listens. */
-export async function startAgent(namespace: Namespace, serving?: Serving): Promise<Agent> {
-  const flags = serving === undefined ? [] : flagsOf(serving)
-  const command = namespace.command([process.execPath, PROGRAM, ...flags])
+/** Starts an agent in a namespace; resolves once it takes questions. */
+export async function startAgent(namespace: Namespace): Promise<Agent> {
+  const command = namespace.command([process.execPath, PROGRAM])
   const [program = '', ...args] = command
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
@@ -69,10 +61,6 @@ export async function startAgent(namespace: Namespace, serving?: Serving): Promi
 }
 
 const GONE: Answer = { kind: 'failed', ms: 0, code: 'the sender is gone' }
-
-function flagsOf({ name, ip, port }: Serving): readonly string[] {
-  return [`--name=${name}`, `--host=${ip}`, `--port=${port}`]
-}
 
 function broken({ name }: Namespace, how: string): NodeProxyError {
   return new NodeProxyError('NP_SANDBOX_AGENT', `the helper process in ${name} failed: ${how}`, {

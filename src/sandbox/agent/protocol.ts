@@ -31,10 +31,3 @@ export interface AgentRequest {
 
 /** Agent to parent. The first line of all says `ready`. */
 export type AgentReply = { readonly ready: true } | { readonly id: number; readonly answer: Answer }
-
-/** What a pod's server says to everybody, as one line of JSON. */
-export interface PodReply {
-  readonly pod: string
-  /** The client's address as the pod saw it. */
-  readonly client: string
-}

@@ -1,12 +1,42 @@
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+
 /** One pod as the cluster sees it. */
 export interface PodState {
   /** `pod-1`. */
   readonly name: string
+  readonly uid: string
+  /** Empty until it has one. */
   readonly ip: string
-  readonly labels: Readonly<Record<string, string>>
-  /** Its server runs. */
+  readonly labels: Readonly<Record<string, unknown>>
   readonly ready: boolean
+  /** It was deleted and ends. */
+  readonly leaving: boolean
   /** Process id of its server while it runs. */
   readonly pid: number | undefined
-  readonly restarts: number
+}
+
+/** How a node agent names the process of a container. */
+const PROCESS = /^process:\/\/(\d+)$/
+
+export function readPod(pod: JsonObject): PodState {
+  const conditions = arrayAt(pod, 'status', 'conditions')
+  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
+  const [container] = arrayAt(pod, 'status', 'containerStatuses')
+  const isRunning = Object.hasOwn(objectAt(container, 'state'), 'running')
+  const pid = PROCESS.exec(stringAt(container, 'containerID'))?.[1]
+  return {
+    name: stringAt(pod, 'metadata', 'name'),
+    uid: stringAt(pod, 'metadata', 'uid'),
+    ip: stringAt(pod, 'status', 'podIP'),
+    labels: objectAt(pod, 'metadata', 'labels'),
+    ready: stringAt(ready, 'status') === 'True',
+    leaving: stringAt(pod, 'metadata', 'deletionTimestamp') !== '',
+    pid: isRunning && pid !== undefined ? Number(pid) : undefined,
+  }
+}
+
+/** A pod that there is not. */
+export function absentPod(name: string): PodState {
+  const [uid, ip, labels, pid] = ['', '', {}, undefined]
+  return { name, uid, ip, labels, ready: false, leaving: false, pid }
 }

@@ -32,7 +32,7 @@ async function use(
   stack: AsyncDisposableStack,
   { signal }: Stop,
 ): Promise<number> {
-  print(`building the sandbox ${run.name}: 1 node, 3 pods, 1 client, 1 API server …`)
+  print(`building the sandbox ${run.name}: 1 node, 3 pods, 1 client, orch-server …`)
   const sandbox = await openSandbox(run, options, stack)
   print(`node-proxy runs in ${options.mode} mode; its rules are in the kernel\n`)
   if (!options.once) {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { scaleOf } from '../by-hand.ts'
+import { unlabelOf } from '../by-hand.ts'
 import { wrapCommand } from './by-hand-lines.ts'
 
-const command = scaleOf('np-sandbox-7', 'web', 'http://192.0.2.1:6443')
+const command = unlabelOf('pod-3', '/tmp/np-sandbox-7-Xa1/orch-server/server.sock')
 
 test.each([60, 80, 100])('a wrapped command is the same command at %i columns', (width) => {
   const lines = wrapCommand(command, width)
@@ -19,11 +19,12 @@ test('it fits wherever its longest word does', () => {
   expect(wrapCommand('ip netns list', 80)).toEqual(['  ip netns list'])
 })
 
-test('scaling is a merge patch of an annotation', () => {
+test('a pod is taken out by a merge patch of its labels', () => {
   expect(command).toBe(
-    "ip netns exec np-sandbox-7-control curl -s -X PATCH -H 'Content-Type: application/merge-patch+json' " +
-      "http://192.0.2.1:6443/api/v1/namespaces/default/services/web -d '" +
-      '{"metadata":{"annotations":{"sandbox.orch.io/replicas":"1"}}}' +
+    'curl -s --unix-socket /tmp/np-sandbox-7-Xa1/orch-server/server.sock -X PATCH ' +
+      "-H 'Content-Type: application/merge-patch+json' " +
+      "http://localhost/api/v1/namespaces/default/pods/pod-3 -d '" +
+      '{"metadata":{"labels":{"public":null}}}' +
       "'",
   )
 })

@@ -19,9 +19,15 @@ test('a Service shows every address that leads to it', () => {
   expect(row('web-balanced')).toEqual({
     name: 'web-balanced',
     kind: 'LoadBalancer only 192.0.2.20/32',
-    addresses: ['10.96.0.50:80', '198.51.100.10:80', 'node:30083'],
+    addresses: ['10.96.0.50:80', 'node:30083'],
   })
   expect(row('cart')).toMatchObject({ kind: 'NodePort affinity' })
+})
+
+test('an address of a load balancer leads to it, too', () => {
+  const status = { loadBalancer: { ingress: [{ ip: '198.51.100.10' }] } }
+  const service = { metadata: {}, spec: { clusterIP: '10.96.0.50', ports: [{ port: 80 }] }, status }
+  expect(serviceRow(service).addresses).toEqual(['10.96.0.50:80', '198.51.100.10:80'])
 })
 
 test('a headless Service has no address', () => {

@@ -22,7 +22,7 @@ export class Model {
 
   /** Follows Services and EndpointSlices until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const client = this.#sandbox.api
+    const client = this.#sandbox.cluster.controlPlane.api
     const services = {
       ...{ client, path: '/api/v1/services', decode: serviceRow },
       onChange: (key: string, row: ServiceRow | undefined) => put(this.#services, key, row),
@@ -41,20 +41,20 @@ export class Model {
   }
 
   view(): View {
-    const { run, options, api, pods, daemon } = this.#sandbox
+    const { run, options, cluster, daemon } = this.#sandbox
     const { asked, answers, kinds } = this.tally
     return {
       ...{ asked, answers, kinds, notice: this.notice },
       run: run.name,
       mode: options.mode,
-      api: api.server,
+      socket: cluster.controlPlane.socket,
       terminal: otherTerminal(process.env),
       show: showCommand(options).join(' '),
       flush: flushCommand(options).join(' '),
       upMs: Date.now() - this.#began,
       services: sorted(this.#services),
       backends: sorted(this.#backends),
-      pods: pods.states(),
+      pods: cluster.pods.states(),
       daemonPid: daemon.pid,
       daemonLog: daemon.lastLines(LOG_LINES),
     }

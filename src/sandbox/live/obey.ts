@@ -25,14 +25,15 @@ async function execute(
   model: Model,
   command: Exclude<Command, { kind: 'quit' }>,
 ): Promise<string> {
+  const { pods } = sandbox.cluster
   if (command.kind === 'scale') {
     const replicas = Math.min(PODS.length, Math.max(0, model.replicas(SCALED) + command.by))
-    await sandbox.scale(SCALED, replicas)
+    await pods.scale(replicas)
+    await sandbox.settled()
     return `${SCALED} scaled to ${replicas}`
   }
-  const { pods } = sandbox
-  const isAlive = pods.agent(command.pod) !== undefined
-  await (isAlive ? pods.kill(command.pod) : pods.start(command.pod))
+  const isAlive = pods.state(command.pod).pid !== undefined
+  await (isAlive ? pods.signal(command.pod, 'SIGKILL') : pods.start(command.pod))
   await sandbox.settled()
   return `${command.pod} ${isAlive ? 'killed' : 'started'}`
 }

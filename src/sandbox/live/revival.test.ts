@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { PodState } from '../cluster/pod-state.ts'
+import { absentPod, type PodState } from '../cluster/pod-state.ts'
 import { REVIVAL_MS, Revival } from './revival.ts'
 
 function pod(name: string, ready: boolean): PodState {
-  return { name, ready, ip: '10.244.0.11', labels: {}, pid: undefined, restarts: 0 }
+  return { ...absentPod(name), ready }
 }
 
 test('a dead pod is started once, after its time', () => {

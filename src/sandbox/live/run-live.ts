@@ -33,7 +33,7 @@ export async function runLive(sandbox: Sandbox, signal: AbortSignal): Promise<vo
 async function revive(sandbox: Sandbox, model: Model, until: AbortSignal): Promise<void> {
   const revival = new Revival()
   while (!until.aborted) {
-    for (const pod of revival.due(sandbox.pods.states(), Date.now())) {
+    for (const pod of revival.due(sandbox.cluster.pods.states(), Date.now())) {
       await obey(sandbox, model, { kind: 'toggle', pod })
     }
     await delay(REVIVE_MS, undefined, { signal: until }).catch(() => undefined)

@@ -14,8 +14,8 @@ export interface Asked {
 export interface View {
   readonly mode: string
   readonly run: string
-  /** URL of the API server. */
-  readonly api: string
+  /** Unix socket of the API server. */
+  readonly socket: string
   /** Where the commands are to be typed, in words. */
   readonly terminal: string
   /** What to type on the node to see the daemon's work, and to destroy it. */

@@ -6,6 +6,8 @@ export interface Namespace {
   readonly name: string
   /** The command as it is run inside. */
   command(command: readonly string[]): readonly string[]
+  /** The same with the machine's mounts, so that namespaces made inside are there for everybody. */
+  join(command: readonly string[]): readonly string[]
   /** Runs a command inside and returns its standard output. */
   exec(command: readonly string[]): Promise<string>
   /** Runs sub-commands of `ip` inside, as one batch that ends at the first error. */
@@ -32,6 +34,7 @@ export function namespaceNamed(name: string): Namespace {
   return {
     name,
     command: inside,
+    join: (command) => ['nsenter', `--net=/run/netns/${name}`, ...command],
     exec,
     ip: async (lines) => {
       await runCommand(['ip', '-n', name, '-batch', '-'], `${lines.join('\n')}\n`)

@@ -1,15 +1,10 @@
 import { namespaceOf } from '../run.ts'
 import { addNamespace, type Namespace, namespaceNamed } from './namespace.ts'
 import {
-  BRIDGE,
-  BRIDGE_MAC,
   CLIENT_IP,
   CONTROL_IP,
-  GATEWAY,
   LOAD_BALANCER_NETWORK,
   NODE_IP,
-  PODS,
-  type PodPlan,
   SERVICE_NETWORK,
   STRANGER_IP,
 } from './plan.ts'
@@ -19,31 +14,23 @@ export interface Topology {
   readonly control: Namespace
   readonly node: Namespace
   readonly client: Namespace
-  /** By the name of the pod. */
-  readonly pods: ReadonlyMap<string, Namespace>
 }
 
 /** The namespace in which the sandbox itself runs; it exists before all others. */
 export const CONTROL = 'control'
 
 /**
- * Builds everything around `control`, which exists. Links are made inside the
+ * Builds everything around `control`, which exists, but the pods. Links are made inside the
  * namespaces, so that the machine's own never sees one.
  */
 export async function buildTopology(run: string): Promise<Topology> {
   const control = namespaceNamed(namespaceOf(run, CONTROL))
   const add = (place: string): Promise<Namespace> => addNamespace(namespaceOf(run, place))
-  const [node, client, ...podList] = await Promise.all([
-    add('node'),
-    add('client'),
-    ...PODS.map(({ place }) => add(place)),
-  ])
+  const [node, client] = await Promise.all([add('node'), add('client')])
   await Promise.all([control.set(HOST), client.set(HOST), node.set(ROUTER)])
   await buildLan(control, node, client)
   await Promise.all([node.ip(NODE_LINES), client.ip(CLIENT_LINES)])
-  const pods = new Map(podList.map((namespace, i) => [PODS[i]?.name ?? '', namespace]))
-  for (const plan of PODS) await linkPod(node, pods.get(plan.name) ?? node, plan)
-  return { control, node, client, pods }
+  return { control, node, client }
 }
 
 /** New namespaces take these over from the machine, whatever it has. */
@@ -76,9 +63,6 @@ const NODE_LINES = [
   'link set eth0 up',
   `addr add ${NODE_IP}/24 dev eth0`,
   `route add default via ${CONTROL_IP}`,
-  `link add ${BRIDGE} address ${BRIDGE_MAC} type bridge`,
-  `link set ${BRIDGE} up`,
-  `addr add ${GATEWAY}/32 dev ${BRIDGE}`,
 ]
 
 const CLIENT_LINES = [
@@ -88,23 +72,3 @@ const CLIENT_LINES = [
   `route add ${LOAD_BALANCER_NETWORK} via ${NODE_IP}`,
   `route add ${SERVICE_NETWORK} via ${NODE_IP}`,
 ]
-
-/**
- * Pods talk even to their neighbours through the node, so that replies pass its
- * connection tracking whether or not bridged packets meet its rules. Where they
- * do, a pod that meets itself needs hairpin mode on its port.
- */
-async function linkPod(node: Namespace, pod: Namespace, plan: PodPlan): Promise<void> {
-  await node.ip([
-    `link add ${plan.place} type veth peer name eth0 netns ${pod.name}`,
-    `link set ${plan.place} master ${BRIDGE} up`,
-    `link set ${plan.place} type bridge_slave hairpin on`,
-    `route add ${plan.ip}/32 dev ${BRIDGE}`,
-  ])
-  await pod.ip([
-    'link set eth0 up',
-    `addr add ${plan.ip}/32 dev eth0`,
-    `route add ${GATEWAY}/32 dev eth0`,
-    `route add default via ${GATEWAY}`,
-  ])
-}

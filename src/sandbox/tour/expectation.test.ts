@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import type { Reply } from '../request.ts'
 import { countPods, type Expectation, judge } from './expectation.ts'
 
+const addressOf = (pod: string): string => pod.replace('pod-', '10.244.0.')
+
 const refused: Reply = { kind: 'refused', ms: 1 }
 const silent: Reply = { kind: 'silent', ms: 900 }
 const failed: Reply = { kind: 'failed', ms: 1, code: 'ECONNRESET' }
@@ -18,7 +20,7 @@ const all: Expectation = {
 }
 
 test('is content when every pod answered and saw whom it should', () => {
-  expect(judge(all, [by('pod-2'), by('pod-1', '10.244.0.1'), by('pod-2')])).toEqual([])
+  expect(judge(all, [by('pod-2'), by('pod-1', '10.244.0.1'), by('pod-2')], addressOf)).toEqual([])
 })
 
 test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
@@ -67,12 +69,12 @@ test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
     ['1 of 2 were not refused, but silent'],
   ],
 ])('finds %s', (_what, expected, replies, problems) => {
-  expect(judge(expected, replies)).toEqual(problems)
+  expect(judge(expected, replies, addressOf)).toEqual(problems)
 })
 
 test('nobody answering is refusal, silence or failure', () => {
-  expect(judge({ kind: 'unanswered' }, [refused, silent, failed])).toEqual([])
-  expect(judge({ kind: 'unanswered' }, [by('pod-1')])).toHaveLength(1)
+  expect(judge({ kind: 'unanswered' }, [refused, silent, failed], addressOf)).toEqual([])
+  expect(judge({ kind: 'unanswered' }, [by('pod-1')], addressOf)).toHaveLength(1)
 })
 
 test('counts pods by name', () => {

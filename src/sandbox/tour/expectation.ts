@@ -1,5 +1,10 @@
 import type { Reply } from '../request.ts'
 
+export type AddressOf = (pod: string) => string
+
+/** Client addresses that a pod may see; `addressOf` knows those of pods. */
+export type Seen = (pod: string, addressOf: AddressOf) => readonly string[]
+
 /** What must become of a series of equal requests. */
 export type Expectation =
   | {
@@ -7,8 +12,7 @@ export type Expectation =
       /** Pods that may answer. `all`: each of them does; `one`: always the same one. */
       readonly pods: readonly string[]
       readonly spread: 'all' | 'one'
-      /** Client addresses that a pod may see. */
-      readonly saw: (pod: string) => readonly string[]
+      readonly saw: Seen
     }
   | { readonly kind: 'refused' }
   | { readonly kind: 'silent' }
@@ -16,7 +20,11 @@ export type Expectation =
   | { readonly kind: 'unanswered' }
 
 /** Everything that is wrong with the replies, one sentence each; empty when all is well. */
-export function judge(expected: Expectation, replies: readonly Reply[]): readonly string[] {
+export function judge(
+  expected: Expectation,
+  replies: readonly Reply[],
+  addressOf: AddressOf,
+): readonly string[] {
   if (replies.length === 0) return ['nothing was asked']
   if (expected.kind !== 'answered') return unlike(expected.kind, replies)
   const lost = unlike('answered', replies)
@@ -26,7 +34,7 @@ export function judge(expected: Expectation, replies: readonly Reply[]): readonl
     ...losses(replies),
     ...strangers(expected.pods, counts),
     ...wrongSpread(expected, counts),
-    ...wrongSources(expected.saw, replies),
+    ...wrongSources((pod) => expected.saw(pod, addressOf), replies),
   ]
 }
 

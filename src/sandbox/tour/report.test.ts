@@ -35,7 +35,7 @@ test('a step shows the action, the command for a terminal and what came of it', 
   expect(stepText('np-sandbox-7', 4, outcome([])).split('\n')).toEqual([
     ' 4. A pod asks',
     '    # kill pod-3',
-    '    $ ip netns exec np-sandbox-7-pod1 curl -s http://10.96.0.10/   # 3 times',
+    '    $ ip netns exec np-sandbox-7-pod-default-pod-1 curl -s http://10.96.0.10/   # 3 times',
     '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20',
     '    ok',
     '',
@@ -50,9 +50,9 @@ test('a step that went wrong says why, and what the daemon said', () => {
   ).toEqual(['    WRONG: too bad', '      node-proxy: info synced', ''])
 })
 
-test('the tour shows refusal, silence, affinity, scaling, a dead pod and the clean-up', () => {
+test('the tour shows refusal, silence, affinity, scaling, dead and draining pods and the clean-up', () => {
   const kinds = new Set(TOUR.map(({ expected }) => expected.kind))
   expect([...kinds].toSorted()).toEqual(['answered', 'refused', 'silent', 'unanswered'])
   const actions = TOUR.flatMap(({ action }) => action?.says ?? [])
-  expect(actions.join('; ')).toMatch(/scale .* 1.*scale .* 3.*kill .*start .*--cleanup/)
+  expect(actions.join('; ')).toMatch(/scale .* 1.*scale .* 3.*kill .*replace .*SIGTERM .*--cleanup/)
 })

@@ -16,7 +16,7 @@ export interface Outcome {
 export function stepText(run: string, serial: number, outcome: Outcome): string {
   const { step, replies, problems, log } = outcome
   const { title, action, request, times } = step
-  const again = times === 1 ? '' : `   # ${times} times`
+  const again = times === 1 ? '' : `   # ${Math.max(times, replies.length)} times`
   return [
     `${String(serial).padStart(2)}. ${title}`,
     ...(action === undefined ? [] : [`    # ${action.says}`]),

@@ -37,16 +37,22 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
     ...{ step, replies, problems },
     log: sandbox.daemon.lastLines(LOG_LINES),
   })
-  try {
-    await step.action?.run(sandbox)
-  } catch (error) {
-    return outcome([], [error instanceof Error ? error.message : String(error)])
-  }
+  let acting = true
+  const acted = Promise.resolve(step.action?.run(sandbox)).finally(() => {
+    acting = false
+  })
   const replies: Reply[] = []
-  for (let i = 0; i < step.times && !signal.aborted; i++) {
-    replies.push(await send(sandbox, step.request, patienceOf(step)))
+  try {
+    if (step.action?.meanwhile !== true) await acted
+    for (let sent = 0; (acting || sent < step.times) && !signal.aborted; sent++) {
+      replies.push(await send(sandbox, step.request, patienceOf(step)))
+    }
+    await acted
+  } catch (error) {
+    return outcome(replies, [error instanceof Error ? error.message : String(error)])
   }
-  return outcome(replies, judge(step.expected, replies))
+  const addressOf = (pod: string): string => sandbox.cluster.pods.state(pod).ip
+  return outcome(replies, judge(step.expected, replies, addressOf))
 }
 
 function patienceOf({ expected }: Step): number {

@@ -8,6 +8,8 @@ export interface Step {
   readonly action?: {
     /** In words, for the reader. */
     readonly says: string
+    /** Requests are sent while it runs, and more until it has ended. */
+    readonly meanwhile?: boolean
     run(sandbox: Sandbox): Promise<void>
   }
   readonly request: Request

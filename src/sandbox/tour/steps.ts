@@ -3,10 +3,9 @@ import { sumOf } from '../daemon/samples.ts'
 import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/plan.ts'
 import { REQUESTS } from '../requests.ts'
 import type { Sandbox } from '../sandbox.ts'
-import type { Expectation } from './expectation.ts'
+import type { Expectation, Seen } from './expectation.ts'
 import type { Step } from './step.ts'
 
-const ALL = PODS.map(({ name }) => name)
 /** So many that a pod with its fair share of three is left out once in 2 million tours. */
 const MANY = 40
 const FEW = 10
@@ -20,25 +19,25 @@ export const TOUR: readonly Step[] = [
     title: 'A pod asks a Service by its ClusterIP; where it meets itself, it sees the node',
     request: REQUESTS.podToWeb,
     times: MANY,
-    expected: answered(ALL, (pod) => [pod === 'pod-1' ? GATEWAY : '10.244.0.11']),
+    expected: answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
   },
   {
     title: 'The node asks the same Service: masqueraded, because it is no pod',
     request: REQUESTS.nodeToWeb,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'A client outside asks the node port: the pods see the node',
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'The same with externalTrafficPolicy Local: the pods see the client',
     request: REQUESTS.clientToLocal,
     times: MANY,
-    expected: answered(ALL, () => [CLIENT_IP]),
+    expected: answered(PODS, () => [CLIENT_IP]),
   },
   {
     title: 'Policy Local with all pods on another node: silence, so that others take over',
@@ -50,7 +49,7 @@ export const TOUR: readonly Step[] = [
     title: 'A load balancer address, from within loadBalancerSourceRanges',
     request: REQUESTS.clientToBalanced,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'The same address from outside the source ranges: silence',
@@ -62,13 +61,13 @@ export const TOUR: readonly Step[] = [
     title: 'Session affinity: a client keeps its pod',
     request: REQUESTS.clientToCart,
     times: MANY,
-    expected: { ...answered(ALL, () => [GATEWAY, NODE_IP]), spread: 'one' },
+    expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'one' },
   },
   {
     title: 'Session affinity: so does another client, whichever pod it got',
     request: REQUESTS.strangerToCart,
     times: MANY,
-    expected: { ...answered(ALL, () => [GATEWAY, NODE_IP]), spread: 'one' },
+    expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'one' },
   },
   {
     title: 'A Service without endpoints refuses a pod at once',
@@ -84,24 +83,24 @@ export const TOUR: readonly Step[] = [
   },
   {
     title: 'Scaled down, one pod does all the work',
-    action: { says: 'scale web-public to 1', run: (sandbox) => sandbox.scale('web-public', 1) },
+    action: { says: 'scale web-public to 1', run: scale(1) },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(['pod-1'], () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'Scaled up, all share it again',
-    action: { says: 'scale web-public to 3', run: (sandbox) => sandbox.scale('web-public', 3) },
+    action: { says: 'scale web-public to 3', run: scale(3) },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'A pod is killed: traffic moves to the others',
     action: {
-      says: 'kill pod-2',
+      says: 'kill -9 the process of pod-2',
       run: async (sandbox) => {
-        await sandbox.pods.kill('pod-2')
+        await sandbox.cluster.pods.signal('pod-2', 'SIGKILL')
         await sandbox.settled()
       },
     },
@@ -117,16 +116,28 @@ export const TOUR: readonly Step[] = [
   },
   {
     title: 'The pod is back and gets its share',
+    action: { says: 'replace pod-2', run: replace('pod-2') },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'A pod is asked to end and drains: while it goes, no request fails',
     action: {
-      says: 'start pod-2',
-      run: async (sandbox) => {
-        await sandbox.pods.start('pod-2')
-        await sandbox.settled()
-      },
+      says: 'SIGTERM to the process of pod-3; meanwhile:',
+      meanwhile: true,
+      run: (sandbox) => sandbox.cluster.pods.signal('pod-3', 'SIGTERM'),
     },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Another one takes its place',
+    action: { says: 'replace pod-3', run: replace('pod-3') },
+    request: REQUESTS.clientToPublic,
+    times: MANY,
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'Somebody flushes the NAT rules: they are put back',
@@ -134,7 +145,7 @@ export const TOUR: readonly Step[] = [
     action: { says: 'iptables -t nat -F, on the node', run: flush },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'Somebody clears the virtual servers: they are put back',
@@ -142,14 +153,14 @@ export const TOUR: readonly Step[] = [
     action: { says: 'ipvsadm -C, on the node', run: flush },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'node-proxy stops: what it wrote goes on working',
     action: { says: 'SIGTERM to node-proxy', run: ({ daemon }) => daemon.stop('SIGTERM') },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    expected: answered(ALL, () => [GATEWAY, NODE_IP]),
+    expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
     title: 'node-proxy --cleanup: nobody answers any more',
@@ -160,6 +171,20 @@ export const TOUR: readonly Step[] = [
   },
 ]
 
+function scale(replicas: number): (sandbox: Sandbox) => Promise<void> {
+  return async (sandbox) => {
+    await sandbox.cluster.pods.scale(replicas)
+    await sandbox.settled()
+  }
+}
+
+function replace(pod: string): (sandbox: Sandbox) => Promise<void> {
+  return async (sandbox) => {
+    await sandbox.cluster.pods.start(pod)
+    await sandbox.settled()
+  }
+}
+
 async function flush(sandbox: Sandbox): Promise<void> {
   const { daemon, options } = sandbox
   const before = await daemon.metrics()
@@ -169,9 +194,6 @@ async function flush(sandbox: Sandbox): Promise<void> {
   )
 }
 
-function answered(
-  pods: readonly string[],
-  saw: (pod: string) => readonly string[],
-): Expectation & { kind: 'answered' } {
+function answered(pods: readonly string[], saw: Seen): Expectation & { kind: 'answered' } {
   return { kind: 'answered', pods, spread: 'all', saw }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
 import { describeStore } from '../conformance.ts'
@@ -14,10 +14,27 @@ describe.runIf(hasEtcd())('on a real etcd', () => {
   })
   afterAll(() => etcd[Symbol.asyncDispose]())
 
-  const open = (): Store =>
-    createEtcdStore({ endpoints: [etcd.endpoint], prefix: `/${randomUUID()}` })
+  const open = (prefix = `/${randomUUID()}`): Store =>
+    createEtcdStore({ endpoints: [etcd.endpoint], prefix })
 
   describeStore('etcd', async () => beside(open(), open()))
+
+  it('begins above a compaction that went beyond its last change, as after a restore', async () => {
+    const prefix = `/${randomUUID()}`
+    const [store, other] = [open(prefix), open()]
+    const last = await write(store, put('/a', 'x'))
+    for (let revisions = 0; revisions < 5; revisions++) await write(other, put('/a', 'x'))
+    const compacted = await other.revision()
+    await other.compact(compacted)
+    const restarted = open(prefix)
+    expect(await store.revision()).toBe(last)
+    expect(await restarted.revision()).toBe(compacted + 1)
+    expect(await store.revision()).toBe(compacted + 1)
+    const watch = restarted.watch({ prefix: '', after: last })
+    expect(await watch.next()).toMatchObject({ value: { events: [], revision: compacted + 1 } })
+    await watch.return?.()
+    for (const one of [store, other, restarted]) await one.close()
+  })
 })
 
 /** A store in whose etcd somebody else writes before every step. */

@@ -11,7 +11,7 @@ import { KeySpace } from './key-space.ts'
 import { LeaseElection } from './lease-election.ts'
 import { Reader } from './reader.ts'
 import type { EtcdTls } from './secure-channel.ts'
-import { txnRequest, txnResult } from './transaction.ts'
+import { markerPut, txnRequest, txnResult } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
 export interface EtcdOptions {
@@ -44,11 +44,12 @@ export function createEtcdStore(options: EtcdOptions): EtcdStore {
     revisionAt: (revision) => reader.revisionAt(revision),
   }
   const closed = new AbortController()
+  const begun = onceDone(() => riseAboveCompaction(caller, reader, keys))
   return {
-    revision: () => reader.revision(),
+    revision: () => begun().then(() => reader.revision()),
     get: (key) => reader.get(key),
     list: (query) => reader.list(query),
-    txn: (transaction) => txn(caller, keys, transaction),
+    txn: (transaction) => begun().then(() => txn(caller, keys, transaction)),
     watch: (query) => watchEtcd(context, query, closed.signal),
     compact: (revision) => compact(caller, reader, revision),
     election: (name, ttlSeconds = 15) =>
@@ -67,6 +68,31 @@ async function txn(caller: Caller, keys: KeySpace, transaction: Transaction): Pr
       ? await caller.repeatable(KV.method.txn, request)
       : await caller.once(KV.method.txn, request)
   return txnResult(response, keys)
+}
+
+/**
+ * An etcd that forgot more than the store's last change may have been restored
+ * (`etcdutl snapshot restore --bump-revision --mark-compacted`): then revisions
+ * beyond that change were given out in a history that is lost. So the
+ * store takes a new one, above them all. The compaction of another user of the etcd looks
+ * the same, and costs one revision.
+ */
+async function riseAboveCompaction(caller: Caller, reader: Reader, keys: KeySpace): Promise<void> {
+  const revision = await reader.revision()
+  if (revision === 0 || (await reader.revisionAt(revision)) !== undefined) return
+  await caller.repeatable(KV.method.txn, { success: [markerPut(keys)] })
+}
+
+/** Does something at the first call, and again at the next one only if it failed. */
+function onceDone(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined
+      throw error
+    })
+    return done
+  }
 }
 
 /** Forgetting what was forgotten already is no error; what is not there yet cannot be forgotten. */

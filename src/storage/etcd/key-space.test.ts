@@ -28,7 +28,7 @@ test('everything is the marker and all keys; the marker is in no range of keys',
   expect(Buffer.compare(keys.range('').key, keys.marker)).toBe(1)
 })
 
-test('an entry does not hold on to the response that it came in', () => {
+test('an entry holds on to neither the response that it came in nor a pool', () => {
   const response = Buffer.from('/registry/a and a lot more')
   const pair = create(KeyValueSchema, {
     key: response.subarray(0, 11),
@@ -44,4 +44,5 @@ test('an entry does not hold on to the response that it came in', () => {
     createRevision: 3,
     modRevision: 4,
   })
+  expect(entry.value.buffer.byteLength).toBe(3)
 })

@@ -1,3 +1,4 @@
+import { ownBuffer } from '../../lib/own-buffer.ts'
 import type { StoredEntry } from '../store.ts'
 import type { KeyValue } from './generated/etcd_pb.ts'
 
@@ -51,7 +52,7 @@ export class KeySpace {
   entry(pair: KeyValue): StoredEntry {
     return {
       key: this.decode(pair.key),
-      value: Buffer.from(pair.value),
+      value: ownBuffer(pair.value),
       createRevision: Number(pair.createRevision),
       modRevision: Number(pair.modRevision),
     }

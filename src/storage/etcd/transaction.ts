@@ -37,7 +37,7 @@ export function txnResult(response: TxnResponse, keys: KeySpace): TxnResult {
 /** Deletions alone may change nothing: then the marker stays as it is. */
 function effectOf(operations: readonly Operation[], keys: KeySpace): Request[] {
   if (operations.length === 0) return [read(keys.marker)]
-  const changes = [put(keys.marker), ...operations.map((one) => requestOf(one, keys))]
+  const changes = [markerPut(keys), ...operations.map((one) => requestOf(one, keys))]
   if (operations.some(({ op }) => op === 'put')) return changes
   const value = {
     compare: operations.map(({ key }) => revisionIs({ key, modRevision: 0 }, keys)),
@@ -45,6 +45,11 @@ function effectOf(operations: readonly Operation[], keys: KeySpace): Request[] {
     failure: changes,
   }
   return [{ request: { case: 'requestTxn', value } }]
+}
+
+/** Takes a revision. */
+export function markerPut({ marker }: KeySpace): Request {
+  return put(marker)
 }
 
 /** What the marker was last read as; without that, it was written. */

@@ -1,13 +1,16 @@
-import { request } from 'node:http'
+import { request as plain } from 'node:http'
+import { request as secured } from 'node:https'
 import type { HttpReply, HttpRequest } from './protocol.ts'
 
 /** One HTTP exchange from inside the namespace, on a connection of its own. */
 export function exchange(asked: HttpRequest): Promise<HttpReply> {
+  const request = asked.ca === undefined ? plain : secured
   return new Promise((resolve, reject) => {
     const sent = request(asked.url, {
       method: asked.method ?? 'GET',
       headers: { connection: 'close', ...asked.headers },
       timeout: asked.timeoutMs ?? 5000,
+      ...(asked.ca === undefined ? {} : { ca: asked.ca }),
       agent: false,
     })
     sent.on('error', reject)

@@ -51,6 +51,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly timeoutMs?: number
+  /** PEM of the authority that the server's certificate is of, for `https:`. */
+  readonly ca?: string
 }
 
 export interface HttpReply {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +23,10 @@ export interface EtcdProcess extends AsyncDisposable {
   /** Stops its time: connections stay, nothing is answered. */
   freeze(): void
   thaw(): void
+  /** Copies its data to a new folder, as they are at one moment; it stands still meanwhile. */
+  backUp(folder: string): Promise<void>
+  /** Starts it again with what was copied: all since then is lost. */
+  restore(folder: string): Promise<void>
 }
 
 export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
@@ -37,14 +41,24 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
     child.kill('SIGKILL')
     await gone
   }
+  const freeze = (): void => void child.kill('SIGSTOP')
+  const thaw = (): void => void child.kill('SIGCONT')
   return {
-    endpoint,
-    kill,
+    ...{ endpoint, kill, freeze, thaw },
     start: async () => {
       child = await spawnEtcd(args)
     },
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
+    backUp: async (copy) => {
+      freeze()
+      await cp(folder, copy, { recursive: true })
+      thaw()
+    },
+    restore: async (copy) => {
+      await kill()
+      await rm(folder, { recursive: true })
+      await cp(copy, folder, { recursive: true })
+      child = await spawnEtcd(args)
+    },
     [Symbol.asyncDispose]: async () => {
       await kill()
       await rm(folder, { recursive: true })

@@ -1,4 +1,5 @@
 import type { Serves } from '../stub-api/route.ts'
+import type { OrchServerKind } from './orch-server.ts'
 import { API_PORT, WORLD } from './plan.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
@@ -7,10 +8,11 @@ const STUB = new URL('../stub-api/main.ts', import.meta.url).pathname
 const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
 
 /**
- * `real`: the project's own API server. Otherwise a permissive stand-in that
+ * `real`: the project's own API server; `orch-server`: the program around it, with its controllers,
+ * in the node's namespace because it serves the loopback only. Otherwise a permissive stand-in that
  * offers Endpoints only, or EndpointSlices of one version.
  */
-export type ApiKind = 'real' | Serves
+export type ApiKind = 'real' | OrchServerKind | Serves
 
 /** The API server of labs that do not ask for one: `NP_API_SERVER`, the stand-in unless set. */
 export function defaultApiKind(): ApiKind {
@@ -18,30 +20,33 @@ export function defaultApiKind(): ApiKind {
 }
 
 /** Wide enough for the addresses and ports of every test. */
-const RANGES = [
+export const RANGES = [
   '--service-cluster-ip-range=172.16.0.0/12,fd00:172:30::/64',
   '--service-node-port-range=1-32767',
 ]
 
-/** An API server in the world's namespace, on a fixed address. */
+/** An API server on a fixed address. */
 export interface ApiServer {
   readonly url: string
+  /** PEM of its authority, once it runs, where it has one. */
+  ca(): string | undefined
   start(): Promise<void>
   /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
   signal(name: NodeJS.Signals): void
   stop(): Promise<void>
-  /** The stand-in hangs up on everybody and refuses connections; its state stays. */
+  /** Hangs up on everybody and refuses connections; its state stays. Of orch-server: kill -9. */
   hangUp(): Promise<void>
   /** Ends `hangUp`. */
   answerAgain(): Promise<void>
   output(): string
 }
 
-export function createApiServer(world: Site, kind: ApiKind): ApiServer {
+export function createApiServer(world: Site, kind: Exclude<ApiKind, OrchServerKind>): ApiServer {
   const url = `http://${WORLD.v4}:${API_PORT}`
   let running: LabProcess | undefined
   return {
     url,
+    ca: () => undefined,
     async start() {
       const program = kind === 'real' ? [REAL, ...RANGES] : [STUB, `--serves=${kind}`]
       const place = [`--host=${WORLD.v4}`, `--port=${API_PORT}`]

@@ -10,11 +10,14 @@ const PLURALS: Readonly<Record<string, string>> = {
   EndpointSlice: 'endpointslices',
   Node: 'nodes',
   Namespace: 'namespaces',
+  Pod: 'pods',
 }
 
 /** The lab's own client of the API server, and the revisions of what it wrote. */
 export interface Api {
   readonly url: string
+  /** PEM of the server's authority, where it has one. */
+  readonly ca: string | undefined
   /** Creates or replaces, status included. */
   apply(...objects: readonly ApiObject[]): Promise<void>
   /** Creates an object whatever it is, and whatever its name; the lab does not keep track of it. */
@@ -36,7 +39,7 @@ export interface Api {
   request(method: string, path: string, body?: unknown): Promise<HttpReply>
 }
 
-export function createApi(agent: Agent, url: string): Api {
+export function createApi(agent: Agent, url: string, ca?: string): Api {
   const written = new Map<string, number>()
   const namespaces = new Set<string>()
   /** Kinds written since their last fence, with the version they were written in. */
@@ -50,6 +53,7 @@ export function createApi(agent: Agent, url: string): Api {
       url: `${url}${path}`,
       method,
       headers: { 'content-type': type, accept: 'application/json' },
+      ...(ca === undefined ? {} : { ca }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   }
@@ -105,6 +109,7 @@ export function createApi(agent: Agent, url: string): Api {
 
   return {
     url,
+    ca,
     written,
     request,
     async apply(...objects) {

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import type { Api } from './api.ts'
 import { NODE_NAME } from './plan.ts'
 
 /** Fields of NodeProxyConfiguration that tests vary; the rest keeps its default. */
@@ -30,11 +31,12 @@ export function daemonConfigText(config: ProxyConfig, kubeconfig: string): strin
   })
 }
 
-export function kubeconfigText(url: string): string {
+export function kubeconfigText({ url, ca }: Pick<Api, 'url' | 'ca'>): string {
+  const trust = ca === undefined ? {} : { 'certificate-authority-data': btoa(ca) }
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'lab', cluster: { server: url } }],
+    clusters: [{ name: 'lab', cluster: { server: url, ...trust } }],
     users: [{ name: 'lab', user: {} }],
     contexts: [{ name: 'lab', context: { cluster: 'lab', user: 'lab' } }],
     'current-context': 'lab',

@@ -101,7 +101,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     until,
     writeConfig,
     async start({ config = {}, flags = [], env = {}, programs, user } = {}) {
-      writeFileSync(kubeconfig, kubeconfigText(api.url))
+      writeFileSync(kubeconfig, kubeconfigText(api))
       writeConfig(config)
       if (user !== undefined) chmodSync(folder, 0o755)
       const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]

@@ -7,6 +7,7 @@ import { type ApiKind, type ApiServer, createApiServer, defaultApiKind } from '.
 import { type Beyond, createBeyond, SINK } from './beyond.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
 import { labPrefix, removeLab, removeLeftovers } from './leftovers.ts'
+import { createOrchServer, isOrchServer } from './orch-server.ts'
 import { hostNet, isV6, NODE_ADDRESSES, NODE_NAME, OUTSIDE } from './plan.ts'
 import { createPods, type Pods } from './pods.ts'
 import { closeSite, type Site } from './site.ts'
@@ -73,9 +74,13 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   const { node, world, outside } = await buildTopology(prefix, {
     bridgeNetfilter: options.bridgeNetfilter ?? true,
   })
-  const apiServer = createApiServer(world, options.api ?? defaultApiKind())
+  const kind = options.api ?? defaultApiKind()
+  const apiServer = isOrchServer(kind)
+    ? createOrchServer(node, kind, folder)
+    : createApiServer(world, kind)
   await apiServer.start()
-  const api = createApi(world.agent, apiServer.url)
+  const { agent } = isOrchServer(kind) ? node : world
+  const api = createApi(agent, apiServer.url, apiServer.ca())
   await api.apply(nodeObject(options.nodeLabels ?? {}))
   const pods = createPods(prefix, node)
   const beyond = createBeyond(world)

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../../src/client/connection.ts'
 import { loadKubeconfig } from '../../../src/client/kubeconfig.ts'
@@ -14,6 +15,8 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.ur
 export interface OrchServerOptions {
   /** Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`. */
   readonly flags?: readonly string[]
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A real orch-server on loopback, with data of its own that outlive its death. */
@@ -32,16 +35,19 @@ export interface OrchServerProcess extends AsyncDisposable {
   stop(): Promise<number | null>
   /** Starts it again, at the same address; resolves once it says that it is ready. */
   start(): Promise<void>
+  /** Starts it again, and kills it so long after it became a process. */
+  startInVain(milliseconds: number): Promise<void>
 }
 
 /** Resolves once it is ready. */
 export async function startOrchServer({
   flags = [],
+  env = {},
 }: OrchServerOptions = {}): Promise<OrchServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-orch-server-'))
   const dataDir = join(folder, 'data')
-  const spawned = (port: string): Promise<Running> =>
-    spawnServer([`--data-dir=${dataDir}`, `--secure-port=${port}`, ...flags])
+  const args = (port: string) => [`--data-dir=${dataDir}`, `--secure-port=${port}`, ...flags]
+  const spawned = (port: string): Promise<Running> => spawnServer(args(port), env)
   let running = await spawned('0')
   const { url, kubeconfig } = running
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
@@ -63,6 +69,7 @@ export async function startOrchServer({
     start: async () => {
       running = await spawned(new URL(url).port)
     },
+    startInVain: (milliseconds) => spawnAndKill(args(new URL(url).port), env, milliseconds),
     [Symbol.asyncDispose]: async () => {
       await end('SIGKILL')
       await rm(folder, { recursive: true })
@@ -83,8 +90,15 @@ interface ReadyRecord {
 }
 
 /** @throws Error with all that it said, when it ends before it is ready. */
-async function spawnServer(args: readonly string[]): Promise<Running> {
-  const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+async function spawnServer(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Running> {
+  const child = spawn(PROGRAM, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
+  tieToUs(child)
   const said: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     said.push(line)
@@ -94,6 +108,27 @@ async function spawnServer(args: readonly string[]): Promise<Running> {
     return { child, url: record.url, kubeconfig: record.kubeconfig }
   }
   throw new Error(`the server ended before it was ready:\n${said.join('\n')}`)
+}
+
+async function spawnAndKill(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  milliseconds: number,
+): Promise<void> {
+  const child = spawn(PROGRAM, args, { stdio: 'ignore', env: { ...process.env, ...env } })
+  tieToUs(child)
+  const gone = once(child, 'exit')
+  await once(child, 'spawn')
+  await delay(milliseconds)
+  child.kill('SIGKILL')
+  await gone
+}
+
+/** It does not outlive this process. */
+function tieToUs(child: ChildProcess): void {
+  const killWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', killWithUs)
+  child.once('exit', () => process.off('exit', killWithUs))
 }
 
 function isGone(child: ChildProcess): boolean {

@@ -35,6 +35,16 @@ export const LIMIT_FIELDS: FieldsOf<
     defaultLimits.patchCopyBytes,
     'Bytes that the copy operations of a JSON patch may add.',
   ),
+  'limits.requestsInFlight': count(
+    'max-requests-inflight',
+    defaultLimits.readsInFlight,
+    'Reads that are served at one time, a quarter of them for the cluster itself; others wait their turn. Watches count until they have begun.',
+  ),
+  'limits.mutatingRequestsInFlight': count(
+    'max-mutating-requests-inflight',
+    defaultLimits.writesInFlight,
+    'Writes that are served at one time, a quarter of them for the cluster itself; others wait their turn.',
+  ),
   'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
   'limits.watchWindowChanges': count(
     'watch-window-changes',

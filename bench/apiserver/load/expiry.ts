@@ -1,0 +1,6 @@
+/** Rejects after that long: for a race with an event that must come. */
+export function expiry(ms: number): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  setTimeout(() => reject(new Error(`no event for ${ms} ms`)), ms).unref()
+  return promise
+}

@@ -1,0 +1,94 @@
+/** Where the load goes. */
+export interface Target {
+  /** `https://127.0.0.1:6443` */
+  readonly url: string
+  /** Certificate authority, PEM. */
+  readonly ca: string
+}
+
+/** What the load generator is told, one JSON per line on its standard input. */
+export type LoadOrder =
+  | CreateOrder
+  | GetOrder
+  | ListOrder
+  | PatchOrder
+  | HoldOrder
+  | FanOutOrder
+  | ReadinessOrder
+
+/** Objects numbered from `from` on, `clients` at a time. */
+export interface CreateOrder extends Target {
+  readonly what: 'create'
+  readonly kind: 'services' | 'endpoints'
+  readonly from: number
+  readonly count: number
+  readonly clients: number
+}
+
+/** One path, again and again. */
+export interface GetOrder extends Target {
+  readonly what: 'get'
+  readonly path: string
+  readonly clients: number
+  readonly ms: number
+}
+
+/** One path, one request after the other; from sending until the last byte of the body. */
+export interface ListOrder extends Target {
+  readonly what: 'list'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly times: number
+}
+
+/** Merge patches of Services taken by turns, while one client watches all of them. */
+export interface PatchOrder extends Target {
+  readonly what: 'patch'
+  readonly services: number
+  readonly clients: number
+  readonly ms: number
+}
+
+/** Opens so many watches of Services and keeps them; 0 closes all. */
+export interface HoldOrder extends Target {
+  readonly what: 'hold'
+  readonly watchers: number
+}
+
+/** Patches seen by the watches that are held; each is sent a rest after all have the one before. */
+export interface FanOutOrder extends Target {
+  readonly what: 'fanOut'
+  readonly writes: number
+  readonly restMs: number
+}
+
+/** A Pod becomes ready; its address appears in the Endpoints of its Service. */
+export interface ReadinessOrder extends Target {
+  readonly what: 'readiness'
+  readonly times: number
+  /** How long to wait for each of them. */
+  readonly boundMs: number
+}
+
+/** The answers, one JSON per line. Times in milliseconds. */
+export interface LoadReports {
+  readonly create: Throughput
+  readonly get: Throughput
+  readonly list: { readonly ms: readonly number[]; readonly bytes: number }
+  readonly patch: Throughput & { readonly watch: Percentiles }
+  readonly hold: { readonly watchers: number }
+  readonly fanOut: Percentiles
+  readonly readiness: { readonly ms: readonly number[] }
+}
+
+export interface Percentiles {
+  readonly p50: number
+  readonly p99: number
+}
+
+export interface Throughput extends Percentiles {
+  readonly requests: number
+  readonly perSecond: number
+  /** Of one answer. */
+  readonly bytes: number
+}

@@ -1,0 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { machineTicks } from './idle.ts'
+
+const LOOK_MS = 3_000
+
+/** Per cent of all cores that the machine uses in the next seconds: called while the benchmark rests. */
+export async function busyPercent(): Promise<number> {
+  const before = machineTicks()
+  await delay(LOOK_MS)
+  const { busy, all } = machineTicks()
+  return ((busy - before.busy) / (all - before.all)) * 100
+}

@@ -1,0 +1,105 @@
+import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Serving } from '../serving.ts'
+import { type HandlerOptions, handleRequest } from './handle-request.ts'
+
+export interface ListenOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** Path of a Unix socket, instead of host and port. */
+  readonly socketPath?: string
+  /** HTTPS when given. */
+  readonly tls?: Certificate
+}
+
+/** PEM. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface Listening {
+  /** Of a Unix socket `http://localhost`. */
+  readonly url: string
+  /** Of a Unix socket 0. */
+  readonly port: number
+  /** Serves new connections with another certificate; those that are open stay. Of HTTPS only. */
+  present(certificate: Certificate): void
+  /** Ends watches cleanly, lets short requests finish and closes the socket. */
+  close(): Promise<void>
+}
+
+/** Serves on one address. */
+export async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listening> {
+  const { host = '127.0.0.1', port = 0, socketPath, tls } = options
+  const server = createServer(handler, tls)
+  await new Promise<void>((resolve, reject) => {
+    const place = socketPath ?? `${host}:${port}`
+    const fail = (cause: Error): void => reject(cannotListen(place, cause))
+    server.once('error', fail)
+    server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
+      server.off('error', fail)
+      resolve()
+    })
+  })
+  return {
+    ...reachedAt(server.address(), tls === undefined ? 'http' : 'https'),
+    present: (certificate) => present(server, certificate),
+    close: () => closeServer(server, handler.serving),
+  }
+}
+
+function reachedAt(
+  address: AddressInfo | string | null,
+  scheme: 'http' | 'https',
+): Pick<Listening, 'url' | 'port'> {
+  if (address === null || typeof address === 'string') return { url: 'http://localhost', port: 0 }
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return { url: `${scheme}://${host}:${address.port}`, port: address.port }
+}
+
+function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
+  const { limits } = handler.serving
+  const http: ServerOptions = {
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: limits.requestMs,
+    headersTimeout: limits.requestMs,
+    keepAliveTimeout: 90_000,
+    noDelay: true,
+  }
+  const listener = handleRequest.bind(undefined, handler)
+  const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
+  if (tls === undefined) return createHttpServer(http, serve)
+  return createHttpsServer({ ...http, ...tls, minVersion: 'TLSv1.2' }, serve)
+}
+
+function present(server: Server, certificate: Certificate): void {
+  if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
+  server.setSecureContext(certificate)
+}
+
+/** How long requests that run may take to finish when the server closes. */
+const CLOSE_MS = 2000
+
+function closeServer(server: Server, { clock, watches }: Serving): Promise<void> {
+  watches.endAll()
+  return new Promise((resolve) => {
+    const cancel = clock.after(CLOSE_MS, () => server.closeAllConnections())
+    server.close(() => {
+      cancel()
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+function cannotListen(place: string, cause: Error): NodeProxyError {
+  return new NodeProxyError('NP_APISERVER_LISTEN', `cannot listen on ${place}: ${cause.message}`, {
+    cause,
+    hint: 'choose another address or port, or stop what uses this one',
+  })
+}

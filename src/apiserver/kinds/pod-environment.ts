@@ -1,0 +1,20 @@
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
+import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'
+import { services } from './service.ts'
+
+/** The variables by which a Pod finds Services, as they would be set if it started now. */
+export const podEnvironmentSubresource: DerivedSubresource = {
+  name: 'environment',
+  kind: 'PodEnvironment',
+  derive: ({ feed }, pod) => {
+    const cache = feed.cache(services)
+    const own = cache.under(storagePrefix(services, stringAt(pod, 'metadata', 'namespace')))
+    const masters = MASTER_NAMES.flatMap(
+      (name) => cache.get(storageKey(services, MASTER_NAMESPACE, name)) ?? [],
+    )
+    const items = new Set([...own, ...masters])
+    const found = [...items].map(({ value }) => JSON.parse(value.toString()) as JsonObject)
+    return { env: podEnvironment(pod, found).map((variable) => ({ ...variable })) }
+  },
+}

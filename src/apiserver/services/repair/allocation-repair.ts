@@ -1,0 +1,109 @@
+import type { ServerMetrics } from '../../metrics/server-metrics.ts'
+import type { Serving } from '../../serving.ts'
+import { describeKey } from '../claim.ts'
+import { type Allocation, auditAllocations, type Claim } from './audit.ts'
+import { readHoldings } from './read-holdings.ts'
+import { recordDuplicate } from './record-duplicate.ts'
+
+export interface RepairOptions {
+  readonly serving: Serving
+  readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs'>
+  readonly onError: (error: unknown) => void
+}
+
+const PERIOD_MS = 180_000
+
+/** In how many rounds an allocation is seen leaked before it is freed. */
+const ROUNDS = 3
+
+type Fault = 'leak' | 'repair' | 'duplicate'
+
+/**
+ * Holds allocations and Services against each other, every three minutes: with
+ * whole transactions they cannot differ, but stores are restored, edited and
+ * damaged. Every repair compares what it was decided on, so several servers may
+ * do the same at once.
+ */
+export class AllocationRepair {
+  readonly #options: RepairOptions
+  #leaks: ReadonlyMap<string, number> = new Map()
+  #told: ReadonlySet<string> = new Set()
+  #cancel = (): void => undefined
+  #isStopped = false
+
+  constructor(options: RepairOptions) {
+    this.#options = options
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancel()
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return
+    const { serving, onError } = this.#options
+    this.#cancel = serving.clock.after(PERIOD_MS, () => {
+      this.#round()
+        .catch(onError)
+        .finally(() => this.#schedule())
+    })
+  }
+
+  async #round(): Promise<void> {
+    const holdings = await readHoldings(this.#options.serving.store)
+    if (holdings === undefined) return
+    const { leaked, missing, duplicates } = auditAllocations(holdings.allocations, holdings.holders)
+    for (const claim of missing) await this.#claim(claim)
+    await this.#free(leaked)
+    await this.#tell(duplicates)
+  }
+
+  async #claim({ key, revision, holder }: Claim): Promise<void> {
+    const compare = [
+      { key, modRevision: revision },
+      { key: holder.key, modRevision: holder.revision },
+    ]
+    const value = Buffer.from(JSON.stringify({ owner: holder.key }))
+    const operations = [{ op: 'put', key, value } as const]
+    const { committed } = await this.#options.serving.store.txn({ compare, operations })
+    if (committed) this.#count(key, 'repair')
+  }
+
+  async #free(leaked: readonly Allocation[]): Promise<void> {
+    const before = this.#leaks
+    const seen = leaked.map((one) => {
+      const id = `${one.key} ${one.revision}`
+      return { ...one, id, rounds: (before.get(id) ?? 0) + 1 }
+    })
+    this.#leaks = new Map(seen.map(({ id, rounds }) => [id, rounds]))
+    for (const { key, revision, rounds } of seen) {
+      if (rounds < ROUNDS) continue
+      const compare = [{ key, modRevision: revision }]
+      const operations = [{ op: 'delete', key } as const]
+      const { committed } = await this.#options.serving.store.txn({ compare, operations })
+      if (committed) this.#count(key, 'leak')
+    }
+  }
+
+  /** Nobody can say who is to give way: people are told, once while it lasts. */
+  async #tell(duplicates: readonly Claim[]): Promise<void> {
+    const before = this.#told
+    this.#told = new Set(duplicates.map(idOf))
+    for (const claim of duplicates.filter((one) => !before.has(idOf(one)))) {
+      this.#count(claim.key, 'duplicate')
+      await recordDuplicate(this.#options.serving, claim)
+    }
+  }
+
+  #count(key: string, type: Fault): void {
+    const { addressRepairs, portRepairs } = this.#options.metrics
+    const counter = describeKey(key).kind === 'address' ? addressRepairs : portRepairs
+    counter.inc({ type })
+  }
+}
+
+function idOf({ key, holder }: Claim): string {
+  return `${key} ${holder.key}`
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { addressKey, nodePortKey } from '../claim.ts'
+import { type Allocation, auditAllocations, type Holder } from './audit.ts'
+
+const IP = addressKey('10.96.0.10')
+const PORT = nodePortKey('TCP', 30_080)
+
+function holder(name: string, createRevision: number, ...holds: readonly string[]): Holder {
+  return { key: name, revision: 9, createRevision, holds: new Set(holds) }
+}
+
+function allocation(key: string, owner: string): Allocation {
+  return { key, owner, revision: 5 }
+}
+
+const NONE = { leaked: [], missing: [], duplicates: [] }
+const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
+
+test.each<[string, readonly Allocation[], readonly Holder[], object]>([
+  ['all is well', [allocation(IP, 'a'), allocation(PORT, 'a')], [a], NONE],
+  ['nobody holds it', [allocation(IP, 'a')], [], { ...NONE, leaked: [allocation(IP, 'a')] }],
+  [
+    'it is not allocated',
+    [allocation(PORT, 'a')],
+    [a],
+    { ...NONE, missing: [{ key: IP, revision: 0, holder: a }] },
+  ],
+  [
+    'it is in the name of a stranger',
+    [allocation(IP, 'x'), allocation(PORT, 'a')],
+    [a],
+    { ...NONE, missing: [{ key: IP, revision: 5, holder: a }] },
+  ],
+  [
+    'two hold it, and the younger one is named',
+    [allocation(IP, 'b'), allocation(PORT, 'a')],
+    [b, a],
+    { ...NONE, duplicates: [{ key: IP, revision: 5, holder: a }] },
+  ],
+  [
+    'two hold it, and nobody is named',
+    [allocation(PORT, 'a')],
+    [b, a],
+    {
+      ...NONE,
+      missing: [{ key: IP, revision: 0, holder: a }],
+      duplicates: [{ key: IP, revision: 0, holder: b }],
+    },
+  ],
+])('%s', (_, allocations, holders, expected) => {
+  expect(auditAllocations(allocations, holders)).toEqual(expected)
+})

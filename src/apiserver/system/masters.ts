@@ -1,0 +1,17 @@
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import { MASTER_NAMES } from '../../resources/pod-environment.ts'
+import type { AddressRange } from '../services/address-range.ts'
+
+/** One of the Services by which Pods reach the API. */
+export interface Master {
+  readonly name: string
+  /** Its ClusterIP. */
+  readonly ip: IpAddress
+  readonly family: Family
+}
+
+/** The Services of the API with the first addresses of the primary range, one for each. */
+export function mastersOf(range: AddressRange): readonly Master[] {
+  const { family, size } = range
+  return MASTER_NAMES.slice(0, size).map((name, index) => ({ name, family, ip: range.at(index) }))
+}

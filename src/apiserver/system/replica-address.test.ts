@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { unreachableBecause } from './replica-address.ts'
+
+test.each([
+  ['192.0.2.1', 4, undefined],
+  ['fd00::1', 6, undefined],
+  ['127.0.0.1', 4, 'of this machine alone'],
+  ['0.0.0.0', 4, 'of this machine alone'],
+  ['::1', 6, 'of this machine alone'],
+  ['fe80::1', 6, 'of this machine alone'],
+  ['fd00::1', 4, 'not of the family of the Services, IPv4'],
+  ['localhost', 4, 'no IP address'],
+] as const)('%s for IPv%i: %s', (address, family, reason) => {
+  const found = unreachableBecause(address, family)
+  expect(found).toEqual(reason && expect.stringContaining(reason))
+})

@@ -1,0 +1,36 @@
+import { timestamp } from '../../lib/timestamp.ts'
+import { encodeStored } from '../codec.ts'
+import { namespaces } from '../kinds/namespace.ts'
+import { storageKey } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+
+/** What the cluster itself lives in: these may not be deleted. */
+export const LASTING_NAMESPACES: readonly string[] = [
+  'default',
+  'kube-public',
+  'kube-system',
+  'orch-system',
+]
+
+/** Made at every start where they are missing; Leases of nodes have the last one. */
+const NEEDED = [...LASTING_NAMESPACES, 'kube-node-lease']
+
+/** Makes the namespaces that clients take for granted. */
+export async function ensureSystemNamespaces(serving: Serving): Promise<void> {
+  for (const name of NEEDED) await ensureNamespace(serving, name)
+}
+
+async function ensureNamespace({ store, clock, random }: Serving, name: string): Promise<void> {
+  const key = storageKey(namespaces, '', name)
+  const value = encodeStored({
+    metadata: {
+      name,
+      uid: random.uuid(),
+      creationTimestamp: timestamp(clock.now()),
+      labels: { 'kubernetes.io/metadata.name': name },
+    },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  })
+  await store.txn({ compare: [{ key, modRevision: 0 }], operations: [{ op: 'put', key, value }] })
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { encodeStored } from '../codec.ts'
+import { configMaps } from '../kinds/config-map.ts'
+import { createManualClock } from '../manual-clock.ts'
+import { tableRepresentation } from './table-representation.ts'
+
+const table = tableRepresentation({
+  face: { resource: configMaps, group: '', version: 'v1' },
+  version: 'v1',
+  include: 'None',
+  clock: createManualClock(0),
+})
+
+function rowsOf(count: number) {
+  const items = Array.from({ length: count }, (_, index) => ({
+    value: encodeStored({ metadata: { name: `c${index}` } }),
+    revision: index + 1,
+  }))
+  const chunks = [...table.list(items, { revision: 9 })]
+  const { kind, metadata, rows } = JSON.parse(Buffer.concat(chunks).toString())
+  return { kind, metadata, names: rows.map((row: { cells: string[] }) => row.cells[0]), chunks }
+}
+
+test('a long table is made in parts, so that it does not hold up others', () => {
+  const { kind, metadata, names, chunks } = rowsOf(250)
+  expect({ kind, metadata }).toEqual({ kind: 'Table', metadata: { resourceVersion: '9' } })
+  expect(names).toEqual(Array.from({ length: 250 }, (_, index) => `c${index}`))
+  expect(chunks.length).toBeGreaterThan(3)
+})
+
+test.each([0, 1, 100])('a table of %i rows', (count) => {
+  expect(rowsOf(count).names).toHaveLength(count)
+})

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { ApiRequest } from '../api-request.ts'
+import { encodeStored } from '../codec.ts'
+import { releaseOperations, STALE, type Written } from '../persist.ts'
+import type { Serving } from '../serving.ts'
+
+/** An object that goes. */
+export interface Removal {
+  readonly key: string
+  readonly before: Pick<Written, 'modRevision'>
+  /** What `before` holds, decoded. */
+  readonly old: JsonObject
+  /** Its last state, which is answered and never stored. */
+  readonly next: JsonObject
+  readonly dryRun: boolean
+}
+
+/** Removes an object with all that it holds, and returns its last state. */
+export async function removeObject(
+  serving: Serving,
+  request: ApiRequest,
+  { key, before, old, next, dryRun }: Removal,
+): Promise<Written | typeof STALE> {
+  const { modRevision } = before
+  const last = { value: encodeStored(next), modRevision }
+  if (dryRun) return last
+  const release = releaseOperations(serving, request, old)
+  const operations = [{ op: 'delete', key } as const, ...release]
+  const result = await serving.store.txn({ compare: [{ key, modRevision }], operations })
+  return result.committed ? last : STALE
+}

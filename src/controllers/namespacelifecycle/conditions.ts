@@ -1,0 +1,52 @@
+import type { NamespaceCondition } from '../objects/namespace-object.ts'
+import type { Contents } from './namespace-contents.ts'
+
+/** All kinds are known without asking; refused deletions are retried, and told by the runner. */
+const ALWAYS: readonly NamespaceCondition[] = [
+  {
+    type: 'NamespaceDeletionDiscoveryFailure',
+    status: 'False',
+    reason: 'ResourcesDiscovered',
+    message: 'All resources successfully discovered',
+  },
+  {
+    type: 'NamespaceDeletionContentFailure',
+    status: 'False',
+    reason: 'ContentDeleted',
+    message: 'All content successfully deleted, may be waiting on finalization',
+  },
+]
+
+/**
+ * What keeps a namespace whose contents have all been told to go, in the words
+ * of the ecosystem.
+ */
+export function conditionsOf(left: readonly Contents[]): readonly NamespaceCondition[] {
+  const remaining = left.map(
+    ({ collection, objects }) => `${collection}. has ${objects.length} resource instances`,
+  )
+  const finalizers = left.flatMap(({ objects }) => objects.flatMap((meta) => meta.finalizers))
+  const held = [...Map.groupBy(finalizers, (name) => name)].map(
+    ([name, { length }]) => `${name} in ${length} resource instances`,
+  )
+  return [...ALWAYS, contentRemaining(remaining), finalizersRemaining(held)]
+}
+
+function contentRemaining(remaining: readonly string[]): NamespaceCondition {
+  return {
+    type: 'NamespaceContentRemaining',
+    status: 'True',
+    reason: 'SomeResourcesRemain',
+    message: `Some resources are remaining: ${remaining.join(', ')}`,
+  }
+}
+
+function finalizersRemaining(held: readonly string[]): NamespaceCondition {
+  const type = 'NamespaceFinalizersRemaining'
+  if (held.length === 0) {
+    const message = 'All content-preserving finalizers finished'
+    return { type, status: 'False', reason: 'ContentHasNoFinalizers', message }
+  }
+  const message = `Some content in the namespace has finalizers remaining: ${held.join(', ')}`
+  return { type, status: 'True', reason: 'SomeFinalizersRemain', message }
+}

@@ -1,0 +1,87 @@
+import { isDeepEqual } from '../../lib/equal.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import type { NamespaceObject } from '../objects/namespace-object.ts'
+import type { ObjectChange } from '../objects/object-cache.ts'
+import type { ObjectMeta } from '../objects/object-meta.ts'
+import { perCollection } from '../objects/per-collection.ts'
+import type { View } from '../objects/view.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { SETTLED } from '../runner/controller.ts'
+import type { Deletion, Patch } from '../runner/write.ts'
+import { conditionsOf } from './conditions.ts'
+import type { Contents } from './namespace-contents.ts'
+import { contentsOf } from './namespace-contents.ts'
+
+/** The finalizer by which a namespace waits to be emptied. */
+const EMPTIED = 'kubernetes'
+
+/**
+ * Empties a namespace that is being deleted, and lets it go when the server
+ * agrees that nothing is left. Pods go first and are waited for: what limits
+ * them, such as a NetworkPolicy, must not go before them (CVE-2024-7598).
+ */
+export const namespaceLifecycleController: Controller = {
+  name: 'namespacelifecycle',
+  watches: {
+    ...perCollection(() => contentAffects),
+    namespaces: ({ key, after }) => (after?.meta.terminating === true ? [key] : []),
+  },
+  reconcile,
+}
+
+function contentAffects(
+  { before, after }: ObjectChange<{ readonly meta: ObjectMeta }>,
+  view: View,
+): readonly string[] {
+  const namespace = (after ?? before)?.meta.namespace ?? ''
+  return view.namespaces.get(namespace)?.meta.terminating === true ? [namespace] : []
+}
+
+function reconcile(key: string, view: View, now: number): Reconciliation {
+  const namespace = view.namespaces.get(key)
+  const isClosed = namespace?.meta.terminating === true && namespace.finalizers.includes(EMPTIED)
+  if (!isClosed) return SETTLED
+  const left = contentsOf(key, view)
+  if (left.length === 0) return { writes: [finalized(namespace)] }
+  const pods = left.filter(({ collection }) => collection === 'pods')
+  const deletions = pods.length > 0 ? deletionsOf(pods) : afterPods(deletionsOf(left))
+  return { writes: deletions.length > 0 ? deletions : told(namespace, left, now) }
+}
+
+/** Deletions of whatever has not been told to go yet. */
+function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
+  return contents.flatMap(({ collection, objects }) =>
+    objects
+      .filter((meta) => !meta.terminating)
+      .map((meta): Deletion => ({ verb: 'delete', collection, meta, anyVersion: true })),
+  )
+}
+
+/** The caches show no pods; before anything else goes, the server has to say so too. */
+function afterPods([first, ...rest]: readonly Deletion[]): readonly Deletion[] {
+  return first === undefined ? [] : [{ ...first, emptied: 'pods' }, ...rest]
+}
+
+function finalized({ meta, finalizers }: NamespaceObject): Patch {
+  const left = finalizers.filter((one) => one !== EMPTIED)
+  const body = { spec: { finalizers: left } }
+  return { verb: 'patch', collection: 'namespaces', meta, subresource: 'finalize', body }
+}
+
+/** What the namespace waits for, where it does not say so yet. */
+function told(
+  { meta, conditions }: NamespaceObject,
+  left: readonly Contents[],
+  now: number,
+): readonly Patch[] {
+  const changed = conditionsOf(left).flatMap((wanted) => {
+    const said = conditions.find(({ type }) => type === wanted.type)
+    if (said !== undefined && isDeepEqual(said, wanted)) return []
+    return said?.status === wanted.status
+      ? [{ ...wanted }]
+      : [{ ...wanted, lastTransitionTime: timestamp(now) }]
+  })
+  if (changed.length === 0) return []
+  const body = { status: { conditions: changed } }
+  return [{ verb: 'patch', collection: 'namespaces', meta, subresource: 'status', body }]
+}

@@ -1,0 +1,68 @@
+import { onTestFinished } from 'vitest'
+import { createApiClient } from '../../client/api-client.ts'
+import { anonymous } from '../../client/credential.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { endpointsController } from '../endpoints/endpoints-controller.ts'
+import { mirroringController } from '../endpointslicemirroring/mirroring-controller.ts'
+import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
+import { garbageCollector } from '../garbagecollector/garbagecollector-controller.ts'
+import { parseAddressPool } from '../loadbalancer/address-pool.ts'
+import { createLoadBalancerController } from '../loadbalancer/loadbalancer-controller.ts'
+import { namespaceLifecycleController } from '../namespacelifecycle/namespacelifecycle-controller.ts'
+import { nodeLifecycleController } from '../nodelifecycle/nodelifecycle-controller.ts'
+import { podReadinessController } from '../nodelifecycle/podreadiness-controller.ts'
+import { createFinishedPodsController } from '../podcollector/finishedpods-controller.ts'
+import { podCollector } from '../podcollector/podcollector-controller.ts'
+import { alone } from '../runner/leadership.ts'
+import { createObjectFollower } from '../runner/object-follower.ts'
+import { createObjectWriter } from '../runner/object-writer.ts'
+import { Runner } from '../runner/runner.ts'
+import { createRecordingObserver } from './recording-observer.ts'
+
+/**
+ * Every controller at work on an API server, until the test ends; it fails if
+ * one of them met a problem. What they do is told in the words of the
+ * recording observer.
+ */
+export function startControlPlane(url: string): readonly string[] {
+  const connection = {
+    origin: url,
+    basePath: '',
+    tls: undefined,
+    credentials: anonymous,
+    source: 'test',
+  }
+  const clock = systemClock
+  const createClient = () => createApiClient({ connection, clock, userAgent: 'controllers/test' })
+  const [watching, writing] = [createClient(), createClient()]
+  const observer = createRecordingObserver()
+  const stop = new AbortController()
+  const running = new Runner({
+    controllers: [
+      endpointsController,
+      endpointSlicesController,
+      mirroringController,
+      nodeLifecycleController,
+      podReadinessController,
+      garbageCollector,
+      namespaceLifecycleController,
+      podCollector,
+      createFinishedPodsController(),
+      createLoadBalancerController([parseAddressPool('192.0.2.1')]),
+    ],
+    follower: createObjectFollower({ client: watching, clock, random: systemRandom }),
+    writer: createObjectWriter(writing),
+    clock,
+    leadership: alone,
+    observer,
+  }).run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+    await Promise.all([watching.close(), writing.close()])
+    const problems = observer.told.filter((one) => one.startsWith('problem'))
+    if (problems.length > 0) throw new Error(problems.join())
+  })
+  return observer.told
+}

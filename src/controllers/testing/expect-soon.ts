@@ -1,0 +1,28 @@
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import type { ServedApi } from './served-api.ts'
+
+/** Follows a collection until it holds what is wanted. */
+export async function expectSoon(
+  api: ServedApi,
+  path: string,
+  wanted: (items: readonly JsonObject[]) => boolean,
+): Promise<void> {
+  const watch = await api.watch(
+    `${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+  )
+  const items = new Map<string, JsonObject>()
+  while (!wanted([...items.values()])) {
+    const event = await watch.next()
+    if (event === undefined) throw new Error('the watch ended')
+    if (event.type === 'BOOKMARK') continue
+    const name = stringAt(event.object, 'metadata', 'name')
+    if (event.type === 'DELETED') items.delete(name)
+    else items.set(name, event.object)
+  }
+  watch.close()
+}
+
+/** Asks for an object until there is none. */
+export async function expectGone(api: ServedApi, path: string): Promise<void> {
+  while ((await api.call('GET', path)).status !== 404) await Promise.resolve()
+}

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process'
+import { NodeProxyError } from '../../lib/error.ts'
+
+const PATIENCE_MS = 30_000
+
+/**
+ * Runs one program to its end and returns its standard output; no shell takes
+ * part. Throws NP_NODEAGENT_COMMAND with its own words when it does not exit 0.
+ */
+export function runCommand(command: readonly string[], input = ''): Promise<string> {
+  const [program = '', ...args] = command
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: 'pipe', detached: true, timeout: PATIENCE_MS })
+    const out: Buffer[] = []
+    const err: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    child.stdin.on('error', () => undefined)
+    child.on('error', (cause) => reject(failed(command, cause.message)))
+    child.on('close', (status, signal) => {
+      if (status === 0) return resolve(Buffer.concat(out).toString())
+      reject(
+        failed(command, `${signal ?? `exit ${status}`}: ${Buffer.concat(err).toString().trim()}`),
+      )
+    })
+    child.stdin.end(input)
+  })
+}
+
+function failed(command: readonly string[], how: string): NodeProxyError {
+  return new NodeProxyError('NP_NODEAGENT_COMMAND', `${command.join(' ')}: ${how}`, {
+    hint: 'is this root with CAP_SYS_ADMIN and CAP_NET_ADMIN, allowed to make network namespaces?',
+  })
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import { PodAddresses } from './pod-addresses.ts'
+
+const CIDRS = ['10.0.0.0/29' as Cidr, 'fd00::/125' as Cidr]
+const ips = (...texts: readonly string[]) => texts as readonly IpAddress[]
+
+test('one of each family; one given back comes last', () => {
+  const addresses = new PodAddresses(CIDRS)
+  expect(addresses.claim('a')).toEqual(['10.0.0.2', 'fd00::2'])
+  expect(addresses.claim('a')).toEqual(['10.0.0.2', 'fd00::2'])
+  addresses.release('a')
+  const given = ['b', 'c', 'd', 'e', 'f'].map((uid) => addresses.claim(uid)[0])
+  expect(given).toEqual(['10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6', '10.0.0.2'])
+  expect(() => addresses.claim('g')).toThrow('10.0.0.0/29 has no address left for a Pod')
+})
+
+test('what a Pod had before it keeps, if it is ours and free', () => {
+  const addresses = new PodAddresses(CIDRS)
+  addresses.keep('a', ips('10.0.0.5', 'fd00::5'))
+  addresses.keep('b', ips('10.0.0.5', 'fd00::4'))
+  addresses.keep('c', ips('10.0.0.1', 'fd00::3'))
+  addresses.keep('d', ips('10.0.0.3'))
+  expect(addresses.claim('a')).toEqual(['10.0.0.5', 'fd00::5'])
+  expect(['b', 'c', 'd'].map((uid) => addresses.claim(uid)[0])).toEqual([
+    '10.0.0.6',
+    '10.0.0.2',
+    '10.0.0.3',
+  ])
+})

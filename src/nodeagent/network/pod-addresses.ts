@@ -1,0 +1,59 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { type Cidr, type IpAddress } from '../../lib/ip.ts'
+import { isForPods, nextAddress } from './next-address.ts'
+
+/** Who has which address of the node's networks: one of each for every Pod. */
+export class PodAddresses {
+  readonly #cidrs: readonly Cidr[]
+  /** By the uid of the Pod, in the order of the networks. */
+  readonly #held = new Map<string, readonly IpAddress[]>()
+  /** The one given last, per network. */
+  readonly #last = new Map<Cidr, IpAddress>()
+
+  constructor(cidrs: readonly Cidr[]) {
+    this.#cidrs = cidrs
+  }
+
+  /** Keeps the addresses that a Pod had before, unless they are not ours or somebody has them. */
+  keep(uid: string, ips: readonly IpAddress[]): void {
+    const taken = this.#taken()
+    const fits = this.#cidrs.every((cidr, index) => {
+      const ip = ips[index]
+      return ip !== undefined && isForPods(cidr, ip) && !taken.has(ip)
+    })
+    if (fits && ips.length === this.#cidrs.length) this.#hold(uid, ips)
+  }
+
+  /** The Pod's addresses. Throws NP_NODEAGENT_ADDRESSES when a network has none left. */
+  claim(uid: string): readonly IpAddress[] {
+    const held = this.#held.get(uid)
+    if (held !== undefined) return held
+    const taken = this.#taken()
+    const ips = this.#cidrs.map((cidr) => {
+      const ip = nextAddress(cidr, taken, this.#last.get(cidr))
+      if (ip !== undefined) return ip
+      throw new NodeProxyError('NP_NODEAGENT_ADDRESSES', `${cidr} has no address left for a Pod`, {
+        object: cidr,
+      })
+    })
+    this.#hold(uid, ips)
+    return ips
+  }
+
+  /** The Pod needs them no more. */
+  release(uid: string): void {
+    this.#held.delete(uid)
+  }
+
+  #hold(uid: string, ips: readonly IpAddress[]): void {
+    this.#held.set(uid, ips)
+    this.#cidrs.forEach((cidr, index) => {
+      const ip = ips[index]
+      if (ip !== undefined) this.#last.set(cidr, ip)
+    })
+  }
+
+  #taken(): ReadonlySet<string> {
+    return new Set([...this.#held.values()].flat())
+  }
+}

@@ -1,0 +1,156 @@
+import type { ApiClient } from '../client/api-client.ts'
+import { type ApiFailure, failureError } from '../client/failure.ts'
+import { createReflector } from '../client/reflector.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Cidr, IpAddress } from '../lib/ip.ts'
+import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
+import type { Random } from '../lib/random.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { namespaceNamed } from './network/namespace.ts'
+import { PodAddresses } from './network/pod-addresses.ts'
+import { PodNetwork } from './network/pod-network.ts'
+import { type NodeIdentity, nodeLabels } from './node/node-object.ts'
+import { Registration } from './node/registration.ts'
+import type { PodPlan } from './plan/pod-plan.ts'
+import type { NodeTools, Variable } from './pods/node-tools.ts'
+import { PodFleet } from './pods/pod-fleet.ts'
+import { podPath } from './pods/pod-path.ts'
+import { Prober } from './probing/prober.ts'
+import { requireProgram } from './process/require-program.ts'
+
+export interface NodeAgentOptions {
+  /** Needs the right to read and write Pods, their status, Nodes, Leases and Events. */
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly nodeName: string
+  /** The node's network namespace, as `ip netns` knows it; undefined: the one of this process. */
+  readonly networkNamespace: string | undefined
+  /** The node's addresses; the first one is the `hostIP` of its Pods. */
+  readonly addresses: readonly IpAddress[]
+  /** A network for Pods of each family: one or two. */
+  readonly podCIDRs: readonly Cidr[]
+  /** Beside the usual ones. */
+  readonly labels: Readonly<Record<string, string>>
+  /** Bridge of the Pods, which is made: `cbr0`. */
+  readonly bridge: string
+  /** What the names of Pods' network namespaces begin with; what carries it is removed at the start. */
+  readonly namespacePrefix: string
+  /** Where the output of containers is kept. */
+  readonly logFolder: string
+  /** Whether Pods that name no node are bound to this one. */
+  readonly bindsPods: boolean
+  readonly maxPods?: number
+  /** The most time that Pods have to end when the agent does. */
+  readonly stopGraceMs?: number
+  /** What went wrong and is tried again. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface NodeAgent {
+  /**
+   * Registers the node and runs its Pods until `signal` is aborted, then ends
+   * them. Rejects when the node's network cannot be made.
+   */
+  run(signal: AbortSignal): Promise<void>
+}
+
+const MOST_PODS = 110
+const STOP_GRACE_MS = 10_000
+
+/** Runs the Pods of one node as processes in network namespaces. See this room's README. */
+export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
+  return { run: (signal) => runAgent(options, signal) }
+}
+
+async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
+  const { logger, stopGraceMs = STOP_GRACE_MS } = options
+  await using stack = new AsyncDisposableStack()
+  const tools = await openTools(options, stack)
+  const node = identityOf(options)
+  const registration = new Registration({ ...options, node })
+  const heart = new AbortController()
+  await registration.open(signal)
+  if (signal.aborted) return
+  logger.info({ node: node.nodeName, podCIDRs: node.podCIDRs }, 'the node is registered')
+  const beating = registration.run(heart.signal)
+  const fleet = createFleet(options, node, tools)
+  stack.defer(async () => {
+    await fleet.close(stopGraceMs)
+    heart.abort()
+    await beating
+    await registration.close()
+  })
+  await followPods(options, fleet, signal)
+}
+
+async function openTools(
+  options: NodeAgentOptions,
+  stack: AsyncDisposableStack,
+): Promise<NodeTools> {
+  const { client, clock, nodeName, bridge, podCIDRs, addresses, logFolder, onError } = options
+  const { networkNamespace, namespacePrefix: prefix } = options
+  const namespace = namespaceNamed(networkNamespace)
+  const [nsenter, setpriv] = [await requireProgram('nsenter'), await requireProgram('setpriv')]
+  const network = new PodNetwork({ clock, node: namespace, nodeName, bridge, prefix, podCIDRs })
+  await network.open()
+  stack.defer(() => network.close())
+  const prober = new Prober(namespace)
+  stack.defer(() => prober.close())
+  return {
+    ...{ clock, network, prober, logFolder },
+    addresses: new PodAddresses(podCIDRs),
+    programs: { nsenter, setpriv },
+    nodeNamespace: networkNamespace,
+    hostIPs: addresses,
+    services: (pod) => servicesOf(client, pod),
+    onError,
+  }
+}
+
+/** An API server that does not know this subresource has no such variables. */
+async function servicesOf(client: ApiClient, pod: PodPlan): Promise<readonly Variable[]> {
+  const found = await client.get(`${podPath(pod)}/environment`)
+  if (!found.ok && found.failure.code !== 404) throw failureError(found.failure, pod.key)
+  const document = found.ok && isJsonObject(found.value) ? found.value : {}
+  return arrayAt(document, 'env').map((entry) => {
+    return { name: stringAt(entry, 'name'), value: stringAt(entry, 'value') }
+  })
+}
+
+function identityOf(options: NodeAgentOptions): NodeIdentity {
+  const { nodeName, addresses, podCIDRs, labels, maxPods = MOST_PODS } = options
+  return { nodeName, addresses, podCIDRs, labels, maxPods }
+}
+
+function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeTools): PodFleet {
+  const { client, bindsPods: binds, logger, onError } = options
+  return new PodFleet({
+    ...{ client, tools, binds, onError },
+    nodeName: node.nodeName,
+    nodeLabels: nodeLabels(node),
+    maxPods: node.maxPods,
+    onRefused: (failure: ApiFailure, pod: string) => {
+      logger.warn({ err: failureError(failure, pod) }, 'a write about a Pod was refused')
+    },
+  })
+}
+
+/** Pods of this node, and those of none if they are to be bound. */
+async function followPods(
+  { client, clock, random, bindsPods, nodeName }: NodeAgentOptions,
+  fleet: PodFleet,
+  signal: AbortSignal,
+): Promise<void> {
+  const fieldSelector = `spec.nodeName=${nodeName}`
+  await createReflector<JsonObject, never>({
+    ...{ client, clock, random },
+    resource: { path: '/api/v1/pods', query: bindsPods ? {} : { fieldSelector } },
+    decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? raw : undefined }),
+    onChanges: (changes) => fleet.changed(changes),
+    onListed: () => undefined,
+    onInvalid: () => undefined,
+    onLost: () => undefined,
+  }).run(signal)
+}

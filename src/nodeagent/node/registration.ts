@@ -1,0 +1,119 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import { type ApiResult, failureError } from '../../client/failure.ts'
+import { sleep } from '../../client/sleep.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { LEASE_NAMESPACE, lease, renewal } from './lease.ts'
+import { type NodeIdentity, nodeObject, nodeStatus, type Readiness } from './node-object.ts'
+
+export interface RegistrationOptions {
+  readonly client: Pick<ApiClient, 'create' | 'patch'>
+  readonly clock: Clock
+  readonly node: NodeIdentity
+  /** What is refused; told once until it is over. */
+  readonly onError: (error: unknown) => void
+}
+
+const RENEW_MS = 10_000
+const STATUS_MS = 60_000
+const STRATEGIC = 'application/strategic-merge-patch+json'
+const NODES = '/api/v1/nodes'
+const NAMESPACES = '/api/v1/namespaces'
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/leases`
+
+/**
+ * Keeps the Node and its Lease: makes them, renews the Lease every ten seconds
+ * and the status every minute, and makes again what somebody deleted.
+ */
+export class Registration {
+  readonly #options: RegistrationOptions
+  #isFailing = false
+  #statusAt = Number.NEGATIVE_INFINITY
+  #readySince = 0
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options
+  }
+
+  /** Registers the node; resolves once it is ready, or `signal` is aborted. */
+  async open(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !(await this.#beat())) {
+      await sleep(this.#options.clock, 1_000, signal)
+    }
+  }
+
+  /** Sends heartbeats until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    for (;;) {
+      await sleep(clock, RENEW_MS, signal)
+      if (signal.aborted) return
+      await this.#beat()
+    }
+  }
+
+  /** Says that the node runs no Pods any more. */
+  async close(): Promise<void> {
+    const reason = { reason: 'NodeAgentStopped', message: 'The node agent has ended its Pods.' }
+    const since = this.#options.clock.now()
+    await this.#writeStatus({ isReady: false, ...reason, since })
+  }
+
+  async #beat(): Promise<boolean> {
+    const renewed = await this.#renew()
+    const status = renewed.ok ? await this.#refresh() : renewed
+    if (status.ok) this.#isFailing = false
+    else if (!this.#isFailing) {
+      this.#isFailing = true
+      this.#options.onError(failureError(status.failure, this.#options.node.nodeName))
+    }
+    return status.ok
+  }
+
+  async #renew(): Promise<ApiResult<unknown>> {
+    const { client, clock, node } = this.#options
+    const path = `${LEASES}/${node.nodeName}`
+    const body = renewal(node.nodeName, clock.now())
+    const renewed = await client.patch(path, body, { type: 'application/merge-patch+json' })
+    if (renewed.ok || renewed.failure.code !== 404) return renewed
+    const made = await client.create(LEASES, lease(node.nodeName, clock.now()))
+    if (made.ok || made.failure.code !== 404) return made
+    const metadata = { name: LEASE_NAMESPACE }
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata }
+    const space = await client.create(NAMESPACES, namespace)
+    return space.ok ? client.create(LEASES, lease(node.nodeName, clock.now())) : space
+  }
+
+  async #refresh(): Promise<ApiResult<unknown>> {
+    const { clock } = this.#options
+    const now = clock.now()
+    if (now - this.#statusAt < STATUS_MS) return { ok: true, value: undefined }
+    if (this.#readySince === 0) this.#readySince = now
+    const words = { reason: 'NodeAgentReady', message: 'The node agent runs Pods.' }
+    const readiness = { isReady: true, ...words, since: this.#readySince }
+    const written = await this.#writeStatus(readiness)
+    if (written.ok) this.#statusAt = now
+    return written
+  }
+
+  async #writeStatus(readiness: Readiness): Promise<ApiResult<unknown>> {
+    const { client, clock, node } = this.#options
+    const body = { status: nodeStatus(node, readiness, clock.now()) }
+    const write = (): Promise<ApiResult<unknown>> =>
+      client.patch(`${NODES}/${node.nodeName}/status`, body, { type: STRATEGIC })
+    if (this.#statusAt > 0) {
+      const written = await write()
+      if (written.ok || written.failure.code !== 404) return written
+    }
+    const made = await this.#make()
+    return made.ok ? write() : made
+  }
+
+  /** Makes the Node, or gives one that exists its labels and networks. */
+  async #make(): Promise<ApiResult<unknown>> {
+    const { client, node } = this.#options
+    const object = nodeObject(node)
+    const path = `${NODES}/${node.nodeName}`
+    const patched = await client.patch(path, object, { type: STRATEGIC })
+    return patched.ok || patched.failure.code !== 404 ? patched : client.create(NODES, object)
+  }
+}

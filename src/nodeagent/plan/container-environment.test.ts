@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import type { IpAddress } from '../../lib/ip.ts'
+import { containers, podPlan } from '../fixtures.ts'
+import { type Circumstances, containerEnvironment } from './container-environment.ts'
+import { expand } from './expand.ts'
+
+const HERE: Circumstances = {
+  podIPs: ['10.0.0.7' as IpAddress, 'fd00::7' as IpAddress],
+  hostIP: '192.0.2.10',
+  services: [
+    { name: 'WEB_SERVICE_HOST', value: '10.96.0.7' },
+    { name: 'WEB_SERVICE_PORT', value: '80' },
+  ],
+}
+
+function field(name: string, fieldPath: string) {
+  return { name, valueFrom: { fieldRef: { fieldPath } } }
+}
+
+test('Services, then its own, each of which may use those before', () => {
+  const env = [
+    { name: 'URL', value: 'http://$(WEB_SERVICE_HOST):$(WEB_SERVICE_PORT)/$(LATER)' },
+    { name: 'LATER', value: 'x' },
+    { name: 'WEB_SERVICE_HOST', value: 'web' },
+    { name: 'AGAIN', value: '$(URL) $(LATER) $(WEB_SERVICE_HOST)' },
+    { name: 'PATH', value: '/bin' },
+  ]
+  const plan = podPlan(containers({ env }))
+  expect(Object.fromEntries(containerEnvironment(plan, plan.containers[0]!, HERE))).toEqual({
+    PATH: '/bin',
+    HOSTNAME: 'web',
+    WEB_SERVICE_HOST: 'web',
+    WEB_SERVICE_PORT: '80',
+    URL: 'http://10.96.0.7:80/$(LATER)',
+    LATER: 'x',
+    AGAIN: 'http://10.96.0.7:80/$(LATER) x web',
+  })
+})
+
+test.each([
+  ['metadata.name', 'web'],
+  ['metadata.namespace', 'default'],
+  ['metadata.uid', 'u1'],
+  ["metadata.labels['app']", 'shop'],
+  ["metadata.labels['__proto__']", ''],
+  ["metadata.annotations['orch.io/a']", 'b'],
+  ['spec.nodeName', 'n1'],
+  ['spec.serviceAccountName', 'robot'],
+  ['status.podIP', '10.0.0.7'],
+  ['status.podIPs', '10.0.0.7,fd00::7'],
+  ['status.hostIP', '192.0.2.10'],
+])('%s', (path, value) => {
+  const metadata = { labels: { app: 'shop' }, annotations: { 'orch.io/a': 'b' } }
+  const spec = { ...containers({ env: [field('A', path)] }), nodeName: 'n1' }
+  const plan = podPlan({ ...spec, serviceAccountName: 'robot' }, metadata)
+  expect(plan.containers[0]?.fault).toBeUndefined()
+  expect(containerEnvironment(plan, plan.containers[0]!, HERE).get('A')).toBe(value)
+})
+
+test.each([
+  ['$(A)-$(A)', '1-1'],
+  ['$$(A)', '$(A)'],
+  ['$$$(A)', '$1'],
+  ['$(B)', '$(B)'],
+  ['$A ${A} $( $', '$A ${A} $( $'],
+  ['$(B)$(A', '$(B)$(A'],
+])('%s becomes %s', (text, wanted) => {
+  expect(expand(text, new Map([['A', '1']]))).toBe(wanted)
+})

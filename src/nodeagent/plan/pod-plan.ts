@@ -1,0 +1,71 @@
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { type ContainerPlan, readContainer } from './container-plan.ts'
+
+export type RestartPolicy = 'Always' | 'OnFailure' | 'Never'
+
+/** What of a Pod decides how it is run. */
+export interface PodPlan {
+  /** `namespace/name`. */
+  readonly key: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly labels: JsonObject
+  readonly annotations: JsonObject
+  readonly nodeName: string
+  readonly serviceAccountName: string
+  readonly restartPolicy: RestartPolicy
+  /** Runs in the node's network namespace, without an address of its own. */
+  readonly hostNetwork: boolean
+  /** Between SIGTERM and SIGKILL, unless its deletion says otherwise. */
+  readonly graceMs: number
+  /** Its deletion was asked for, with this much grace. */
+  readonly deletionGraceMs: number | undefined
+  readonly containers: readonly ContainerPlan[]
+  /** Conditions of others that readiness waits for. */
+  readonly readinessGates: readonly string[]
+}
+
+const DEFAULT_GRACE_SECONDS = 30
+const INIT_FAULT = 'spec.initContainers: this node agent runs no init containers'
+
+/** Reads a Pod as it is stored; what cannot be run is a `fault` of its containers. */
+export function readPod(object: JsonObject): PodPlan {
+  const metadata = objectAt(object, 'metadata')
+  const spec = objectAt(object, 'spec')
+  const [namespace, name] = [stringAt(metadata, 'namespace'), stringAt(metadata, 'name')]
+  const graceMs = seconds(spec, 'terminationGracePeriodSeconds', DEFAULT_GRACE_SECONDS)
+  const isDeleted = stringAt(metadata, 'deletionTimestamp') !== ''
+  const hostNetwork = valueAt(spec, 'hostNetwork') === true
+  const fault = arrayAt(spec, 'initContainers').length > 0 ? INIT_FAULT : undefined
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    uid: stringAt(metadata, 'uid'),
+    labels: objectAt(metadata, 'labels'),
+    annotations: objectAt(metadata, 'annotations'),
+    nodeName: stringAt(spec, 'nodeName'),
+    serviceAccountName: stringAt(spec, 'serviceAccountName'),
+    restartPolicy: restartPolicyOf(spec),
+    hostNetwork,
+    graceMs,
+    deletionGraceMs: isDeleted
+      ? seconds(metadata, 'deletionGracePeriodSeconds', graceMs / 1000)
+      : undefined,
+    containers: arrayAt(spec, 'containers').map((container, index) => {
+      return readContainer(container, { at: `spec.containers[${index}]`, spec, fault })
+    }),
+    readinessGates: arrayAt(spec, 'readinessGates').map((gate) => stringAt(gate, 'conditionType')),
+  }
+}
+
+function restartPolicyOf(spec: JsonObject): RestartPolicy {
+  const policy = stringAt(spec, 'restartPolicy')
+  return policy === 'OnFailure' || policy === 'Never' ? policy : 'Always'
+}
+
+function seconds(object: JsonObject, key: string, otherwise: number): number {
+  const value = valueAt(object, key)
+  return 1000 * (typeof value === 'number' && value >= 0 ? value : otherwise)
+}

@@ -1,0 +1,30 @@
+export type ProbeKind = 'startup' | 'liveness' | 'readiness'
+
+export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
+
+/** How a Pod is asked. Only the Pod itself is: a probe names no other host. */
+export type Handler =
+  | { readonly kind: 'exec'; readonly command: readonly string[] }
+  | { readonly kind: 'tcp'; readonly port: number; readonly host: string }
+  | {
+      readonly kind: 'http'
+      readonly port: number
+      /** Empty: the Pod's address. */
+      readonly host: string
+      readonly isSecure: boolean
+      readonly path: string
+      readonly headers: readonly (readonly [name: string, value: string])[]
+    }
+
+export interface ProbePlan {
+  readonly handler: Handler
+  /** After the start of the container. */
+  readonly initialDelayMs: number
+  readonly periodMs: number
+  readonly timeoutMs: number
+  /** So many in a row for a change of mind. */
+  readonly successThreshold: number
+  readonly failureThreshold: number
+  /** Between SIGTERM and SIGKILL, when this probe ends the container. */
+  readonly graceMs: number | undefined
+}

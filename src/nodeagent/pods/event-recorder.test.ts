@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { podPlan } from '../fixtures.ts'
+import { EventRecorder } from './event-recorder.ts'
+import type { Note } from './notes.ts'
+
+function stage() {
+  const sent: (readonly [string, JsonObject])[] = []
+  const answer = (path: string, body: unknown) => {
+    sent.push([path, body as JsonObject])
+    return Promise.resolve({ ok: true, value: { metadata: { name: 'web.1' } } } as const)
+  }
+  const client = { create: answer, patch: answer }
+  const recorder = new EventRecorder({ client, clock: new FakeClock(), pod: podPlan() })
+  return { sent, recorder }
+}
+
+const UNHEALTHY: Note = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
+
+test('what repeats is counted, and written ever more rarely', async () => {
+  const { sent, recorder } = stage()
+  for (let time = 0; time < 100; time++) {
+    recorder.record(UNHEALTHY)
+    await recorder.settled()
+  }
+  expect(sent[0]).toMatchObject([
+    '/api/v1/namespaces/default/events',
+    {
+      reason: 'Unhealthy',
+      message: 'no answer [2J',
+      involvedObject: { kind: 'Pod', name: 'web', uid: 'u1' },
+    },
+  ])
+  const [path] = sent[1] ?? []
+  expect(path).toBe('/api/v1/namespaces/default/events/web.1')
+  expect(sent.map(([, { count }]) => count)).toEqual([1, 2, 4, 8, 16, 32, 64])
+})
+
+test('one Pod has only so much to tell', async () => {
+  const { sent, recorder } = stage()
+  for (let serial = 0; serial < 100; serial++) {
+    recorder.record({ ...UNHEALTHY, message: `failed ${serial}` })
+  }
+  await recorder.settled()
+  expect(sent).toHaveLength(25)
+})

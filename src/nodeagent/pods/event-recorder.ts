@@ -1,0 +1,84 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import { printable } from '../../client/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import type { PodPlan } from '../plan/pod-plan.ts'
+import type { Note } from './notes.ts'
+
+export interface EventRecorderOptions {
+  readonly client: Pick<ApiClient, 'create' | 'patch'>
+  readonly clock: Clock
+  readonly pod: PodPlan
+}
+
+interface Recorded {
+  count: number
+  /** Path of the Event, once it is there. */
+  path: string
+}
+
+const MOST_EVENTS = 25
+
+/**
+ * Tells of one Pod by Events. What repeats is counted in its Event, which is
+ * written at the 2nd, 4th, 8th, … time; of one Pod there are at most 25 that
+ * differ. An Event that cannot be written is lost.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions
+  readonly #recorded = new Map<string, Recorded>()
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
+  }
+
+  record(note: Note): void {
+    const key = `${note.reason} ${note.message}`
+    const known = this.#recorded.get(key)
+    if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
+    const recorded = known ?? { count: 0, path: '' }
+    this.#recorded.set(key, recorded)
+    recorded.count++
+    if (Number.isInteger(Math.log2(recorded.count))) {
+      this.#work = this.#work.then(() => this.#write(note, recorded))
+    }
+  }
+
+  /** Resolves when what was told until now is written, or lost. */
+  settled(): Promise<void> {
+    return this.#work
+  }
+
+  async #write(note: Note, recorded: Recorded): Promise<void> {
+    const { client, clock, pod } = this.#options
+    const lastTimestamp = timestamp(clock.now())
+    if (recorded.path !== '') {
+      const body = { count: recorded.count, lastTimestamp }
+      await client.patch(recorded.path, body, { type: 'application/merge-patch+json' })
+      return
+    }
+    const collection = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
+    const made = await client.create(collection, eventObject(pod, note, lastTimestamp))
+    if (made.ok && isJsonObject(made.value)) {
+      recorded.path = `${collection}/${stringAt(made.value, 'metadata', 'name')}`
+    }
+  }
+}
+
+function eventObject({ namespace, name, uid }: PodPlan, note: Note, at: string): JsonObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { generateName: `${name}.`, namespace },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+    type: note.type,
+    reason: note.reason,
+    message: printable(note.message),
+    source: { component: 'node-agent' },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  }
+}

@@ -1,0 +1,29 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import type { PodAddresses } from '../network/pod-addresses.ts'
+import type { PodNetwork } from '../network/pod-network.ts'
+import type { PodPlan } from '../plan/pod-plan.ts'
+import type { Prober } from '../probing/prober.ts'
+import type { Launch } from '../process/launch.ts'
+
+export interface Variable {
+  readonly name: string
+  readonly value: string
+}
+
+/** What all Pods of the node share. */
+export interface NodeTools {
+  readonly clock: Clock
+  readonly network: Pick<PodNetwork, 'connect' | 'disconnect' | 'nameOf'>
+  readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
+  readonly prober: Pick<Prober, 'ask'>
+  readonly programs: Pick<Launch, 'nsenter' | 'setpriv'>
+  /** The node's own namespace; undefined: the one of this process. */
+  readonly nodeNamespace: string | undefined
+  readonly hostIPs: readonly IpAddress[]
+  readonly logFolder: string
+  /** Variables by which a Pod finds Services. Rejects when nobody can say. */
+  services(pod: PodPlan): Promise<readonly Variable[]>
+  /** What went wrong and cannot be told in the Pod's status. */
+  readonly onError: (error: unknown) => void
+}

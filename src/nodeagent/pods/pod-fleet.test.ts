@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { statusFailure } from '../../client/failure.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import type { Cidr } from '../../lib/ip.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { PodAddresses } from '../network/pod-addresses.ts'
+import { PodFleet } from './pod-fleet.ts'
+
+/** A Pod that cannot be run: its life is all but processes. */
+function pod(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  return {
+    metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1', ...metadata },
+    spec: { containers: [{ name: 'main', image: 'none' }], ...spec },
+  }
+}
+
+const HERE = { nodeName: 'node-a' }
+
+function stage(answers: readonly number[] = [], maxPods = 2) {
+  const clock = new FakeClock()
+  const sent: string[] = []
+  const problems: unknown[] = []
+  const remaining = [...answers]
+  const answer = (verb: string, path: string, body: unknown) => {
+    const seen = objectAt(body as JsonObject)
+    const said = stringAt(seen, 'spec', 'nodeName') || stringAt(seen, 'preconditions', 'uid')
+    if (!path.endsWith('/events')) {
+      sent.push([verb, path.replace('/api/v1/namespaces/default/pods/', ''), said].join(' ').trim())
+    }
+    const code = path.endsWith('/events') ? 0 : (remaining.shift() ?? 0)
+    if (code > 0) return Promise.resolve({ ok: false, failure: statusFailure(code, {}) } as const)
+    return Promise.resolve({ ok: true, value: body } as const)
+  }
+  const fleet = new PodFleet({
+    client: {
+      create: (path, body) => answer('create', path, body),
+      patch: (path, body) => answer('patch', path, body),
+      remove: (path, body) => answer('remove', path, body),
+    },
+    tools: {
+      clock,
+      network: {
+        connect: () => Promise.resolve(),
+        disconnect: () => Promise.resolve(),
+        nameOf: () => undefined,
+      },
+      addresses: new PodAddresses(['10.0.0.0/24' as Cidr]),
+      prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
+      programs: { nsenter: '', setpriv: '' },
+      nodeNamespace: undefined,
+      hostIPs: [],
+      logFolder: '',
+      services: () => Promise.resolve([]),
+      onError: (error) => problems.push(error),
+    },
+    nodeName: 'node-a',
+    binds: true,
+    nodeLabels: {},
+    maxPods,
+    onError: (error) => problems.push(error),
+    onRefused: ({ code }, key) => problems.push(`${key} ${code}`),
+  })
+  const see = async (key: string, value: JsonObject | undefined): Promise<readonly string[]> => {
+    fleet.changed([{ key: `default/${key}`, value }])
+    await clock.advance(0)
+    return sent.splice(0)
+  }
+  return { clock, fleet, problems, see, sent }
+}
+
+test('Pods of the node get a status, those of none are bound, those of others are left alone', async () => {
+  const { see } = stage()
+  expect(await see('a', pod('a', HERE))).toEqual(['patch a/status'])
+  expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
+  expect(await see('c', pod('c', { nodeName: 'node-b' }))).toEqual([])
+})
+
+test('a Pod that is deleted ends, and is removed by its uid', async () => {
+  const { see } = stage()
+  await see('a', pod('a', HERE))
+  const metadata = { deletionTimestamp: '2030-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 }
+  expect(await see('a', pod('a', HERE, metadata))).toContain('remove a u-a')
+})
+
+test('a removal that fails is repeated until the Pod is gone', async () => {
+  const { see, sent, clock } = stage([0, 0, 500, 409])
+  await see('a', pod('a', HERE))
+  const metadata = { deletionTimestamp: '2030-01-01T00:00:00Z' }
+  expect(await see('a', pod('a', HERE, metadata))).toContain('remove a u-a')
+  await clock.advance(1_000)
+  expect(sent.splice(0)).toEqual(['remove a u-a'])
+  expect(await see('a', undefined)).toEqual([])
+  await clock.advance(10_000)
+  expect(sent).toEqual([])
+})
+
+test('a status that cannot be written does not keep a Pod from going', async () => {
+  const { see, sent, clock } = stage([422, 422, 422, 422])
+  await see('a', pod('a', HERE))
+  await see('a', pod('a', HERE, { deletionTimestamp: '2030-01-01T00:00:00Z' }))
+  await clock.advance(5_000)
+  expect(sent).toContain('remove a u-a')
+})
+
+test('another Pod of the same name is another Pod', async () => {
+  const { see } = stage()
+  await see('a', pod('a', HERE))
+  expect(await see('a', pod('a', HERE, { uid: 'u-2' }))).toEqual(['patch a/status'])
+})
+
+test('no more Pods are bound than there is room for; others wait for a place', async () => {
+  const { see, sent, clock } = stage()
+  await see('a', pod('a', HERE))
+  expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
+  expect(await see('c', pod('c'))).toEqual([])
+  expect(await see('b', pod('b', HERE))).toEqual(['patch b/status'])
+  await see('a', undefined)
+  await clock.advance(0)
+  expect(sent).toEqual([])
+  expect(await see('c', pod('c', {}, { resourceVersion: '2' }))).toEqual(['patch c node-a'])
+})
+
+test('a binding that fails is tried again, unless the Pod has changed', async () => {
+  const { see, sent, clock, problems } = stage([500, 409])
+  expect(await see('a', pod('a'))).toEqual(['patch a node-a'])
+  await clock.advance(5_000)
+  expect(sent.splice(0)).toEqual(['patch a node-a'])
+  await clock.advance(60_000)
+  expect(sent).toEqual([])
+  expect(problems).toEqual(['default/a 500'])
+})
+
+test('closing ends every Pod, leaves the objects and begins none', async () => {
+  const { fleet, see, sent } = stage()
+  await see('a', pod('a', HERE))
+  await fleet.close(1_000)
+  expect(await see('b', pod('b', HERE))).toEqual([])
+  expect(await see('c', pod('c'))).toEqual([])
+  expect(sent.filter((line) => line.startsWith('remove'))).toEqual([])
+})

@@ -1,0 +1,118 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import type { ApiFailure } from '../../client/failure.ts'
+import type { Change } from '../../client/object-tracker.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { bind, isToBind } from './binder.ts'
+import type { NodeTools } from './node-tools.ts'
+import { PodWorker } from './pod-worker.ts'
+
+export interface PodFleetOptions {
+  readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
+  readonly tools: NodeTools
+  readonly nodeName: string
+  /** Whether Pods without a node are bound to this one, which has these labels. */
+  readonly binds: boolean
+  readonly nodeLabels: Readonly<Record<string, string>>
+  readonly maxPods: number
+  readonly onError: (error: unknown) => void
+  readonly onRefused: (failure: ApiFailure, pod: string) => void
+}
+
+/** All Pods of the node: one worker for each, by key and uid. */
+export class PodFleet {
+  readonly #options: PodFleetOptions
+  /** By `namespace/name`: the one that the API knows by this name. */
+  readonly #workers = new Map<string, PodWorker>()
+  /** All that have not ended, those too of which the API knows nothing any more. */
+  readonly #running = new Map<PodWorker, Promise<void>>()
+  /** Pods that wait for a place, by key. */
+  readonly #waiting = new Map<string, JsonObject>()
+  /** Keys of those that are being bound, or bound and not yet seen so. */
+  readonly #binding = new Set<string>()
+  #isClosing = false
+
+  constructor(options: PodFleetOptions) {
+    this.#options = options
+  }
+
+  changed(changes: readonly Change<JsonObject>[]): void {
+    for (const { key, value } of changes) {
+      if (value === undefined) this.#gone(key)
+      else if (stringAt(value, 'spec', 'nodeName') === this.#options.nodeName) {
+        this.#present(key, value)
+      } else {
+        this.#gone(key)
+        this.#offer(key, value)
+      }
+    }
+  }
+
+  /** Ends every Pod; resolves when all have ended. No new one is begun. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true
+    for (const worker of this.#running.keys()) worker.stop(graceMs)
+    while (this.#running.size > 0) await Promise.all(this.#running.values())
+  }
+
+  #present(key: string, object: JsonObject): void {
+    this.#waiting.delete(key)
+    this.#binding.delete(key)
+    const known = this.#workers.get(key)
+    if (known?.uid === stringAt(object, 'metadata', 'uid')) return known.update(object)
+    known?.gone()
+    this.#workers.delete(key)
+    if (!this.#isClosing) this.#begin(key, object)
+  }
+
+  #begin(key: string, object: JsonObject): void {
+    const { client, tools, onError, onRefused } = this.#options
+    const refused = (failure: ApiFailure): void => onRefused(failure, key)
+    const worker = new PodWorker({ client, tools, object, onRefused: refused })
+    this.#workers.set(key, worker)
+    const running = worker.ended.catch(onError).finally(() => {
+      this.#running.delete(worker)
+      if (this.#workers.get(key) === worker) this.#workers.delete(key)
+      this.#fill()
+    })
+    this.#running.set(worker, running)
+    worker.update(object)
+  }
+
+  #gone(key: string): void {
+    this.#waiting.delete(key)
+    this.#binding.delete(key)
+    this.#workers.get(key)?.gone()
+    this.#workers.delete(key)
+  }
+
+  #offer(key: string, object: JsonObject): void {
+    const { binds, nodeLabels } = this.#options
+    if (!binds || !isToBind(object, nodeLabels)) return
+    this.#waiting.set(key, object)
+    this.#fill()
+  }
+
+  /** Binds those that wait, in the order in which they came, as long as there is room. */
+  #fill(): void {
+    for (const [key, object] of this.#waiting) {
+      const isFull = this.#running.size + this.#binding.size >= this.#options.maxPods
+      if (this.#isClosing || isFull) return
+      this.#waiting.delete(key)
+      this.#binding.add(key)
+      void this.#bind(key, object)
+    }
+  }
+
+  /** A Pod that changed meanwhile is offered again by the watch; other failures pass. */
+  async #bind(key: string, object: JsonObject): Promise<void> {
+    const { client, tools, nodeName, onRefused } = this.#options
+    const bound = await bind(client, object, nodeName)
+    if (bound.ok || !this.#binding.delete(key)) return
+    const { code } = bound.failure
+    if (code === 404 || code === 409) return
+    onRefused(bound.failure, key)
+    tools.clock.after(RETRY_MS, () => this.#offer(key, object))
+  }
+}
+
+const RETRY_MS = 5_000

@@ -1,0 +1,151 @@
+import type { ApiClient } from '../../client/api-client.ts'
+import type { ApiFailure } from '../../client/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { type PodPlan, readPod } from '../plan/pod-plan.ts'
+import { advance, isFinished } from '../state/advance.ts'
+import type { PodAction } from '../state/pod-action.ts'
+import type { PodEvent } from '../state/pod-event.ts'
+import type { PodState } from '../state/pod-state.ts'
+import { receive } from '../state/receive.ts'
+import { restorePodState } from '../state/restore.ts'
+import { podStatus } from '../status/pod-status.ts'
+import { EventRecorder } from './event-recorder.ts'
+import type { NodeTools } from './node-tools.ts'
+import { noteOfAction, noteOfEvent, notesOfPlan } from './notes.ts'
+import { PodHands } from './pod-hands.ts'
+import { podPath } from './pod-path.ts'
+import { StatusWriter } from './status-writer.ts'
+
+export interface PodWorkerOptions {
+  readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
+  readonly tools: NodeTools
+  /** The Pod as it is bound to this node. */
+  readonly object: JsonObject
+  readonly onRefused: (failure: ApiFailure) => void
+}
+
+/**
+ * Runs one Pod: takes what happens to it, lets the pure part decide, has the
+ * hands do it, and writes the status. A Pod is run as it was first seen; later
+ * changes of its labels, annotations and deletion count, those of its containers do not.
+ */
+export class PodWorker {
+  readonly uid: string
+  /** Resolves when nothing of the Pod is left here, nor, if it was deleted, at the server. */
+  readonly ended: Promise<void>
+  readonly #options: PodWorkerOptions
+  readonly #hands: PodHands
+  readonly #writer: StatusWriter
+  readonly #recorder: EventRecorder
+  readonly #gone = new AbortController()
+  readonly #end = Promise.withResolvers<void>()
+  #plan: PodPlan
+  #state: PodState
+  #isDeleted = false
+  #isFinishing = false
+  #cancelWake: () => void = () => undefined
+
+  constructor(options: PodWorkerOptions) {
+    const { client, tools, object, onRefused } = options
+    const { clock, addresses } = tools
+    const pod = readPod(object)
+    this.#options = options
+    this.#plan = pod
+    this.#state = restorePodState(pod, object, clock.now())
+    this.uid = pod.uid
+    this.ended = this.#end.promise
+    this.#hands = new PodHands(tools, pod, (event) => this.#happened(event))
+    this.#writer = new StatusWriter({ client, clock, pod, object, onRefused }, this.#gone.signal)
+    this.#recorder = new EventRecorder({ client, clock, pod })
+    addresses.keep(pod.uid, this.#state.network.ips)
+    for (const note of notesOfPlan(pod)) this.#recorder.record(note)
+  }
+
+  /** Looks at the Pod as its object is now; the first call sets it going. */
+  update(object: JsonObject): void {
+    const { labels, annotations, deletionGraceMs } = readPod(object)
+    this.#plan = { ...this.#plan, labels, annotations }
+    this.#writer.seen(object)
+    if (deletionGraceMs === undefined) return this.#look()
+    this.#isDeleted = true
+    this.#happened({ is: 'stopped', graceMs: deletionGraceMs })
+  }
+
+  /** The object is gone although the Pod may still run. */
+  gone(): void {
+    this.#gone.abort()
+    this.#isDeleted = false
+    this.stop(this.#plan.graceMs)
+  }
+
+  /** Ends the Pod and leaves its object. */
+  stop(graceMs: number): void {
+    this.#happened({ is: 'stopped', graceMs: Math.min(graceMs, this.#plan.graceMs) })
+  }
+
+  #happened(event: PodEvent): void {
+    const note = noteOfEvent(event)
+    if (note !== undefined && !this.#gone.signal.aborted) this.#recorder.record(note)
+    this.#state = receive(this.#plan, this.#state, event, this.#now())
+    this.#look()
+  }
+
+  #look(): void {
+    const { state, actions, wakeAt } = advance(this.#plan, this.#state, this.#now())
+    this.#state = state
+    for (const action of actions) this.#do(action)
+    this.#cancelWake()
+    if (wakeAt !== Number.POSITIVE_INFINITY) {
+      const ms = Math.max(0, wakeAt - this.#now())
+      this.#cancelWake = this.#options.tools.clock.after(ms, () => this.#look())
+    }
+    this.#writeStatus()
+    if (isFinished(this.#state) && !this.#isFinishing) {
+      this.#isFinishing = true
+      this.#finish().then(this.#end.resolve, this.#end.reject)
+    }
+  }
+
+  #do(action: PodAction): void {
+    const note = noteOfAction(action)
+    if (note !== undefined && !this.#gone.signal.aborted) this.#recorder.record(note)
+    void Promise.resolve()
+      .then(() => this.#hands.perform(action))
+      .catch(this.#end.reject)
+  }
+
+  #writeStatus(): void {
+    if (this.#gone.signal.aborted) return
+    const { hostIPs } = this.#options.tools
+    const context = { now: this.#now(), hostIPs, before: this.#writer.known }
+    this.#writer.write(podStatus(this.#plan, this.#state, context))
+  }
+
+  async #finish(): Promise<void> {
+    const { client, tools } = this.#options
+    this.#cancelWake()
+    await this.#hands.close(this.#isDeleted || this.#gone.signal.aborted)
+    const said = Promise.all([this.#writer.settled(), this.#recorder.settled()])
+    await Promise.race([said, pause(tools.clock, LAST_STATUS_MS)])
+    if (!this.#isDeleted) return
+    const body = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } }
+    for (let failed = true; failed && !this.#gone.signal.aborted; ) {
+      const removed = await client.remove(podPath(this.#plan), body)
+      failed = !removed.ok && removed.failure.code !== 404
+      if (failed) await pause(tools.clock, RETRY_MS)
+    }
+  }
+
+  #now(): number {
+    return this.#options.tools.clock.now()
+  }
+}
+
+const RETRY_MS = 1_000
+/** A last status that cannot be written does not keep the Pod from going. */
+const LAST_STATUS_MS = 5_000
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve))
+}

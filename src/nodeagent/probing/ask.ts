@@ -1,0 +1,59 @@
+import { request as httpRequest, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { connect } from 'node:net'
+import type { ProbeOutcome } from '../state/pod-event.ts'
+import type { Question } from './protocol.ts'
+
+/**
+ * Asks once; whatever happens is an outcome. A TCP connection passes when it is
+ * accepted, an HTTP request when the status is 200 to 399; a redirect is not
+ * followed, a certificate is not checked, a body is not read.
+ */
+export function ask(question: Question, timeoutMs: number): Promise<ProbeOutcome> {
+  const { promise, resolve } = Promise.withResolvers<ProbeOutcome>()
+  const signal = AbortSignal.timeout(timeoutMs)
+  const settle = (fault: string): void => {
+    resolve(fault === '' ? { outcome: 'pass', message: '' } : { outcome: 'fail', message: fault })
+  }
+  signal.addEventListener('abort', () => settle(`no answer within ${timeoutMs / 1000} s`))
+  try {
+    if (question.kind === 'tcp') askTcp(question, signal, settle)
+    else askHttp(question, signal, settle)
+  } catch (error) {
+    settle(String(error))
+  }
+  return promise
+}
+
+type Settle = (fault: string) => void
+
+function askTcp({ host, port }: Question, signal: AbortSignal, settle: Settle): void {
+  const socket = connect({ host, port })
+  signal.addEventListener('abort', () => socket.destroy())
+  socket.on('error', ({ message }) => settle(message))
+  socket.on('connect', () => {
+    settle('')
+    socket.destroy()
+  })
+}
+
+function askHttp(
+  { host, port, isSecure, path, headers }: Extract<Question, { readonly kind: 'http' }>,
+  signal: AbortSignal,
+  settle: Settle,
+): void {
+  const given = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
+  const options: RequestOptions = {
+    ...{ host, port, path, signal, agent: false },
+    headers: { 'user-agent': 'node-agent-probe', ...given, connection: 'close' },
+  }
+  const sent = isSecure
+    ? httpsRequest({ ...options, rejectUnauthorized: false })
+    : httpRequest(options)
+  sent.on('error', ({ message }) => settle(message))
+  sent.on('response', ({ statusCode = 0 }) => {
+    settle(statusCode >= 200 && statusCode < 400 ? '' : `HTTP status ${statusCode}`)
+    sent.destroy()
+  })
+  sent.end()
+}

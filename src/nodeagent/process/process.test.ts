@@ -1,0 +1,122 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { type ProcessPlan, startProcess } from './container-process.ts'
+import { findProgram } from './find-program.ts'
+import { launchWords } from './launch.ts'
+import { requireProgram } from './require-program.ts'
+import { openRotatingLog } from './rotating-log.ts'
+import { runOnce } from './run-once.ts'
+
+const NOBODY = { uid: undefined, gid: undefined }
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'np-process-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function plan(command: readonly string[], more: Partial<ProcessPlan> = {}) {
+  const setpriv = await requireProgram('setpriv')
+  return {
+    launch: { nsenter: '', setpriv, namespace: undefined, user: NOBODY },
+    command,
+    environment: new Map([['PATH', '/usr/bin:/bin']]),
+    workingDir: '',
+    log: undefined,
+    ...more,
+  }
+}
+
+test('the way into a namespace, and to a user; words stay words', () => {
+  const [nsenter, setpriv] = ['/bin/nsenter', '/bin/setpriv']
+  const shared = { nsenter, setpriv, namespace: 'pod-1' }
+  expect(launchWords({ ...shared, user: { uid: 7, gid: undefined } }, ['-x', 'a b; $c'])).toEqual([
+    ...['/bin/nsenter', '--net=/run/netns/pod-1', '--'],
+    ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
+    ...['--', '-x', 'a b; $c'],
+  ])
+  expect(launchWords({ ...shared, namespace: undefined, user: NOBODY }, ['x'])).toEqual([
+    ...['/bin/setpriv', '--pdeathsig', 'KILL', '--', 'x'],
+  ])
+})
+
+test('finds programs as a shell does', async () => {
+  await writeFile(join(folder, 'tool'), '#!/bin/sh\n')
+  expect(await findProgram('tool', `/nowhere:${folder}`)).toBeUndefined()
+  await chmod(join(folder, 'tool'), 0o700)
+  expect(await findProgram('tool', `/nowhere:${folder}`)).toBe(join(folder, 'tool'))
+  expect(await findProgram('./tool', '', folder)).toBe(join(folder, 'tool'))
+  expect(await findProgram(folder, '')).toBeUndefined()
+  await expect(requireProgram('no-such-program')).rejects.toThrow('no program no-such-program')
+})
+
+test('a process has its environment and nothing else, its folder and its log', async () => {
+  const log = await openRotatingLog(join(folder, 'logs', 'main.log'))
+  const environment = new Map([
+    ['PATH', '/usr/bin:/bin'],
+    ['A', 'x y'],
+  ])
+  const command = ['sh', '-c', 'env | grep -v "^PWD\\|^SHLVL\\|^_="; pwd >&2; exit 3']
+  const child = await startProcess(await plan(command, { environment, workingDir: folder, log }))
+  if (typeof child === 'string') throw new Error(child)
+  expect(await child.ended).toEqual({ exitCode: 3, signal: 0 })
+  await child.closed
+  await log.close()
+  const lines = (await readFile(join(folder, 'logs', 'main.log'), 'utf8')).trim().split('\n')
+  expect(lines.toSorted()).toEqual([folder, 'A=x y', 'PATH=/usr/bin:/bin'].toSorted())
+})
+
+test('what a process started goes with it', async () => {
+  const command = ['sh', '-c', 'sleep 1000 & echo $!; wait']
+  const log = await openRotatingLog(join(folder, 'main.log'))
+  const child = await startProcess(await plan(command, { log }))
+  if (typeof child === 'string') throw new Error(child)
+  const written = async () => (await readFile(join(folder, 'main.log'), 'utf8')).trim()
+  while ((await written().catch(() => '')) === '') await new Promise(setImmediate)
+  child.signal('SIGKILL')
+  expect(await child.ended).toEqual({ exitCode: 0, signal: 9 })
+  await child.closed
+  await log.close()
+})
+
+test('what a process leaves behind is ended', async () => {
+  const child = await startProcess(await plan(['sh', '-c', 'sleep 1000 & exit 0']))
+  if (typeof child === 'string') throw new Error(child)
+  expect(await child.ended).toEqual({ exitCode: 0, signal: 0 })
+  await child.closed
+})
+
+test.each([
+  [['no-such-program'], '', 'there is no program "no-such-program" that may be executed'],
+  [['sh'], '/no/such/folder', 'there is no folder "/no/such/folder"'],
+])('%j in %j is refused', async (command, workingDir, words) => {
+  expect(await startProcess(await plan(command, { workingDir }))).toBe(words)
+})
+
+test('a command of a probe: passed, failed, too late', async () => {
+  const clock = new FakeClock()
+  const run = async (...command: readonly string[]) => runOnce(await plan(command), 1_000, clock)
+  expect(await run('true')).toEqual({ outcome: 'pass', message: '' })
+  expect(await run('sh', '-c', 'exit 4')).toMatchObject({
+    outcome: 'fail',
+    message: 'the command ended with exit code 4',
+  })
+  const late = run('sleep', '1000')
+  while (!clock.hasTimers) await new Promise(setImmediate)
+  await clock.advance(1_000)
+  expect(await late).toEqual({ outcome: 'fail', message: 'no end within 1 s' })
+})
+
+test('a log that is full makes room, and keeps one before it', async () => {
+  const path = join(folder, 'main.log')
+  const log = await openRotatingLog(path, 10)
+  for (const text of ['12345\n', 'abc\n', '67890\n', 'xyz\n', 'last\n']) {
+    await new Promise((resolve) => log.stream.write(text, resolve))
+  }
+  await log.close()
+  expect(await readFile(`${path}.1`, 'utf8')).toBe('67890\nxyz\n')
+  expect(await readFile(path, 'utf8')).toBe('last\n')
+})

@@ -1,0 +1,28 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { ProbeKind } from '../plan/probe-plan.ts'
+
+interface OfContainer {
+  readonly container: string
+  readonly run: number
+}
+
+/** What happened to a Pod. */
+export type PodEvent =
+  | { readonly is: 'connected'; readonly ips: readonly IpAddress[] }
+  | { readonly is: 'unconnected'; readonly message: string }
+  | { readonly is: 'disconnected' }
+  | ({ readonly is: 'started'; readonly pid: number } & OfContainer)
+  | ({ readonly is: 'refused'; readonly message: string } & OfContainer)
+  /** `signal`: its number, or 0. */
+  | ({ readonly is: 'ended'; readonly exitCode: number; readonly signal: number } & OfContainer)
+  | ({ readonly is: 'probed'; readonly kind: ProbeKind } & OfContainer & ProbeOutcome)
+  | ({ readonly is: 'hooked' } & OfContainer)
+  /** It is to end, within `graceMs`; a later word may only shorten that. */
+  | { readonly is: 'stopped'; readonly graceMs: number }
+
+/** `unknown`: it could not be asked, which says nothing about the container. */
+export interface ProbeOutcome {
+  readonly outcome: 'pass' | 'fail' | 'unknown'
+  /** What the probe met, for people. */
+  readonly message: string
+}

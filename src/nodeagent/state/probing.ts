@@ -1,0 +1,48 @@
+import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { ProbeKind, ProbePlan } from '../plan/probe-plan.ts'
+import type { ProbeOutcome } from './pod-event.ts'
+import type { ContainerState, ProbeState } from './pod-state.ts'
+import type { Turn } from './turn.ts'
+
+/** Asks those probes of a running container that are due; until it has started up, only that one. */
+export function askProbes(
+  plan: ContainerPlan,
+  container: ContainerState,
+  kinds: readonly ProbeKind[],
+  turn: Turn,
+): ContainerState {
+  let next = container
+  for (const kind of kinds) {
+    const [rule, probe] = [plan.probes[kind], container.probes[kind]]
+    if (rule === undefined || probe === undefined || !isAsked(container, kind)) continue
+    if (probe.isBusy || !turn.isDue(probe.nextAt)) continue
+    turn.actions.push({ do: 'probe', container: container.name, run: container.run, kind })
+    const begun = { ...probe, isBusy: true, nextAt: turn.now + rule.periodMs }
+    next = { ...next, probes: { ...next.probes, [kind]: begun } }
+  }
+  return next
+}
+
+/** Its startup probe, if it has one, has passed once. */
+export function isStarted({ phase, probes }: ContainerState): boolean {
+  return phase === 'running' && (probes.startup?.verdict ?? 'pass') === 'pass'
+}
+
+/** It runs, has started up, and its readiness probe, if it has one, says so. */
+export function isReady(container: ContainerState): boolean {
+  return isStarted(container) && (container.probes.readiness?.verdict ?? 'pass') === 'pass'
+}
+
+/** What a probe knows after one more answer: it takes several in a row to change its mind. */
+export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeOutcome): ProbeState {
+  if (outcome === 'unknown') return { ...probe, isBusy: false }
+  const passes = outcome === 'pass' ? probe.passes + 1 : 0
+  const failures = outcome === 'fail' ? probe.failures + 1 : 0
+  const isCertain = passes >= plan.successThreshold || failures >= plan.failureThreshold
+  const verdict = isCertain ? outcome : probe.verdict
+  return { ...probe, isBusy: false, passes, failures, verdict }
+}
+
+function isAsked(container: ContainerState, kind: ProbeKind): boolean {
+  return kind === 'startup' ? !isStarted(container) : isStarted(container)
+}

@@ -1,0 +1,73 @@
+import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { PodPlan } from '../plan/pod-plan.ts'
+import type { PodEvent } from './pod-event.ts'
+import { type ContainerState, newProbes, type PodState } from './pod-state.ts'
+import { judged } from './probing.ts'
+import { afterEnd, afterRefusal } from './restart.ts'
+
+const RETRY_NETWORK_MS = 5_000
+
+/** The Pod's state after something happened to it. Pure. */
+export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: number): PodState {
+  const { network } = state
+  if ('container' in event) {
+    return { ...state, containers: state.containers.map((one) => heard(plan, one, event, now)) }
+  }
+  switch (event.is) {
+    case 'connected':
+      return { ...state, network: { ...network, phase: 'made', ips: event.ips, problem: '' } }
+    case 'unconnected': {
+      const retryAt = now + RETRY_NETWORK_MS
+      return { ...state, network: { ...network, phase: 'none', problem: event.message, retryAt } }
+    }
+    case 'disconnected':
+      return { ...state, network: { ...network, phase: 'none' } }
+    case 'stopped': {
+      const deadline = Math.min(now + event.graceMs, state.stop?.deadline ?? Infinity)
+      return { ...state, stop: { deadline } }
+    }
+  }
+}
+
+type ContainerEvent = Extract<PodEvent, { readonly container: string }>
+
+function heard(
+  plan: PodPlan,
+  state: ContainerState,
+  event: ContainerEvent,
+  now: number,
+): ContainerState {
+  const own = plan.containers.find(({ name }) => name === event.container)
+  if (own === undefined || state.name !== event.container) return state
+  const isNew = event.is === 'started' || event.is === 'refused'
+  if (event.run !== (isNew ? state.run + 1 : state.run)) return state
+  return changed(own, state, event, now)
+}
+
+function changed(
+  plan: ContainerPlan,
+  state: ContainerState,
+  event: ContainerEvent,
+  now: number,
+): ContainerState {
+  switch (event.is) {
+    case 'started': {
+      const { run, pid } = event
+      const probes = newProbes(plan, now)
+      return { ...state, phase: 'running', run, pid, startedAt: now, refusal: '', probes }
+    }
+    case 'refused':
+      return afterRefusal(state, event.message, now)
+    case 'ended':
+      return afterEnd(state, event, now)
+    case 'hooked':
+      return state.stop?.stage === 'hook'
+        ? { ...state, stop: { ...state.stop, stage: 'hooked' } }
+        : state
+    case 'probed': {
+      const [probe, rule] = [state.probes[event.kind], plan.probes[event.kind]]
+      if (probe === undefined || rule === undefined) return state
+      return { ...state, probes: { ...state.probes, [event.kind]: judged(probe, rule, event) } }
+    }
+  }
+}

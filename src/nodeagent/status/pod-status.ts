@@ -1,0 +1,44 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import type { PodPlan } from '../plan/pod-plan.ts'
+import { phaseOf } from '../state/phase.ts'
+import type { PodState } from '../state/pod-state.ts'
+import { containerStatus } from './container-status.ts'
+import { podConditions } from './pod-conditions.ts'
+
+export interface StatusContext {
+  readonly now: number
+  /** First: `hostIP`. */
+  readonly hostIPs: readonly IpAddress[]
+  /** The object's status as it is: conditions keep their times, and those of others count. */
+  readonly before: JsonObject
+}
+
+/** `status` of a Pod, as far as it is the node's to say. Pure. */
+export function podStatus(plan: PodPlan, state: PodState, context: StatusContext): JsonObject {
+  const { ips } = state.network
+  return {
+    phase: phaseOf(plan, state),
+    conditions: podConditions(plan, state, context),
+    ...addresses('host', context.hostIPs),
+    ...(hasAddress(state) ? addresses('pod', ips) : {}),
+    startTime: timestamp(state.startedAt),
+    containerStatuses: plan.containers.map((container, index) => {
+      return containerStatus(container, { plan, state }, state.containers[index])
+    }),
+  }
+}
+
+/** It had one: a Pod that ended keeps showing its last. */
+function hasAddress({ network, containers }: PodState): boolean {
+  return (
+    network.ips.length > 0 && (network.phase !== 'none' || containers.some(({ run }) => run > 0))
+  )
+}
+
+function addresses(whose: 'host' | 'pod', ips: readonly IpAddress[]): JsonObject {
+  const [first] = ips
+  if (first === undefined) return {}
+  return { [`${whose}IP`]: first, [`${whose}IPs`]: ips.map((ip) => ({ ip })) }
+}

@@ -1,0 +1,55 @@
+import type { Cidr } from '../../../lib/ip.ts'
+import type { FieldsOf, PathsUnder } from '../../../settings/field.ts'
+import { cidrPair } from '../../../settings/network-types.ts'
+import { boolean, text } from '../../../settings/scalar-types.ts'
+import type { OrchServerConfiguration } from '../configuration.ts'
+import { fieldTypes } from '../field-types.ts'
+
+/** Running Pods on this machine, without a container runtime. */
+export const SANDBOX_NODE_FIELDS: FieldsOf<
+  OrchServerConfiguration,
+  PathsUnder<OrchServerConfiguration, 'sandboxNode'>
+> = {
+  'sandboxNode.enabled': {
+    flag: 'sandbox-node',
+    type: boolean,
+    fallback: false,
+    doc: 'Make this machine a node: Pods run as processes from their command, each in a network namespace; images are ignored. Needs root.',
+    reload: 'restart',
+  },
+  'sandboxNode.name': {
+    flag: 'node-name',
+    type: text(),
+    fallback: '',
+    doc: 'Name of the node. Empty: the name of the host.',
+    reload: 'restart',
+  },
+  'sandboxNode.addresses': {
+    flag: 'node-ip',
+    type: fieldTypes.addresses,
+    fallback: [],
+    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is not of the loopback.',
+    reload: 'restart',
+  },
+  'sandboxNode.podCIDRs': {
+    flag: 'pod-cidr',
+    type: cidrPair,
+    fallback: ['10.244.0.0/24' as Cidr],
+    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack.',
+    reload: 'restart',
+  },
+  'sandboxNode.bridge': {
+    flag: 'pod-bridge',
+    type: fieldTypes.interfaceName,
+    fallback: 'cbr0',
+    doc: 'Name of the bridge of the Pods, which is made.',
+    reload: 'restart',
+  },
+  'sandboxNode.namespacePrefix': {
+    flag: 'pod-namespace-prefix',
+    type: fieldTypes.namespacePrefix,
+    fallback: 'orch-pod',
+    doc: 'What the names of the Pods’ network namespaces begin with. Those that carry it belong to this server: what no Pod needs is removed.',
+    reload: 'restart',
+  },
+}

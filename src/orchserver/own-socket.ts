@@ -1,0 +1,55 @@
+import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ApiServer } from '../apiserver/api-server.ts'
+import { type ApiClient, createApiClient } from '../client/api-client.ts'
+import type { Connection } from '../client/connection.ts'
+import { anonymous } from '../client/credential.ts'
+import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+
+/** What the kernel takes as the path of a socket, in bytes. */
+const LONGEST_PATH = 107
+
+export interface OwnSocketOptions {
+  readonly server: Pick<ApiServer, 'listen'>
+  readonly dataDir: string
+  readonly clock: Clock
+}
+
+/** The way to the server of this process, for those who work beside it. */
+export interface OwnSocket {
+  /** `userAgent`: who calls. */
+  client(userAgent: string): ApiClient
+}
+
+/**
+ * Serves on a Unix socket in the data directory, too, which only the server's
+ * user can reach: its clients need no certificate and cost no encryption. The
+ * server closes the socket itself.
+ * @throws NP_ORCHSERVER_SOCKET
+ */
+export async function openOwnSocket({
+  server,
+  dataDir,
+  clock,
+}: OwnSocketOptions): Promise<OwnSocket> {
+  const socketPath = join(dataDir, 'server.sock')
+  if (Buffer.byteLength(socketPath) > LONGEST_PATH) throw tooLong(socketPath)
+  await rm(socketPath, { force: true })
+  const { url } = await server.listen({ socketPath })
+  await chmod(socketPath, 0o600)
+  const connection: Connection = {
+    ...{ origin: url, basePath: '', socketPath, source: socketPath },
+    tls: undefined,
+    credentials: anonymous,
+  }
+  return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
+}
+
+function tooLong(path: string): NodeProxyError {
+  return new NodeProxyError(
+    'NP_ORCHSERVER_SOCKET',
+    `the path of a socket may have ${LONGEST_PATH} bytes, and ${path} has more`,
+    { object: path, hint: 'choose a data directory with a shorter path (--data-dir)' },
+  )
+}

@@ -1,0 +1,98 @@
+import type { IpAddress } from '../lib/ip.ts'
+import { hostPort } from '../lib/ip.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../lib/json.ts'
+
+export interface EnvironmentVariable {
+  readonly name: string
+  readonly value: string
+}
+
+/** The API server's own Services, which every Pod is told of: ours and the ecosystem's name. */
+export const MASTER_NAMESPACE = 'default'
+export const MASTER_NAMES: readonly string[] = ['kubernetes', 'orch']
+
+/**
+ * The environment variables by which a Pod that starts now finds Services
+ * (specification, 2.4): those of its namespace unless it declines
+ * (`enableServiceLinks`), and always the API server's. In the order of the
+ * Services' names; of two variables with the same name the later one counts, at
+ * the place of the first.
+ */
+export function podEnvironment(
+  pod: JsonObject,
+  services: Iterable<JsonObject>,
+): readonly EnvironmentVariable[] {
+  const ownNamespace = stringAt(pod, 'metadata', 'namespace')
+  const isLinked = valueAt(pod, 'spec', 'enableServiceLinks') !== false
+  const visible = new Map<string, JsonObject>()
+  for (const service of services) {
+    if (!hasAddress(service)) continue
+    const name = stringAt(service, 'metadata', 'name')
+    const namespace = stringAt(service, 'metadata', 'namespace')
+    const isOwn = isLinked && namespace === ownNamespace
+    const isMaster = namespace === MASTER_NAMESPACE && MASTER_NAMES.includes(name)
+    if (isOwn || (isMaster && !visible.has(name))) visible.set(name, service)
+  }
+  const ordered = [...visible].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const variables = new Map(ordered.flatMap(([name, service]) => variablesOf(name, service)))
+  return [...variables].map(([name, value]) => ({ name, value }))
+}
+
+type Variable = readonly [name: string, value: string]
+
+function hasAddress(service: JsonObject): boolean {
+  const isName = stringAt(service, 'spec', 'type') === 'ExternalName'
+  return !isName && !['', 'None'].includes(stringAt(service, 'spec', 'clusterIP'))
+}
+
+function variablesOf(name: string, service: JsonObject): readonly Variable[] {
+  const prefix = spelled(name)
+  const spec = objectAt(service, 'spec')
+  const ip = stringAt(spec, 'clusterIP')
+  const ports = arrayAt(spec, 'ports').filter(isJsonObject)
+  const named = ports.filter((port) => stringAt(port, 'name') !== '')
+  return [
+    [`${prefix}_SERVICE_HOST`, ip],
+    ...ports.slice(0, 1).map((port): Variable => [`${prefix}_SERVICE_PORT`, numberOf(port)]),
+    ...named.map((port): Variable => {
+      return [`${prefix}_SERVICE_PORT_${spelled(stringAt(port, 'name'))}`, numberOf(port)]
+    }),
+    ...ports.flatMap((port, index) => portVariables(prefix, ip, port, index)),
+  ]
+}
+
+/** What container links once set, and programs still read. */
+function portVariables(
+  service: string,
+  ip: string,
+  port: JsonObject,
+  index: number,
+): readonly Variable[] {
+  const protocol = stringAt(port, 'protocol') || 'TCP'
+  const number = numberOf(port)
+  const prefix = `${service}_PORT_${number}_${protocol.toUpperCase()}`
+  const url = `${protocol.toLowerCase()}://${hostPort(ip as IpAddress, Number(number))}`
+  return [
+    ...(index === 0 ? [[`${service}_PORT`, url] as const] : []),
+    [prefix, url],
+    [`${prefix}_PROTO`, protocol.toLowerCase()],
+    [`${prefix}_PORT`, number],
+    [`${prefix}_ADDR`, ip],
+  ]
+}
+
+function numberOf(port: JsonObject): string {
+  return scalarText(valueAt(port, 'port'))
+}
+
+function spelled(name: string): string {
+  return name.toUpperCase().replaceAll('-', '_')
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { follow } from './follow.ts'
+import { type PodState, readPod } from './pod-state.ts'
+import {
+  isServedBy,
+  readService,
+  readSlice,
+  type ServiceState,
+  type SliceState,
+} from './service-state.ts'
+
+const PATIENCE_MS = 60_000
+
+const PATHS = {
+  pods: '/api/v1/pods',
+  services: '/api/v1/services',
+  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
+} as const
+
+export type Followed = keyof typeof PATHS
+
+/** The objects of the cluster as its API server tells of them. */
+export class ClusterState {
+  readonly pods = new Map<string, PodState>()
+  readonly #services = new Map<string, ServiceState>()
+  readonly #slices = new Map<string, SliceState>()
+  /** The newest revision of each collection. */
+  readonly seen = new Map<Followed, number>()
+  readonly #controlPlane: Pick<ControlPlane, 'api' | 'lastLines'>
+  #changed = Promise.withResolvers<void>()
+
+  constructor(controlPlane: Pick<ControlPlane, 'api' | 'lastLines'>) {
+    this.#controlPlane = controlPlane
+  }
+
+  /** Follows the cluster until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#follow('pods', this.pods, readPod, signal),
+      this.#follow('services', this.#services, readService, signal),
+      this.#follow('endpointslices', this.#slices, readSlice, signal),
+    ])
+  }
+
+  /** Waits until something holds. Throws NP_SANDBOX_CLUSTER when it takes too long. */
+  async until(what: string, holds: () => boolean): Promise<void> {
+    const over = new AbortController()
+    const late = delay(PATIENCE_MS, true, { signal: over.signal }).catch(() => false)
+    try {
+      while (!holds()) {
+        const isLate = await Promise.race([this.#changed.promise.then(() => false), late])
+        if (isLate) throw tooLong(what, this.#controlPlane.lastLines(15))
+      }
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Waits until every Service leads to exactly the pods that it selects and that are ready. */
+  served(): Promise<void> {
+    return this.until('the endpoints follow the pods', () => {
+      const [pods, slices] = [[...this.pods.values()], [...this.#slices.values()]]
+      return [...this.#services.values()].every((service) => isServedBy(service, pods, slices))
+    })
+  }
+
+  #follow<T>(
+    name: Followed,
+    into: Map<string, T>,
+    read: (object: JsonObject) => T,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const decode = (object: JsonObject): T => {
+      const version = Number(stringAt(object, 'metadata', 'resourceVersion'))
+      this.seen.set(name, Math.max(version, this.seen.get(name) ?? 0))
+      return read(object)
+    }
+    const onChange = (key: string, value: T | undefined): void => {
+      if (value === undefined) into.delete(key)
+      else into.set(key, value)
+      this.#changed.resolve()
+      this.#changed = Promise.withResolvers()
+    }
+    return follow({ client: this.#controlPlane.api, path: PATHS[name], decode, onChange }, signal)
+  }
+}
+
+function tooLong(what: string, lines: readonly string[]): NodeProxyError {
+  const said = lines.map((line) => `    ${line}`)
+  const head = `not yet: ${what} (waited ${PATIENCE_MS / 1000} s); orch-server said:`
+  return new NodeProxyError('NP_SANDBOX_CLUSTER', [head, ...said].join('\n'))
+}

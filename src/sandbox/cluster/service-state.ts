@@ -1,0 +1,59 @@
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import type { PodState } from './pod-state.ts'
+
+/** What of a Service decides who is behind it, and whether it is complete. */
+export interface ServiceState {
+  readonly name: string
+  /** Undefined: somebody else writes its endpoints. */
+  readonly selector: Readonly<Record<string, unknown>> | undefined
+  /** It has the addresses that its type promises. */
+  readonly hasAddresses: boolean
+}
+
+/** What one EndpointSlice says: names of pods, those that get traffic. */
+export interface SliceState {
+  readonly service: string
+  readonly ready: readonly string[]
+}
+
+export function readService(service: JsonObject): ServiceState {
+  const selector = objectAt(service, 'spec', 'selector')
+  const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress')
+  return {
+    name: stringAt(service, 'metadata', 'name'),
+    selector: Object.keys(selector).length === 0 ? undefined : selector,
+    hasAddresses: stringAt(service, 'spec', 'type') !== 'LoadBalancer' || ingress.length > 0,
+  }
+}
+
+export function readSlice(slice: JsonObject): SliceState {
+  const ready = arrayAt(slice, 'endpoints').filter(
+    (endpoint) => valueAt(endpoint, 'conditions', 'ready') !== false,
+  )
+  return {
+    service: stringAt(slice, 'metadata', 'labels', 'kubernetes.io/service-name'),
+    ready: ready.map((endpoint) => stringAt(endpoint, 'targetRef', 'name')),
+  }
+}
+
+/** Whether the endpoints of a Service are what its pods ask for. */
+export function isServedBy(
+  { name, selector, hasAddresses }: ServiceState,
+  pods: readonly PodState[],
+  slices: readonly SliceState[],
+): boolean {
+  if (!hasAddresses) return false
+  if (selector === undefined) return true
+  const wanted = Object.entries(selector)
+  const serving = pods.filter(
+    ({ ready, leaving, labels }) =>
+      ready && !leaving && wanted.every(([key, value]) => labels[key] === value),
+  )
+  const told = slices.filter(({ service }) => service === name).flatMap(({ ready }) => ready)
+  return (
+    serving
+      .map((pod) => pod.name)
+      .toSorted()
+      .join() === told.toSorted().join()
+  )
+}

@@ -1,0 +1,111 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { startApi, type TestApi } from '../../../src/apiserver/test-api.ts'
+import { createApiClient } from '../../../src/client/api-client.ts'
+import { connectionTo } from '../../../src/client/load-connection.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import type { Cidr, IpAddress } from '../../../src/lib/ip.ts'
+import type { JsonObject } from '../../../src/lib/json.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
+import { runCommand } from '../../../src/nodeagent/network/command.ts'
+import { createNodeAgent } from '../../../src/nodeagent/node-agent.ts'
+
+/** An API server of this process, and a node in a network namespace of its own. */
+export interface Stage {
+  readonly api: TestApi
+  readonly node: string
+  readonly prefix: string
+  readonly logFolder: string
+  /** Errors that the agents told. */
+  readonly errors: readonly unknown[]
+  /** Starts a node agent; the returned function ends it. */
+  startAgent(): () => Promise<void>
+  /** A request from the node to a Pod. */
+  fetch(url: string, method?: string): Promise<JsonObject>
+  /** Namespaces of Pods. */
+  namespaces(): Promise<readonly string[]>
+  /** What the watch of a collection says next of an object, until `wanted`. */
+  until(path: string, wanted: (object: JsonObject | undefined) => boolean): Promise<JsonObject>
+}
+
+export const NODE_NAME = 'node-a'
+
+export async function setStage(): Promise<Stage> {
+  const run = `np-agent-${process.pid}`
+  const [node, prefix] = [`${run}-node`, `${run}-pod`]
+  const logFolder = await mkdtemp(join(tmpdir(), `${run}-`))
+  await runCommand(['ip', 'netns', 'add', node])
+  onTestFinished(async () => {
+    await runCommand(['ip', 'netns', 'del', node])
+    await rm(logFolder, { recursive: true })
+  })
+  const api = await startApi()
+  const errors: unknown[] = []
+  return {
+    ...{ api, node, prefix, logFolder, errors },
+    startAgent: () => startAgent({ api, node, prefix, logFolder }, (error) => errors.push(error)),
+    fetch: async (url, method = 'GET') => {
+      const script = `fetch(${JSON.stringify(url)}, { method: ${JSON.stringify(method)} }).then((r) => r.text()).then(console.log)`
+      const command = ['ip', 'netns', 'exec', node, process.execPath, '-e', script]
+      return JSON.parse(await runCommand(command)) as JsonObject
+    },
+    namespaces: async () => {
+      return (await readdir('/run/netns')).filter((name) => name.startsWith(prefix))
+    },
+    until: (path, wanted) => until(api, path, wanted),
+  }
+}
+
+type Place = Pick<Stage, 'api' | 'node' | 'prefix' | 'logFolder'>
+
+function startAgent(
+  { api, node, prefix, logFolder }: Place,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  const clock = systemClock
+  const client = createApiClient({ connection: connectionTo(api.url), clock, userAgent: 'test' })
+  const stop = new AbortController()
+  const running = createNodeAgent({
+    ...{ client, clock, random: systemRandom, logFolder, onError },
+    logger: { info: () => undefined, warn: (record: unknown) => onError(record) },
+    nodeName: NODE_NAME,
+    networkNamespace: node,
+    addresses: ['192.0.2.10' as IpAddress],
+    podCIDRs: ['10.77.0.0/24' as Cidr, 'fd77::/64' as Cidr],
+    labels: { disk: 'fast' },
+    bridge: 'cbr0',
+    namespacePrefix: prefix,
+    bindsPods: true,
+    stopGraceMs: 200,
+  }).run(stop.signal)
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await running
+    await client.close()
+  }
+  onTestFinished(end)
+  return end
+}
+
+async function until(
+  api: TestApi,
+  path: string,
+  wanted: (object: JsonObject | undefined) => boolean,
+): Promise<JsonObject> {
+  const [, collection = '', name = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? []
+  const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
+  const watch = await api.watch(
+    `${collection}?${query}&allowWatchBookmarks=true&fieldSelector=metadata.name%3D${name}`,
+  )
+  let object: JsonObject | undefined
+  for (;;) {
+    const event = await watch.next()
+    if (event === undefined) throw new Error(`the watch of ${path} ended`)
+    if (event.type !== 'BOOKMARK') object = event.type === 'DELETED' ? undefined : event.object
+    if (!wanted(object)) continue
+    watch.close()
+    return object ?? {}
+  }
+}
