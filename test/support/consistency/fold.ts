@@ -1,0 +1,24 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '../../../src/lib/json.ts'
+import type { WatchLine } from './watch-log.ts'
+
+export type Objects = ReadonlyMap<string, JsonObject>
+
+export function applyChange(
+  state: Map<string, JsonObject>,
+  { type, name, object }: WatchLine,
+): void {
+  if (type === 'DELETED') state.delete(name)
+  else state.set(name, object)
+}
+
+/** Names of objects that are not the same in both. */
+export function differences(one: Objects, other: Objects): readonly string[] {
+  const names = new Set([...one.keys(), ...other.keys()])
+  return [...names].filter((name) => !isDeepStrictEqual(bare(one.get(name)), bare(other.get(name))))
+}
+
+/** Objects of lists carry no type. */
+function bare(object: JsonObject | undefined): JsonObject | undefined {
+  return object && { ...object, kind: null, apiVersion: null }
+}

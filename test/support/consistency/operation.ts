@@ -1,0 +1,19 @@
+/**
+ * What one client asked, between two moments of one clock. `answer` is undefined
+ * when nobody will ever know: the server was killed before it answered, so the
+ * operation may have happened at any time since, or never.
+ */
+export interface Operation<Input, Output> {
+  readonly client: number
+  readonly input: Input
+  readonly called: number
+  readonly answer: Answer<Output> | undefined
+}
+
+export interface Answer<Output> {
+  /** Infinity: it has happened, nobody knows until when. */
+  readonly at: number
+  readonly output: Output
+}
+
+export type Answered<Input, Output> = Operation<Input, Output> & { readonly answer: Answer<Output> }
