@@ -34,6 +34,15 @@ test('a Service that goes while it has connections waits for their end', async (
   stop()
 })
 
+test('a Service whose way the sets do not take goes at once: nobody would know whose it is', async () => {
+  const { sync, remove, kernel } = fakeIpvsNode()
+  await sync(service('a', '172.30.0.1'), service('b', '172.30.0.2'))
+  kernel.ipvs.setConnections(VIP, POD, { activeConnections: 1 })
+  kernel.sets.refuse((command) => command.do === 'add' && command.name === 'NPVS-4-LEAVING')
+  await remove('a')
+  expect(Object.keys(await serversOf(kernel))).toEqual(['4/tcp/172.30.0.2:80'])
+})
+
 test('a Service that comes back meanwhile finds its connections', async () => {
   const { sync, remove, kernel, mode, look } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1'))

@@ -71,16 +71,23 @@ async function takenAmong(
   return new Set([...pointOf].flatMap(([key, point]) => (foreign.has(point) ? [key] : [])))
 }
 
-/** Established connections to a virtual server that nobody wants any more still find it. */
+/**
+ * Established connections to a virtual server that nobody wants any more still find
+ * it, by LEAVING. One that LEAVING refuses ends at once: nothing leads there any more,
+ * and nothing would say that it is ours.
+ */
 async function removeServers(
   unwanted: readonly ObjectKey[],
   estate: Estate,
   failed: Map<ObjectKey, Refusal>,
 ): Promise<void> {
-  const result = await estate.servers.apply([], unwanted)
+  const { servers, sets, drainer } = estate
+  const result = await servers.apply([], unwanted)
   for (const [key, why] of result.failed) failed.set(key, why)
-  for (const key of result.held) estate.drainer.hold(key)
-  await estate.sets.add(result.held.flatMap((key) => waysTo(key, estate)))
+  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, estate)))
+  const lost = result.held.filter((key) => waysTo(key, estate).some((way) => refused.has(way)))
+  await servers.deleteAll(lost)
+  for (const key of result.held) if (!lost.includes(key)) drainer.hold(key)
 }
 
 /** Members of SERVICES lead packets on; what the rules ask about those packets is there before. */
