@@ -9,17 +9,20 @@ const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', imp
 /** Files that send packets, or kernels that do, beside each other: they mostly wait. */
 const AT_ONCE = 2
 
+/** What is the daemon's own business in whatever mode, and is tested in one: `kernel`. */
+const OF_NO_MODE = ['api-kinds', 'api-outage', 'reload']
+
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, and what is tested
  * otherwise there (drift, persistence and schedulers `.ipvs.test.ts`).
  */
-const NOT_OF_IPVS = ['lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
+const NOT_OF_IPVS = [...OF_NO_MODE, 'lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
 
 /**
  * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, whom backends see,
  * which is the node (source-address), and drift of rules (drift).
  */
-const NOT_OF_USERSPACE = ['lab', 'no-ipvs', 'source-address', 'drift']
+const NOT_OF_USERSPACE = [...OF_NO_MODE, 'lab', 'no-ipvs', 'source-address', 'drift']
 
 /**
  * Eight projects. `unit` is everything that needs neither root nor a kernel, `house` holds the
@@ -46,6 +49,8 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: ['test/{house,kernel,server,e2e}/**', '**/*.docker.test.ts'],
+          // No module keeps state, so files share what was loaded once.
+          isolate: false,
           maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },

@@ -1,7 +1,7 @@
 import type { ApplyResult, Change, ObjectKey, Refusal } from '../mode.ts'
-import { ofKind } from '../netfilter/object-key.ts'
+import { nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate } from './estate.ts'
-import { servicesKey } from './member.ts'
+import { serverOfMember, servicesKey } from './member.ts'
 import { kindOf } from './object.ts'
 import { forgetWays } from './ways.ts'
 import { type Outcome, writeServers } from './write-servers.ts'
@@ -24,8 +24,8 @@ export async function applyChange({ set, unset }: Change, estate: Estate): Promi
   take(rules.failed)
   take(await transit.tidy(ofKind(set, 'route')))
   take(await transit.unset(ofKind(unset, 'route', 'relay')))
-  const needed = stillNeeded(outcome)
   const members = ofKind(unset, 'member')
+  const needed = stillNeeded(outcome, members, estate)
   take(new Map([...needed].filter(([key]) => members.includes(key))))
   take(await sets.delete(members.filter((key) => !needed.has(key))))
   take(await sets.destroy(ofKind(unset, 'set')))
@@ -34,11 +34,28 @@ export async function applyChange({ set, unset }: Change, estate: Estate): Promi
   return { failed: outcome.failed, left, uncertain: rules.uncertain ?? false }
 }
 
-/** Members that say that a virtual server is ours which could not be removed. */
-function stillNeeded({ failed }: Outcome): ReadonlyMap<ObjectKey, Refusal> {
-  return new Map(
-    [...failed]
-      .filter(([key]) => kindOf(key) === 'vs')
-      .flatMap(([server, why]) => servicesKey(server).map((key) => [key, why] as const)),
-  )
+/**
+ * Members that say that a virtual server is ours which could not be removed, now or
+ * earlier: without them it would be nobody's for whoever comes after us.
+ */
+function stillNeeded(
+  { failed }: Outcome,
+  leaving: readonly ObjectKey[],
+  { servers, drainer }: Estate,
+): ReadonlyMap<ObjectKey, Refusal> {
+  const needed = new Map<ObjectKey, Refusal>()
+  for (const [server, why] of failed) {
+    if (kindOf(server) === 'vs') for (const key of servicesKey(server)) needed.set(key, why)
+  }
+  for (const key of leaving) {
+    const server = serverOfMember(key)
+    const isThere = server !== undefined && servers.known.has(server) && !drainer.isHeld(server)
+    if (isThere && servicesKey(server).includes(key) && !needed.has(key))
+      needed.set(key, stays(server))
+  }
+  return needed
+}
+
+function stays(server: ObjectKey): Refusal {
+  return { code: 'NP_IPVS_REFUSED', message: `${nameOf(server)} could not be removed yet` }
 }

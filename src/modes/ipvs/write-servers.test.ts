@@ -74,6 +74,20 @@ test('a virtual server that cannot be removed stays ours until it is', async () 
   expect(tracker.isSettled).toBe(true)
 })
 
+test('it stays ours also when its Service goes before it is tried again', async () => {
+  const { sync, remove, retry, kernel, tracker } = fakeIpvsNode()
+  await sync(service('a', '172.30.0.1'))
+  const allow = kernel.ipvs.refuse('EPERM', (command) => command.do === 'deleteService')
+  await sync(service('a', '172.30.0.1', []))
+  await remove('a')
+  expect(await membersOf(kernel, 'NPVS-4-SERVICES')).toEqual(['172.30.0.1,tcp:80'])
+  allow()
+  expect((await retry()).failed).toEqual(new Map())
+  expect(await serversOf(kernel)).toEqual({})
+  expect(await membersOf(kernel, 'NPVS-4-SERVICES')).toEqual([])
+  expect(tracker.isSettled).toBe(true)
+})
+
 test('a virtual server that the sets do not take is not made, because it would be nobody’s', async () => {
   const { sync, retry, kernel } = fakeIpvsNode()
   const allow = kernel.sets.refuse(
