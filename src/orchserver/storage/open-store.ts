@@ -6,6 +6,9 @@ import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
 
+/** How long the controllers rest when their server died without a word. */
+const LEASE_SECONDS = 5
+
 export interface OpenedStore {
   readonly store: Store
   /** Among all servers of this store. */
@@ -34,7 +37,7 @@ async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<Opene
     await store.close()
     held.dispose()
   }
-  return { store: { ...store, close }, election: store.election('controllers') }
+  return { store: { ...store, close }, election: store.election('controllers', LEASE_SECONDS) }
 }
 
 async function readTls({ caFile, certFile, keyFile }: EtcdConfiguration) {
