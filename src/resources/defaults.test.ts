@@ -101,7 +101,7 @@ test('ports of endpoints are TCP, and those of slices have a name', () => {
 
 test('other kinds are left alone', () => {
   const raw = { spec: {} }
-  expect(applyDefaults('Pod', raw)).toBe(raw)
+  expect(applyDefaults('Node', raw)).toBe(raw)
   expect(applyDefaults('constructor', raw)).toBe(raw)
 })
 

@@ -3,6 +3,7 @@ import { defaultDeployment } from './defaults/deployment.ts'
 import { defaultEndpointSlice, defaultEndpoints } from './defaults/endpoints.ts'
 import { defaultNamespace } from './defaults/namespace.ts'
 import { defaultNetworkPolicy } from './defaults/network-policy.ts'
+import { defaultPod } from './defaults/pod.ts'
 import { defaultBinding } from './defaults/rbac.ts'
 import { defaultService } from './defaults/service.ts'
 import type { Raw } from './raw.ts'
@@ -11,6 +12,7 @@ const DEFAULTS: ReadonlyMap<string, (raw: Raw) => Raw> = new Map([
   ['Service', defaultService],
   ['Endpoints', defaultEndpoints],
   ['EndpointSlice', defaultEndpointSlice],
+  ['Pod', defaultPod],
   ['Namespace', defaultNamespace],
   ['ConfigMap', defaultConfigMap],
   ['Secret', defaultSecret],

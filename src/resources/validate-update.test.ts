@@ -4,10 +4,18 @@ import type { Raw } from './raw.ts'
 import { validateUpdate } from './validate-update.ts'
 
 const FROZEN = { immutable: true, data: { a: 'x' } }
+const POD = { containers: [{ name: 'a', image: 'x' }] }
+const POD_FIXED = 'spec "(withheld)"'
 const BALANCED = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 1 }
 
 test.each<[string, Raw, Raw, readonly string[]]>([
-  ['Pod', { spec: 1 }, { spec: 2 }, []],
+  ['Node', { spec: 1 }, { spec: 2 }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, tolerations: [{}], activeDeadlineSeconds: 1 } }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'a', image: 'y' }] } }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, nodeName: 'n' } }, []],
+  ['Pod', { spec: { ...POD, nodeName: 'm' } }, { spec: { ...POD, nodeName: 'n' } }, [POD_FIXED]],
+  ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'b' }] } }, [POD_FIXED]],
+  ['Pod', { spec: POD }, { spec: { ...POD, hostNetwork: true } }, [POD_FIXED]],
   ['constructor', { spec: 1 }, { spec: 2 }, []],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'a' }, subjects: [] }, []],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'b' } }, ['roleRef {"name":"b"}']],

@@ -9,12 +9,14 @@ import {
   keepSelector,
   keepSlice,
 } from './validation/immutable.ts'
+import { keepPod } from './validation/pod-update.ts'
 import { keepService } from './validation/service-update.ts'
 
 type Check = (next: Reader, old: Reader) => void
 
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['Service', keepService],
+  ['Pod', keepPod],
   ['EndpointSlice', keepSlice],
   ['ConfigMap', keepData],
   ['Secret', keepSecret],

@@ -27,10 +27,10 @@ test('a merge patch merges maps, replaces lists and deletes by null', async () =
 
 test('a merge patch cannot reach a prototype', async () => {
   const api = await startApi()
-  await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
+  await api.make(SERVICES, service('p'))
   const answer = await patch(
     api,
-    `${PODS}/p`,
+    `${SERVICES}/p`,
     MERGE,
     '{"spec":{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}}',
   )
@@ -57,7 +57,7 @@ test('a JSON patch is applied in order, atomically', async () => {
     { op: 'test', path: '/metadata/name', value: 'other' },
   ])
   expect(bad.status).toBe(422)
-  expect(bad.body['message']).toContain('operation 1: Test operation failed')
+  expect(bad.body['message']).toContain('operation 1: the test of')
   expect((await api.call('GET', `${SERVICES}/web`)).body).toEqual(good.body)
   expect(valueAt(made, 'spec', 'clusterIP')).toBe(valueAt(good.body, 'spec', 'clusterIP'))
 })
@@ -75,10 +75,14 @@ test.each([
     'no such path in from',
   ],
   ['a prototype', [{ op: 'add', path: '/__proto__/polluted', value: 1 }], 'no such path'],
-  ['__proto__ itself', [{ op: 'add', path: '/__proto__', value: {} }], '__proto__'],
+  ['a test of another value', [{ op: 'test', path: '/kind', value: 'Node' }], 'the test of "/kind" failed'],
+  ['an index behind the end', [{ op: 'add', path: '/spec/containers/2', value: {} }], 'no such path'],
+  ['an index that is none', [{ op: 'replace', path: '/spec/containers/01', value: {} }], 'no such path'],
+  ['no value', [{ op: 'add', path: '/spec/x' }], 'it has no value'],
+  ['a move into itself', [{ op: 'move', from: '/spec', path: '/spec/x' }], 'into itself'],
   ['an inherited operation', [{ op: 'constructor', path: '/spec' }], 'unknown op "constructor"'],
   ['no operation', ['x'], 'it must be an object'],
-  ['a path that is no pointer', [{ op: 'add', path: 'spec', value: 1 }], 'must start with'],
+  ['a path that is no pointer', [{ op: 'add', path: 'spec', value: 1 }], 'no such path'],
 ])('a JSON patch with %s is 422', async (_what, operations, text) => {
   const api = await startApi()
   await api.make(PODS, { metadata: { name: 'p' }, spec: POD })

@@ -42,6 +42,9 @@ export function runNodeAgent({ config, client, clock, log }: NodeAgentParts): Ru
     bindsPods: true,
     onError: (err) => log.error({ err }, 'the node agent failed at something'),
   })
+  log.warn(
+    'every user of this machine can run processes as root through this server: it runs Pods, and there is no authentication yet',
+  )
   const stop = new AbortController()
   const running = agent
     .run(stop.signal)

@@ -10,7 +10,9 @@ test('a Deployment wants one pod, which is always restarted, and rolls', () => {
       revisionHistoryLimit: 10,
       progressDeadlineSeconds: 600,
       strategy: { type: 'RollingUpdate', rollingUpdate: ROLLING },
-      template: { spec: { restartPolicy: 'Always' } },
+      template: expect.objectContaining({
+        spec: expect.objectContaining({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' }),
+      }),
     },
   })
 })

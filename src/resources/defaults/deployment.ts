@@ -1,5 +1,6 @@
 import { own, type Raw } from '../raw.ts'
 import { change, fill } from './edit.ts'
+import { defaultPodSpec } from './pod.ts'
 
 const SCALARS = { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 }
 const ROLLING = { maxUnavailable: '25%', maxSurge: '25%' }
@@ -7,9 +8,7 @@ const ROLLING = { maxUnavailable: '25%', maxSurge: '25%' }
 export function defaultDeployment(deployment: Raw): Raw {
   return change(deployment, 'spec', (given) => {
     const spec = change(fill(given, SCALARS), 'strategy', defaultStrategy)
-    return change(spec, 'template', (template) =>
-      change(template, 'spec', (pod) => fill(pod, { restartPolicy: 'Always' })),
-    )
+    return change(spec, 'template', (template) => change(template, 'spec', defaultPodSpec))
   })
 }
 
