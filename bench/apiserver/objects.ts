@@ -3,6 +3,7 @@
 export const SERVICES = '/api/v1/namespaces/default/services'
 export const ENDPOINTS = '/api/v1/namespaces/default/endpoints'
 export const PODS = '/api/v1/namespaces/default/pods'
+export const NODES = '/api/v1/nodes'
 
 export const ADDRESSES = 10
 
@@ -46,6 +47,12 @@ const READY = 'becomes-ready'
 
 export const READY_POD = `${PODS}/${READY}`
 export const READY_ENDPOINTS = `${ENDPOINTS}?fieldSelector=metadata.name%3D${READY}`
+
+/** The node of the Pod; without one, the Pod would be deleted as what a node left behind. */
+export function readyNode(): object {
+  const conditions = [{ type: 'Ready', status: 'True' }]
+  return { kind: 'Node', apiVersion: 'v1', metadata: { name: 'node' }, status: { conditions } }
+}
 
 /** A Service with a selector, and the one Pod that it selects. */
 export function readyService(): object {

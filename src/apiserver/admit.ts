@@ -13,12 +13,8 @@ import type { Serving } from './serving.ts'
 import { Refusal, type StatusCause } from './status.ts'
 
 /** Reads the object that a request carries. */
-export async function readObject(
-  serving: Serving,
-  request: ApiRequest,
-): Promise<JsonObject | Refusal> {
-  const body = await request.body()
-  if (body instanceof Refusal) return body
+export function readObject(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+  const { body } = request
   const { contentType, face } = request
   const expected = { apiVersion: apiVersionOf(face), kind: face.resource.kind }
   const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })

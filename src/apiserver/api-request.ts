@@ -20,8 +20,8 @@ export interface ApiRequest {
   readonly contentType: string
   /** The User-Agent header; empty when absent. */
   readonly userAgent: string
-  /** Reads the body, once. */
-  body(): Promise<Buffer | Refusal>
+  /** As it was sent; empty: none. */
+  readonly body: Buffer
   /** Adds a warning to the answer, which clients show to their users. */
   warn(text: string): void
 }

@@ -3,11 +3,13 @@ import { parseIp } from '../lib/ip.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Feed } from './cache/feed.ts'
+import { withSharedRevision } from './cache/shared-revision.ts'
 import { expireEvents } from './event-expiry.ts'
 import { RequestFlow } from './flow/request-flow.ts'
 import { healthChecks } from './health-checks.ts'
 import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listening, type ListenOptions, listen } from './http/listen.ts'
+import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -63,11 +65,14 @@ export interface Advertisement {
   stop(): Promise<void>
 }
 
+/** Bytes of the bodies of all requests that are not answered yet. */
+const MOST_BODY_BYTES = 128 << 20
+
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined } = options
   const metrics = createServerMetrics(options.moreMetrics)
-  const store = measuredStore(options.store, metrics)
+  const store = withSharedRevision(measuredStore(options.store, metrics))
   const serving = assemble({ ...options, store, onError })
   const { lifecycle } = serving
   const listeners = new Set<Listening>()
@@ -88,6 +93,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     serving,
     route: createRoutes(catalogue),
     metrics,
+    bodies: new RequestBodies({ each: serving.limits.bodyBytes, together: MOST_BODY_BYTES }),
     checks: healthChecks(serving),
     onError,
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Json, stringAt } from '../lib/json.ts'
 import type { Item } from './cache/item.ts'
 import { events } from './kinds/event.ts'
@@ -6,24 +7,31 @@ import type { Serving } from './serving.ts'
 /** Events are forgotten this long after they were last seen. */
 const LIFETIME_MS = 3_600_000
 const SWEEP_MS = 60_000
+/** Events that are looked at before others of this process have their turn. */
+const IN_ONE_GO = 250
 
 /** Keeps the number of Events bounded by their age; the returned function ends that. */
 export function expireEvents(serving: Serving, onError: (error: unknown) => void): () => void {
   const { clock } = serving
   let cancel = (): void => undefined
+  let stopped = false
   const again = (): void => {
+    if (stopped) return
     cancel = clock.after(SWEEP_MS, () => {
-      again()
-      sweep(serving).catch(onError)
+      void sweep(serving).catch(onError).finally(again)
     })
   }
   again()
-  return () => cancel()
+  return () => {
+    stopped = true
+    cancel()
+  }
 }
 
 async function sweep({ clock, feed, store }: Serving): Promise<void> {
   const oldest = clock.now() - LIFETIME_MS
-  for (const item of feed.cache(events).snapshot()) {
+  for (const [index, item] of [...feed.cache(events).snapshot()].entries()) {
+    if (index % IN_ONE_GO === 0) await setImmediate()
     if (lastSeen(item) >= oldest) continue
     const { key, revision } = item
     const compare = [{ key, modRevision: revision }]

@@ -1,19 +1,23 @@
 import { isJsonObject, type Json } from '../lib/json.ts'
-import { badRequest } from './refusals.ts'
+import { jsonShape, MOST_VALUES } from './json-shape.ts'
+import { badRequest, tooLarge } from './refusals.ts'
 import type { Refusal } from './status.ts'
 
 /**
- * The JSON document of a body: valid UTF-8, finite numbers, and no deeper than
- * code that walks it recursively can bear.
+ * The JSON document of a body: valid UTF-8, finite numbers, of a bounded number of
+ * values, and no deeper than code that walks it recursively can bear.
  */
 export function parseJson(body: Buffer, depth: number): Json | Refusal {
+  const shape = jsonShape(body)
+  if (shape.depth > depth) return badRequest(`the body is nested deeper than ${depth} levels`)
+  if (shape.values > MOST_VALUES)
+    return tooLarge(`the body holds more than ${MOST_VALUES} fields and items`)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
     return badRequest('the body is not valid UTF-8')
   }
-  if (nestingOf(text) > depth) return badRequest(`the body is nested deeper than ${depth} levels`)
   let document: Json
   try {
     document = JSON.parse(text) as Json
@@ -21,23 +25,6 @@ export function parseJson(body: Buffer, depth: number): Json | Refusal {
     return badRequest(`the body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }
   return everyNumberFinite(document) ? document : badRequest('the body holds a number out of range')
-}
-
-/** The deepest nesting of brackets outside strings. */
-function nestingOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
-    else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return deepest
 }
 
 function everyNumberFinite(value: Json): boolean {

@@ -7,12 +7,13 @@ import { encodeStored } from './codec.ts'
 import type { AllocationPlan } from './services/service-allocator.ts'
 import type { Serving } from './serving.ts'
 import type { Refusal, StatusCause } from './status.ts'
+import { checkStorable } from './storable.ts'
 
 /** One object about to be written. */
 export interface Write {
   readonly key: string
   /** The entry that is replaced; undefined: the key must be absent. */
-  readonly before: StoredEntry | undefined
+  readonly before: Written | undefined
   /** What `before` holds, decoded. */
   readonly old: JsonObject | undefined
   readonly next: JsonObject
@@ -44,6 +45,8 @@ export async function persist(
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
     if (isUnchanged(write, plan.object)) return write.before!
     const value = encodeStored(plan.object)
+    const refused = checkStorable(value, serving.limits)
+    if (refused !== undefined) return refused
     if (write.dryRun) return { value, modRevision: write.before?.modRevision ?? 0 }
     const own = { key: write.key, modRevision: write.before?.modRevision ?? 0 }
     const compare = [own, ...write.compare, ...plan.compare]
@@ -61,15 +64,6 @@ export async function persist(
     }
   }
   return STALE
-}
-
-/** What else the deletion of an object must remove. */
-export function releaseOperations(
-  serving: Serving,
-  request: ApiRequest,
-  old: JsonObject,
-): readonly Operation[] {
-  return request.face.resource.kind === 'Service' ? serving.allocator.release(old) : []
 }
 
 function allocate(

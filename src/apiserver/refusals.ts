@@ -83,8 +83,12 @@ export function unsupportedMediaType(accepted: readonly string[]): Refusal {
   return new Refusal({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
 }
 
-/** 422 with one cause per problem; `kind` as the object declares it. */
-export function invalid(kind: string, subject: Subject, causes: readonly StatusCause[]): Refusal {
+/** An answer tells this many causes: it is not larger than what it refuses. */
+const MOST_CAUSES = 50
+
+/** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
+export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): Refusal {
+  const causes = all.slice(0, MOST_CAUSES)
   const texts = causes.map((cause) =>
     cause.field ? `${cause.field}: ${cause.message}` : cause.message,
   )

@@ -77,6 +77,7 @@ function serverOptions(
     serviceAddressRanges: services.clusterIPRange,
     nodePortRange: { first, last },
     limits: serverLimits(limits),
-    onError: (err) => log.error({ err }, 'a request failed for a reason that is a bug or the disk'),
+    onError: (err) =>
+      log.error({ err }, 'the API server failed at something that it should not fail at'),
   }
 }

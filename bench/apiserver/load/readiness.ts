@@ -1,9 +1,11 @@
 import { createSecureContext } from 'node:tls'
 import {
+  NODES,
   PODS,
   READY_ENDPOINTS,
   READY_POD,
   readinessPatch,
+  readyNode,
   readyPod,
   readyService,
   SERVICES,
@@ -40,6 +42,7 @@ export async function readiness(order: ReadinessOrder): Promise<LoadReports['rea
     }
     return performance.now() - sent
   }
+  await client.send({ method: 'POST', path: NODES, body: readyNode() })
   await client.send({ method: 'POST', path: SERVICES, body: readyService() })
   await client.send({ method: 'POST', path: PODS, body: readyPod() })
   const ms: number[] = []

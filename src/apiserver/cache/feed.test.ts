@@ -7,7 +7,11 @@ import { pods } from '../kinds/pod.ts'
 import { createManualClock, type ManualClock } from '../manual-clock.ts'
 import { Feed } from './feed.ts'
 
-function createFeed(store: Store, clock: ManualClock, errors: unknown[] = []): Feed {
+function createFeed(
+  store: Store,
+  clock: ManualClock,
+  errors: { push(error: unknown): unknown } = [],
+): Feed {
   return new Feed({
     store,
     clock,
@@ -100,5 +104,35 @@ test('a store that fails is asked again after a second', async () => {
   clock.advance(1000)
   expect(await feed.until(1, 1000)).toBe(true)
   expect(namesIn(feed)).toEqual(['a'])
+  await feed.stop()
+})
+
+test('what is loaded anew is not older than what was shown', async () => {
+  const store = createMemoryStore()
+  const clock = createManualClock()
+  const [broken, failed] = [Promise.withResolvers<never>(), Promise.withResolvers<void>()]
+  const again = Promise.withResolvers<void>()
+  const begun: number[] = []
+  const flaky: Store = {
+    ...store,
+    watch: (query) => {
+      const watch = store.watch(query)
+      if (begun.push(query.after) > 1) {
+        again.resolve()
+        return watch
+      }
+      const next = () => Promise.race([watch.next(), broken.promise])
+      return { next, [Symbol.asyncIterator]: () => ({ next }) as typeof watch }
+    },
+  }
+  const feed = createFeed(flaky, clock, { push: () => failed.resolve() })
+  await feed.start()
+  const shown = await putPod(store, 'a')
+  await feed.until(shown, 1000)
+  broken.reject(new Error('the store is away'))
+  await failed.promise
+  clock.advance(1000)
+  await again.promise
+  expect(begun).toEqual([0, shown])
   await feed.stop()
 })

@@ -119,11 +119,12 @@ export class Feed {
     this.#advance(revision)
   }
 
-  /** Loads everything at one revision, up to `backlog` before the newest. */
+  /** Loads everything at one revision, up to `backlog` before the newest, but not before what was shown. */
   async #load(): Promise<number> {
     const { store, backlog, followers } = this.#options
     const newest = await store.revision()
-    let page = await store.list({ prefix: '/', revision: Math.max(0, newest - backlog) })
+    const revision = Math.min(newest, Math.max(this.#revision, newest - backlog))
+    let page = await store.list({ prefix: '/', revision })
     if (page.refused !== undefined) page = await store.list({ prefix: '/', revision: page.oldest })
     if (page.refused !== undefined) page = await store.list({ prefix: '/' })
     if (page.refused !== undefined) throw storeRefuses(page)

@@ -20,7 +20,7 @@ function check(directive: string | undefined, sent: SentFields) {
     accept: '*/*',
     contentType: '',
     userAgent: '',
-    body: () => Promise.resolve(Buffer.alloc(0)),
+    body: Buffer.alloc(0),
     warn: (text) => addWarning(response, text),
   }
   const refusal = checkFields(request, sent)

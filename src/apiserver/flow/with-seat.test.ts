@@ -1,32 +1,35 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
+import { stringAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { createManualClock } from '../manual-clock.ts'
 import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 
-/** A server with one place for each kind of request and lane, whose store answers when told to. */
+/** A server with one place for each kind of request and lane, whose store lists when told to. */
 async function narrow() {
   const clock = createManualClock()
   const gates: (() => void)[] = []
   let isHeld = false
   const wrap = (store: Store): Store => ({
     ...store,
-    get: async (key) => {
+    list: async (query) => {
       if (isHeld) await new Promise<void>((resolve) => gates.push(resolve))
-      return store.get(key)
+      return store.list(query)
     },
   })
   const api = await startApi({ clock, wrap, limits: { readsInFlight: 1, writesInFlight: 1 } })
-  await api.make(SERVICES, service('web'))
+  const { metadata } = await api.make(SERVICES, service('web'))
   isHeld = true
   const free = (): void => {
     isHeld = false
     for (const open of gates.splice(0)) open()
   }
-  return { api, clock, gates, free }
+  // Of a revision of the past only the store knows.
+  const version = stringAt(metadata, 'resourceVersion')
+  const path = `${SERVICES}?resourceVersion=${version}&resourceVersionMatch=Exact`
+  const list = (headers = {}) => api.call('GET', path, { headers })
+  return { api, clock, gates, free, list, path }
 }
-
-const get = (api: TestApi, headers = {}) => api.call('GET', `${SERVICES}/web`, { headers })
 
 async function sample(api: TestApi, name: string): Promise<string | undefined> {
   const { text } = await api.call('GET', '/metrics')
@@ -36,10 +39,10 @@ async function sample(api: TestApi, name: string): Promise<string | undefined> {
 const READS = '{request_kind="readOnly"}'
 
 test('who waits too long is told to come back, and counted', async () => {
-  const { api, clock, gates, free } = await narrow()
-  const first = get(api)
+  const { api, clock, gates, free, list } = await narrow()
+  const first = list()
   await expect.poll(() => gates.length).toBe(1)
-  const second = get(api)
+  const second = list()
   await expect.poll(() => sample(api, `current_inqueue_requests${READS}`)).toMatch(/ 1$/)
   expect(await sample(api, `current_inflight_requests${READS}`)).toMatch(/ 1$/)
   expect((await api.call('GET', '/readyz')).status).toBe(200)
@@ -51,31 +54,31 @@ test('who waits too long is told to come back, and counted', async () => {
   expect(await sample(api, `flowcontrol_rejected_requests_total${labels}`)).toMatch(/ 1$/)
   free()
   expect((await first).status).toBe(200)
-  expect((await get(api)).status).toBe(200)
+  expect((await list()).status).toBe(200)
 })
 
 test('the system is served while others wait', async () => {
-  const { api, gates, free } = await narrow()
-  const first = get(api)
+  const { gates, free, list } = await narrow()
+  const first = list()
   await expect.poll(() => gates.length).toBe(1)
-  const system = get(api, { 'user-agent': 'node-proxy/1.0' })
+  const system = list({ 'user-agent': 'node-proxy/1.0' })
   await expect.poll(() => gates.length).toBe(2)
   free()
   expect([(await first).status, (await system).status]).toEqual([200, 200])
 })
 
 test('a watch takes a place only until it has begun, a client that goes gives it back', async () => {
-  const { api, gates, free } = await narrow()
+  const { api, gates, free, list, path } = await narrow()
   const watches = [await api.watch(`${SERVICES}?watch=1`), await api.watch(`${SERVICES}?watch=1`)]
   expect(watches.map(({ status }) => status)).toEqual([200, 200])
-  const gone = request(`${api.url}${SERVICES}/web`, { agent: false })
+  const gone = request(`${api.url}${path}`, { agent: false })
   gone.on('error', () => undefined)
   gone.end()
   await expect.poll(() => gates.length).toBe(1)
   gone.destroy()
-  const ended = 'verb="GET",group="",version="v1",resource="services",subresource="",code="200"'
+  const ended = 'verb="LIST",group="",version="v1",resource="services",subresource="",code="200"'
   await expect.poll(() => sample(api, `request_total{${ended}}`)).toMatch(/ 1$/)
   free()
-  expect((await get(api)).status).toBe(200)
+  expect((await list()).status).toBe(200)
   for (const watch of watches) watch.close()
 })

@@ -18,7 +18,7 @@ import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { documentReply } from './document.ts'
 import { parseMediaType } from './media-type.ts'
-import { readBody } from './request-body.ts'
+import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget } from './request-target.ts'
 import { type Exchange, send, sendRefusal } from './send.ts'
 import { addWarning } from './warning.ts'
@@ -27,6 +27,7 @@ export interface HandlerOptions {
   readonly serving: Serving
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
+  readonly bodies: RequestBodies
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
   readonly onError: (error: unknown) => void
 }
@@ -68,15 +69,24 @@ async function decide(
   countRequest(options.metrics, exchange, found)
   if (found === undefined) return noSuchPath()
   const { serving, metrics } = options
-  const serve = async (): Promise<Outcome> => serveRoute(options, found, exchange)
+  const body = hasVerb(found, request) ? await options.bodies.take(exchange) : NO_BODY
+  if (body instanceof Refusal) return body
+  const serve = async (): Promise<Outcome> => serveRoute(options, found, { ...exchange, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
   return isExempt ? serve() : withSeat(serving.flow, metrics, exchange, serve)
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+/** Whether somebody may read the request's body. */
+function hasVerb({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
+  return method !== 'GET' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
 }
 
 function serveRoute(
   options: HandlerOptions,
   found: FoundRoute,
-  exchange: QueriedExchange,
+  exchange: TakenExchange,
 ): Outcome | Promise<Outcome> {
   const method = exchange.request.method ?? 'GET'
   const { route } = found
@@ -86,7 +96,7 @@ function serveRoute(
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
   if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
-  return verb(options.serving, apiRequest(options.serving, route, found, exchange))
+  return verb(options.serving, apiRequest(route, found, exchange))
 }
 
 /** What is no resource: the server about itself. */
@@ -106,11 +116,14 @@ interface QueriedExchange extends Exchange {
   readonly query: URLSearchParams
 }
 
+interface TakenExchange extends QueriedExchange {
+  readonly body: Buffer
+}
+
 function apiRequest(
-  serving: Serving,
   route: Extract<Route, { kind: 'resource' }>,
   found: FoundRoute,
-  { request, response, query }: QueriedExchange,
+  { request, response, query, body }: TakenExchange,
 ): StreamRequest {
   const isNamespace = route.face.resource === namespaces
   return {
@@ -123,7 +136,7 @@ function apiRequest(
     accept: request.headers.accept ?? '*/*',
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
-    body: () => readBody(request, serving.limits.bodyBytes),
+    body,
     warn: (text) => addWarning(response, text),
     response,
   }

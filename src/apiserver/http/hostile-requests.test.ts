@@ -109,6 +109,68 @@ test.each([
   expect(answer.body['message']).toContain(text)
 })
 
+test('what holds very many values is 413, in JSON and protobuf', async () => {
+  const api = await startApi()
+  const body = `{"metadata":{"name":"a"},"spec":{"x":[${'0,'.repeat(50_000)}0]}}`
+  const json = await api.call('POST', SERVICES, { body })
+  expect([json.status, json.body['message']]).toEqual([
+    413,
+    'the body holds more than 50000 fields and items',
+  ])
+  const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' }
+  const port = Buffer.from([0x0a, 0])
+  const spec = Buffer.concat([Buffer.from([0x12]), varint(2 * 50_001), ...repeated(port, 50_001)])
+  const raw = Buffer.concat([Buffer.from([0x12]), varint(spec.length), spec])
+  const wire = await api.call('POST', SERVICES, {
+    body: Buffer.concat([Buffer.from('k8s\0'), raw]),
+    headers,
+  })
+  expect([wire.status, wire.body['message']]).toEqual([
+    400,
+    expect.stringContaining('too many fields and items'),
+  ])
+})
+
+function repeated(bytes: Buffer, count: number): Buffer[] {
+  return Array.from({ length: count }, () => bytes)
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = []
+  for (let rest = value; rest > 0; rest >>>= 7) bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0))
+  return Buffer.from(bytes)
+}
+
+test('a refusal is no larger for many mistakes', async () => {
+  const api = await startApi()
+  const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`!${index}`, 'x']))
+  const { status, text } = await api.call('POST', SERVICES, {
+    body: service('web', {}, { labels }),
+  })
+  expect([status, text.length < 30_000]).toEqual([422, true])
+})
+
+test('an object that grows patch by patch ends at the limit of the stores', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web'))
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const grow = (field: string) =>
+    api.call('PATCH', `${SERVICES}/web`, { body: { x: { [field]: 'x'.repeat(800_000) } }, headers })
+  expect((await grow('a')).status).toBe(200)
+  const { status, body } = await grow('b')
+  expect([status, body['message']]).toEqual([413, expect.stringContaining('limit is 1500000')])
+  const nested = (depth: number) => `${'{"a":'.repeat(depth)}{}${'}'.repeat(depth)}`
+  const replace = `[{"op":"add","path":"/x","value":${nested(490)}}]`
+  const patch = { 'content-type': 'application/json-patch+json' }
+  expect(
+    (await api.call('PATCH', `${SERVICES}/web`, { body: replace, headers: patch })).status,
+  ).toBe(200)
+  const deeper = `[{"op":"add","path":"/x${'/a'.repeat(490)}","value":${nested(490)}}]`
+  expect(
+    (await api.call('PATCH', `${SERVICES}/web`, { body: deeper, headers: patch })).status,
+  ).toBe(422)
+})
+
 test('a body that is not UTF-8 is 400', async () => {
   const api = await startApi()
   const body = Buffer.concat([

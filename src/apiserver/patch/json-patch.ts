@@ -1,14 +1,22 @@
-import jsonPatch, { type Operation } from 'fast-json-patch'
+import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import { badRequest, tooLarge } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import { Refusal } from '../status.ts'
+import { PatchedDocument } from './patched-document.ts'
 
 export interface JsonPatchLimits {
   readonly patchOperations: number
   readonly patchCopyBytes: number
+  /** Nesting of the result. */
+  readonly jsonDepth: number
 }
 
-const OPERATIONS = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
+/**
+ * Items of lists that a patch may shift: it takes no longer than a few dozen
+ * milliseconds, however long a list is that it inserts at the beginning of.
+ */
+const MOST_SHIFTED = 20_000_000
 
 /**
  * RFC 6902 on a copy of `document`; a string says which operation does not fit.
@@ -26,64 +34,85 @@ export function applyJsonPatch(
       `The allowed maximum operations in a JSON patch is ${limits.patchOperations}, got ${patch.length}`,
     )
   }
-  let result: Json = structuredClone(document)
-  let copied = 0
+  const patched = new PatchedDocument(document)
   for (const [index, operation] of patch.entries()) {
-    const problem = checkOperation(result, operation)
+    const problem = tryPerform(patched, operation, limits)
+    if (problem instanceof Refusal) return problem
     if (problem !== undefined) return `operation ${index}: ${problem}`
-    const op = operation as JsonObject
-    if (op['op'] === 'copy') copied += sizeAt(result, stringAt(op, 'from'))
-    if (copied > limits.patchCopyBytes)
-      return tooLarge(`the copies of this patch add more than ${limits.patchCopyBytes} bytes`)
-    try {
-      result = jsonPatch.applyOperation(
-        result,
-        operation as unknown as Operation,
-        true,
-        true,
-        true,
-        index,
-      ).newDocument
-    } catch (error) {
-      return `operation ${index}: ${(error as Error).message.split('\n')[0]}`
-    }
+    if (patched.shifted > MOST_SHIFTED)
+      return tooLarge(`this patch shifts more than ${MOST_SHIFTED} items of lists`)
   }
-  return result
+  const isTooDeep = isDeeper(patched.value, limits.jsonDepth)
+  return isTooDeep ? `the result is nested deeper than ${limits.jsonDepth} levels` : patched.value
 }
 
-function checkOperation(document: Json, operation: Json): string | undefined {
+/** What is nested deeper than the stack goes fails like any other operation. */
+function tryPerform(
+  patched: PatchedDocument,
+  operation: Json,
+  limits: JsonPatchLimits,
+): string | Refusal | undefined {
   if (!isJsonObject(operation)) return 'it must be an object'
-  const op = stringAt(operation, 'op')
-  if (!OPERATIONS.has(op)) return `unknown op ${JSON.stringify(operation['op'] ?? null)}`
-  if (typeof valueAt(operation, 'path') !== 'string') return 'path must be a string'
-  const path = stringAt(operation, 'path')
-  const target = op === 'add' || op === 'move' || op === 'copy' ? parentOf(path) : path
-  if (!exists(document, target)) return `no such path: ${JSON.stringify(path)}`
-  if (op !== 'move' && op !== 'copy') return undefined
-  return exists(document, stringAt(operation, 'from')) ? undefined : 'no such path in from'
-}
-
-function parentOf(pointer: string): string {
-  return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
-}
-
-function exists(document: Json, pointer: string): boolean {
-  return at(document, pointer) !== undefined
-}
-
-/** The value at a JSON pointer, through own properties only. */
-function at(document: Json, pointer: string): Json | undefined {
-  if (pointer !== '' && !pointer.startsWith('/')) return undefined
-  let value: Json | undefined = document
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (Array.isArray(value))
-      value = /^(?:0|[1-9][0-9]*)$/.test(key) ? value[Number(key)] : undefined
-    else value = valueAt(value, key)
+  try {
+    return perform(patched, operation, limits)
+  } catch (error) {
+    if (error instanceof RangeError) return 'the document is nested too deeply'
+    throw error
   }
-  return value
 }
 
-function sizeAt(document: Json, pointer: string): number {
-  return JSON.stringify(at(document, pointer) ?? null).length
+function isDeeper(value: Json, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (depth === 0) return true
+  return (Array.isArray(value) ? value : Object.values(value)).some((part) => {
+    return isDeeper(part, depth - 1)
+  })
+}
+
+/** Does one operation; says what is wrong where it does not fit. */
+function perform(
+  patched: PatchedDocument,
+  operation: JsonObject,
+  limits: JsonPatchLimits,
+): string | Refusal | undefined {
+  const path = valueAt(operation, 'path')
+  if (typeof path !== 'string') return 'path must be a string'
+  const value = valueAt(operation, 'value')
+  const op = stringAt(operation, 'op')
+  switch (op) {
+    case 'add':
+    case 'replace':
+      return value === undefined ? 'it has no value' : patched[op](path, structuredClone(value))
+    case 'test':
+      return testValue(patched, path, value)
+    case 'remove':
+      return patched.remove(path)
+    case 'move':
+      return patched.move(stringAt(operation, 'from'), path)
+    case 'copy':
+      return copy(patched, stringAt(operation, 'from'), path, limits)
+    default:
+      return `unknown op ${quote(operation['op'] ?? null)}`
+  }
+}
+
+function testValue(
+  patched: PatchedDocument,
+  path: string,
+  value: Json | undefined,
+): string | undefined {
+  const found = patched.at(path)
+  if (found === undefined) return `no such path: ${quote(path)}`
+  return isDeepStrictEqual(found, value) ? undefined : `the test of ${quote(path)} failed`
+}
+
+function copy(
+  patched: PatchedDocument,
+  from: string,
+  path: string,
+  { patchCopyBytes }: JsonPatchLimits,
+): string | Refusal | undefined {
+  const problem = patched.copy(from, path)
+  if (patched.copiedBytes <= patchCopyBytes) return problem
+  return tooLarge(`the copies of this patch add more than ${patchCopyBytes} bytes`)
 }

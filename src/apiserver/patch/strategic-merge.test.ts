@@ -96,3 +96,19 @@ test.each([
     problem: expect.stringContaining(text),
   })
 })
+
+test('merging long lists takes time in proportion to them', () => {
+  const ports = Array.from({ length: 40_000 }, (_, port) => ({ port }))
+  const names = ports.map(({ port }) => `n${port}`)
+  const spec = {
+    ports,
+    $retainKeys: ['ports', ...names],
+    '$setElementOrder/ports': ports.toReversed(),
+  }
+  const metadata = { finalizers: names, '$deleteFromPrimitiveList/finalizers': names }
+  const old = { metadata: { finalizers: names }, spec: { ports } }
+  const merged = strategicMerge('Service', old, { metadata, spec })
+  expect(merged).toEqual({
+    value: { metadata: { finalizers: [] }, spec: { ports: ports.toReversed() } },
+  })
+}, 10_000)

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   isJsonObject,
   type Json,
@@ -7,6 +6,7 @@ import {
   setOwn,
   stringAt,
 } from '../../lib/json.ts'
+import { KeyedElements } from './keyed-elements.ts'
 import { type ListRule, listRule } from './merge-keys.ts'
 
 const ORDER = '$setElementOrder/'
@@ -77,30 +77,27 @@ function mergeList(
 ): Merged<Json> {
   const { key } = rule
   if (key === undefined) {
-    return { value: [...target, ...patch.filter((one) => !target.includes(one))] }
+    const known = new Set(target)
+    return { value: [...target, ...patch.filter((one) => !known.has(one))] }
   }
   if (patch.some((one) => isDirectiveOnly(one) && stringAt(one, '$patch') === 'replace')) {
     return { value: patch.filter((one) => !isDirectiveOnly(one)) }
   }
-  const result = [...target]
+  const elements = new KeyedElements(target, key)
   for (const one of patch) {
     if (!isJsonObject(one)) return { problem: `${place.path}: an element is not an object` }
     const id = ownValue(one, key)
     if (id === undefined)
       return { problem: `${place.path}: an element lacks its merge key ${JSON.stringify(key)}` }
-    const index = result.findIndex(
-      (element) => isJsonObject(element) && ownValue(element, key) === id,
-    )
     if (ownValue(one, '$patch') === 'delete') {
-      if (index >= 0) result.splice(index, 1)
+      elements.delete(id)
       continue
     }
-    const merged = mergeObject(place, index < 0 ? {} : (result[index] as JsonObject), one)
+    const merged = mergeObject(place, elements.get(id) ?? {}, one)
     if ('problem' in merged) return merged
-    if (index < 0) result.push(merged.value)
-    else result[index] = merged.value
+    elements.set(id, merged.value)
   }
-  return { value: result }
+  return { value: elements.list() }
 }
 
 /** Elements that an order names come in that order; the others keep their place behind. */
@@ -114,12 +111,9 @@ function applyOrders(place: Place, object: JsonObject, patch: JsonObject): Merge
     const key = listRule(place.kind, inside(place, field).path)?.key
     const idOf = (one: Json): Json =>
       key !== undefined && isJsonObject(one) ? (ownValue(one, key) ?? null) : one
-    const ids = order.map(idOf)
-    const rank = (one: Json): number => {
-      const index = ids.findIndex((id) => isDeepStrictEqual(id, idOf(one)))
-      return index < 0 ? ids.length : index
-    }
-    const ranked = list.map((one) => ({ one, rank: rank(one) }))
+    const textOf = (one: Json): string => JSON.stringify(idOf(one))
+    const ranks = new Map(order.map((one, index) => [textOf(one), index] as const))
+    const ranked = list.map((one) => ({ one, rank: ranks.get(textOf(one)) ?? order.length }))
     setOwn(
       object,
       field,
@@ -131,12 +125,13 @@ function applyOrders(place: Place, object: JsonObject, patch: JsonObject): Merge
 
 function retained(target: JsonObject, keys: Json | undefined): JsonObject {
   if (!Array.isArray(keys)) return { ...target }
-  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)))
+  const kept = new Set(keys)
+  return Object.fromEntries(Object.entries(target).filter(([key]) => kept.has(key)))
 }
 
 function remaining(list: Json | undefined, gone: Json): Json {
-  const values = Array.isArray(gone) ? gone : []
-  return Array.isArray(list) ? list.filter((one) => !values.includes(one)) : []
+  const values = new Set(Array.isArray(gone) ? gone : [])
+  return Array.isArray(list) ? list.filter((one) => !values.has(one)) : []
 }
 
 function withoutDirectives(patch: JsonObject): JsonObject {

@@ -1,3 +1,4 @@
+import { MOST_VALUES } from '../json-shape.ts'
 import { WireFault } from './wire-fault.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
@@ -25,11 +26,14 @@ export class WireReader {
   readonly #bytes: Buffer
   #at: number
   readonly #end: number
+  /** Shared by the readers of one body. */
+  readonly #tally: { tags: number }
 
-  constructor(bytes: Buffer, start = 0, end: number = bytes.length) {
+  constructor(bytes: Buffer, start = 0, end: number = bytes.length, tally = { tags: 0 }) {
     this.#bytes = bytes
     this.#at = start
     this.#end = end
+    this.#tally = tally
   }
 
   get offset(): number {
@@ -42,6 +46,7 @@ export class WireReader {
 
   tag(): Tag {
     const start = this.#at
+    if (++this.#tally.tags > MOST_VALUES) throw new WireFault(start, 'too many fields and items')
     const tag = this.varint()
     if (tag < 8 || tag >= 2 ** 32) throw new WireFault(start, 'not a field number')
     return { number: tag >>> 3, wireType: tag & 7 }
@@ -71,7 +76,7 @@ export class WireReader {
   /** A reader of the message behind a length. */
   message(): WireReader {
     const { start, end } = this.#range()
-    return new WireReader(this.#bytes, start, end)
+    return new WireReader(this.#bytes, start, end, this.#tally)
   }
 
   text(): string {

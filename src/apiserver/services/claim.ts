@@ -1,6 +1,7 @@
 import {
   arrayAt,
   isJsonObject,
+  type Json,
   type JsonObject,
   objectAt,
   scalarText,
@@ -17,6 +18,20 @@ export function addressKey(ip: string): string {
 
 export function nodePortKey(protocol: string, port: number): string {
   return `/${ALLOCATIONS}/nodeports/${protocol}/${port}`
+}
+
+/** What is stored under the key of an allocation. */
+export function allocationFor(owner: string): Buffer {
+  return Buffer.from(JSON.stringify({ owner }))
+}
+
+/** Storage key of the Service that an allocation was made for; empty when it cannot be read. */
+export function ownerOf(allocation: Buffer): string {
+  try {
+    return stringAt(JSON.parse(allocation.toString()) as Json, 'owner')
+  } catch {
+    return ''
+  }
 }
 
 /** What a key stands for: an address, or a node port such as `30080/TCP`. */

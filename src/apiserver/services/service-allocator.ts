@@ -5,7 +5,7 @@ import type { StatusCause } from '../status.ts'
 import { type AddressRange, createAddressRange } from './address-range.ts'
 import { AllocationPool } from './allocation-pool.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
-import { addressKey, keysHeldBy } from './claim.ts'
+import { addressKey, allocationFor, keysHeldBy } from './claim.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
 import { invalidValue } from './invalid-value.ts'
 import { fillNodePorts, type PortRange } from './node-ports.ts'
@@ -67,11 +67,6 @@ export class ServiceAllocator {
     return size > MOST_KEYS ? tooManyCause(object, size) : { object, ...changes }
   }
 
-  /** What the deletion of a Service must add to its transaction. */
-  release(old: JsonObject): readonly Operation[] {
-    return [...keysHeldBy(old)].map((key) => ({ op: 'delete', key }))
-  }
-
   /**
    * A planned key turned out to be taken: the cause to refuse with when the
    * client asked for it, undefined when another one can be tried.
@@ -109,7 +104,7 @@ function withAddresses(service: JsonObject): JsonObject {
 function difference(owner: string, wanted: ReadonlySet<string>, held: ReadonlySet<string>) {
   const claimed = [...wanted].filter((key) => !held.has(key))
   const released = [...held].filter((key) => !wanted.has(key))
-  const value = Buffer.from(JSON.stringify({ owner }))
+  const value = allocationFor(owner)
   const operations: Operation[] = [
     ...claimed.map((key): Operation => ({ op: 'put', key, value })),
     ...released.map((key): Operation => ({ op: 'delete', key })),

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
+import type { Store } from '../../storage/store.ts'
 import { createApiServer } from '../api-server.ts'
 import { createManualClock } from '../manual-clock.ts'
 import { ENDPOINTS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
@@ -81,6 +82,20 @@ test('who deletes or changes them finds them put right at once', async () => {
   await expect.poll(type).toMatchObject({ type: 'ClusterIP', clusterIP: '10.96.0.2' })
 })
 
+test('whom somebody else always writes otherwise waits for the next round in the end', async () => {
+  const { api, clock } = await started()
+  await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
+  for (let time = 0; time < 10; time++) {
+    await api.call('DELETE', `${SLICES}/orch`)
+    await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
+  }
+  await api.call('DELETE', `${SLICES}/orch`)
+  for (let time = 0; time < 10; time++) await api.make(SERVICES, service(`later-${time}`))
+  expect(await status(api, `${SLICES}/orch`)).toBe(404)
+  clock.advance(ROUND_MS)
+  await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
+})
+
 test('slices of others for these Services are removed in the next round', async () => {
   const { api, clock } = await started()
   const labels = { 'kubernetes.io/service-name': 'kubernetes' }
@@ -122,6 +137,36 @@ test('replicas stand beside each other; one that ends leaves, one that dies with
   }
   await expect.poll(() => status(api, `${SLICES}/kubernetes-7443`)).toBe(404)
   expect(await addresses(api)).toEqual(['192.0.2.1'])
+  await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
+})
+
+test('rounds that a slow store delays do not make others look dead', async () => {
+  const hold = { until: Promise.resolve() }
+  const { api, clock } = await started(HERE, {
+    wrap: (store: Store): Store => ({
+      ...store,
+      list: async (query) => {
+        if (query.prefix === '/masters/') await hold.until
+        return store.list(query)
+      },
+    }),
+  })
+  const key = '/masters/192.0.2.2/6443'
+  const value = Buffer.from(JSON.stringify({ ip: '192.0.2.2', port: 6443 }))
+  await api.store.txn({ compare: [], operations: [{ op: 'put', key, value }] })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hold.until = promise
+  for (let round = 0; round < 8; round++) clock.advance(ROUND_MS)
+  resolve()
+  await expect.poll(() => addresses(api)).toEqual(['192.0.2.1', '192.0.2.2'])
+  const settled = async (): Promise<number> => {
+    const { modRevision = 0 } = (await api.store.get('/masters/192.0.2.1/6443')) ?? {}
+    return modRevision
+  }
+  const before = await settled()
+  clock.advance(ROUND_MS)
+  await expect.poll(settled).toBeGreaterThan(before)
+  expect(await api.store.get(key)).toBeDefined()
   await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
 })
 

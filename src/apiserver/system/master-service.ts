@@ -19,13 +19,19 @@ export interface MasterServiceOptions {
   readonly onError: (error: unknown) => void
 }
 
+/**
+ * How often in one round they are put right at once. Two servers that disagree
+ * would otherwise write against each other as fast as the store can.
+ */
+const MOST_AT_ONCE = 10
+
 /** A server that is gone is noticed after four or five of these. */
 const ROUND_MS = 10_000
 
 /**
  * Keeps the Services by which Pods reach the API (`kubernetes`, and `orch` by our
  * own name) pointing at every server that lives. Whoever deletes or changes them,
- * or their endpoints, finds them put right at once.
+ * or their endpoints, finds them put right at once; who goes on, in the next round.
  */
 export class MasterService {
   readonly #options: MasterServiceOptions
@@ -37,6 +43,8 @@ export class MasterService {
   #cancel = (): void => undefined
   #work: Promise<void> = Promise.resolve()
   #isQueued = false
+  #isRoundDue = false
+  #atOnce = 0
   #isStopped = false
   #isFailing = false
 
@@ -66,14 +74,23 @@ export class MasterService {
     })
   }
 
+  /** No more than one waits: in many at once, after the store was slow, others would miss theirs. */
   #round(): void {
     this.#cancel = this.#options.serving.clock.after(ROUND_MS, () => this.#round())
-    this.#enqueue(async () => {
-      const { replica } = this.#options
-      if (replica !== undefined) await this.#leases.renew(replica)
-      await this.#leases.round()
-      await this.#reconcile()
+    if (this.#isRoundDue) return
+    this.#isRoundDue = true
+    this.#enqueue(() => {
+      this.#isRoundDue = false
+      return this.#renew()
     })
+  }
+
+  async #renew(): Promise<void> {
+    this.#atOnce = 0
+    const { replica } = this.#options
+    if (replica !== undefined) await this.#leases.renew(replica)
+    await this.#leases.round()
+    await this.#reconcile()
   }
 
   /** Whether somebody else wrote what is ours: then it is put right. */
@@ -86,8 +103,9 @@ export class MasterService {
       const cache = feed.cache(resource)
       return (cache.get(key)?.revision ?? cache.revision) > revision
     })
-    if (!isForeign || this.#isQueued) return
+    if (!isForeign || this.#isQueued || this.#atOnce === MOST_AT_ONCE) return
     this.#isQueued = true
+    this.#atOnce++
     this.#enqueue(() => {
       this.#isQueued = false
       return this.#reconcile()

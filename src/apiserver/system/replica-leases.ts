@@ -1,10 +1,15 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { type Json, stringAt, valueAt } from '../../lib/json.ts'
+import { stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
+import { parseJson } from '../parse-json.ts'
+import { Refusal } from '../status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
 /** Keys of the store that are no objects: one for each server, written anew in every round. */
 const PREFIX = '/masters/'
+
+/** Nesting of a lease. */
+const DEPTH = 2
 
 /** A server whose key stays the same for so many rounds is gone. */
 const MOST_MISSED = 4
@@ -64,8 +69,10 @@ function keyOf({ ip, port }: ReplicaAddress): string {
   return `${PREFIX}${ip}/${port}`
 }
 
+/** Undefined: it cannot be read, and goes when nobody renews it. */
 function readReplica(value: Buffer): ReplicaAddress | undefined {
-  const lease = JSON.parse(value.toString()) as Json
+  const lease = parseJson(value, DEPTH)
+  if (lease instanceof Refusal) return undefined
   const ip: IpAddress | undefined = parseIp(stringAt(lease, 'ip'))
   const port = Number(valueAt(lease, 'port'))
   return ip === undefined ? undefined : { ip, port }

@@ -16,7 +16,7 @@ export function systemRequest(
     accept: 'application/json',
     contentType: 'application/json',
     userAgent: 'orch-server/system',
-    body: () => Promise.resolve(Buffer.alloc(0)),
+    body: Buffer.alloc(0),
     warn: () => undefined,
   }
 }

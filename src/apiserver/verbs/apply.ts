@@ -32,7 +32,7 @@ export async function apply(
   request: ApiRequest,
   dryRun: boolean,
 ): Promise<Outcome> {
-  const applied = checkWriter(request) ?? (await readApplied(serving, request))
+  const applied = checkWriter(request) ?? readApplied(serving, request)
   if (applied instanceof Refusal) return applied
   const writer = writerOf(serving, request)
   const transition = (old: JsonObject) => appliedTo(request, writer, old, applied)
@@ -49,9 +49,8 @@ export async function apply(
 }
 
 /** The applied object, known to be of the right type, name and shape. */
-async function readApplied(serving: Serving, request: ApiRequest): Promise<JsonObject | Refusal> {
-  const body = await request.body()
-  if (body instanceof Refusal) return body
+function readApplied(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+  const { body } = request
   const document = parseYaml(body, serving.limits.jsonDepth)
   if (document instanceof Refusal) return document
   const object = checkType(request, dropNulls(document))

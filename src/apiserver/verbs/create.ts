@@ -23,7 +23,7 @@ const ATTEMPTS = 8
 export async function create(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  const object = await readObject(serving, request)
+  const object = readObject(serving, request)
   if (object instanceof Refusal) return object
   const problem = checkMetadata(request, object)
   if (problem !== undefined) return problem

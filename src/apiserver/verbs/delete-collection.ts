@@ -13,7 +13,7 @@ import { type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 export async function removeCollection(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = parseListOptions(request.face, request.query)
   if (options instanceof Refusal) return options
-  const deleteOptions = await readDeleteOptions(serving, request)
+  const deleteOptions = readDeleteOptions(serving, request)
   if (deleteOptions instanceof Refusal) return deleteOptions
   const representation = negotiate(serving, request)
   if (representation instanceof Refusal) return representation

@@ -164,6 +164,22 @@ test('a create that was decided before its namespace was deleted is refused', as
   expect((await api.call('GET', '/api/v1/services')).body['items']).toEqual([])
 })
 
+test('a dry run takes nothing out of a namespace', async () => {
+  const api = await startApi()
+  await api.make(NAMESPACES, { metadata: { name: 'shop', finalizers: ['example.com/x'] } })
+  await api.make(`${SHOP}/events`, { metadata: { name: 'e' }, involvedObject: {} })
+  await api.call('DELETE', SHOP)
+  const body = { metadata: { name: 'shop' }, spec: { finalizers: [] } }
+  const finalize = (query: string) => api.call('PUT', `${SHOP}/finalize${query}`, { body })
+  const events = async () => (await api.call('GET', `${SHOP}/events`)).body['items']
+  expect((await finalize('?dryRun=All')).status).toBe(200)
+  expect(await events()).toHaveLength(1)
+  await finalize('')
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  await api.call('PATCH', SHOP, { headers, body: { metadata: { finalizers: null } } })
+  expect([(await api.call('GET', SHOP)).status, await events()]).toEqual([404, []])
+})
+
 test('the namespaces of the system are there, and stay', async () => {
   const api = await startApi()
   for (const name of ['default', 'orch-system']) {

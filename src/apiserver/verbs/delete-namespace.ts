@@ -9,9 +9,6 @@ import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
 import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
 
-/** Events removed in one transaction. */
-const BATCH = 100
-
 /** The namespaces of the system may not be deleted. */
 export function protectNamespace(request: ApiRequest): Refusal | undefined {
   if (request.face.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
@@ -46,10 +43,7 @@ export async function checkEmptied(
   return conflict(subjectOf(request), `there are still ${left} in it`)
 }
 
-/**
- * A resource of which something is left in a namespace. Events keep none: they
- * are about what is gone, and go.
- */
+/** A resource of which something is left in a namespace. Events keep none. */
 async function leftIn(serving: Serving, namespace: string): Promise<string | undefined> {
   for (const resource of catalogue) {
     if (!resource.namespaced || resource === events) continue
@@ -57,16 +51,5 @@ async function leftIn(serving: Serving, namespace: string): Promise<string | und
     const page = await serving.store.list({ prefix, limit: 1 })
     if (page.refused !== undefined || page.entries.length > 0) return resource.plural
   }
-  await sweep(serving, storagePrefix(events, namespace))
   return undefined
-}
-
-async function sweep(serving: Serving, prefix: string): Promise<void> {
-  while (true) {
-    const page = await serving.store.list({ prefix, limit: BATCH })
-    if (page.refused !== undefined || page.entries.length === 0) return
-    const operations = page.entries.map(({ key }) => ({ op: 'delete', key }) as const)
-    const compare = page.entries.map(({ key, modRevision }) => ({ key, modRevision }))
-    await serving.store.txn({ compare, operations })
-  }
 }

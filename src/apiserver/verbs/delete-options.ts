@@ -23,11 +23,8 @@ const POLICIES = ['Foreground', 'Background', 'Orphan'] as const
 export type Propagation = (typeof POLICIES)[number]
 
 /** Reads the DeleteOptions of a request: its body, if any, and its query for what that omits. */
-export async function readDeleteOptions(
-  serving: Serving,
-  request: ApiRequest,
-): Promise<DeleteOptions | Refusal> {
-  const document = await readOptions(serving, request)
+export function readDeleteOptions(serving: Serving, request: ApiRequest): DeleteOptions | Refusal {
+  const document = readOptions(serving, request)
   if (document instanceof Refusal) return document
   const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
   const propagation = readPropagation(given('propagationPolicy'), given('orphanDependents'))
@@ -38,10 +35,10 @@ export async function readDeleteOptions(
   if (queried instanceof Refusal) return queried
   const listed = Array.isArray(document['dryRun']) ? document['dryRun'] : []
   if (listed.some((value) => value !== 'All')) return badRequest('dryRun must be All')
-  const preconditions = objectAt(document, 'preconditions')
+  const preconditions = readPreconditions(document['preconditions'])
+  if (preconditions instanceof Refusal) return preconditions
   return {
-    uid: stringAt(preconditions, 'uid'),
-    resourceVersion: stringAt(preconditions, 'resourceVersion'),
+    ...preconditions,
     dryRun: queried || listed.length > 0,
     graceSeconds,
     propagation,
@@ -50,9 +47,8 @@ export async function readDeleteOptions(
 
 const OPTIONS = { apiVersion: 'v1', kind: 'DeleteOptions' }
 
-async function readOptions(serving: Serving, request: ApiRequest): Promise<JsonObject | Refusal> {
-  const body = await request.body()
-  if (body instanceof Refusal) return body
+function readOptions(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+  const { body } = request
   if (body.length === 0) return {}
   const { contentType } = request
   const depth = serving.limits.jsonDepth
@@ -73,6 +69,19 @@ function readPropagation(policy: Json, orphans: Json): Propagation | Refusal | u
   if (orphans === true || orphans === 'true') return 'Orphan'
   if (orphans === false || orphans === 'false') return 'Background'
   return badRequest('orphanDependents must be true or false')
+}
+
+/** One that cannot be read must not count as none: the wrong object would go. */
+function readPreconditions(
+  given: Json | undefined,
+): Pick<DeleteOptions, 'uid' | 'resourceVersion'> | Refusal {
+  const preconditions = given ?? {}
+  if (!isJsonObject(preconditions)) return badRequest('preconditions must be a JSON object')
+  const { uid, resourceVersion } = { uid: '', resourceVersion: '', ...preconditions }
+  if (typeof uid === 'string' && typeof resourceVersion === 'string') {
+    return { uid, resourceVersion }
+  }
+  return badRequest('preconditions.uid and preconditions.resourceVersion must be strings')
 }
 
 function readGrace(value: Json): number | Refusal | undefined {

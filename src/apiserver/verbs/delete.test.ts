@@ -75,6 +75,17 @@ test('an object with finalizers is marked, and goes with the last of them', asyn
   expect((await api.call('GET', `${SERVICES}/web`)).status).toBe(404)
 })
 
+test.each([{ uid: 7 }, { resourceVersion: 7 }, 'u'])(
+  'preconditions that cannot be read delete nothing: %j',
+  async (preconditions) => {
+    const api = await startApi()
+    await api.make(ENDPOINTS, { metadata: { name: 'a' } })
+    const answer = await api.call('DELETE', `${ENDPOINTS}/a`, { body: { preconditions } })
+    expect(answer.status).toBe(400)
+    expect((await api.call('GET', `${ENDPOINTS}/a`)).status).toBe(200)
+  },
+)
+
 test('deletecollection removes what the selectors match and returns it', async () => {
   const api = await startApi()
   for (const name of ['a', 'b', 'c']) {

@@ -22,7 +22,7 @@ export interface Deleted {
 
 /** DELETE of one object. */
 export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
-  const options = await readDeleteOptions(serving, request)
+  const options = readDeleteOptions(serving, request)
   if (options instanceof Refusal) return options
   const marked = protectNamespace(request) ?? (await deleteObject(serving, request, options))
   if (marked === undefined) return notFound(subjectOf(request))

@@ -106,3 +106,10 @@ test('a first deletion is a change of what is wanted, a second is not', () => {
   expect(valueAt(once, 'metadata', 'generation')).toBe(5)
   expect(twice).toEqual(once)
 })
+
+test('a grace beyond a century ends then: it has a date in any case', () => {
+  for (const graceSeconds of [2 ** 53 - 1, undefined]) {
+    const given = pod({ ...BOUND, terminationGracePeriodSeconds: 2 ** 53 - 1 })
+    expect(told(given, { graceSeconds })).toBe(`01:00, ${100 * 365 * 86_400}`)
+  }
+})

@@ -18,6 +18,7 @@ export type DeletionWish = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
 
 /** What a pod gets that does not say how long it takes to end. */
 const DEFAULT_GRACE_SECONDS = 30
+const MOST_GRACE_SECONDS = 100 * 365 * 86_400
 
 /**
  * An object as a request to delete it leaves it; removed when that `isOver`. A
@@ -67,17 +68,17 @@ function graceLeft(metadata: JsonObject): number {
 
 /** Seconds for a pod to end; one that runs nowhere, or has ended, needs none. */
 function graceOf(pod: JsonObject, wish: DeletionWish, left: number | undefined): number {
-  if (left !== undefined) return Math.min(left, atLeastNone(wish.graceSeconds ?? left))
+  if (left !== undefined) return Math.min(left, withinReason(wish.graceSeconds ?? left))
   const phase = stringAt(pod, 'status', 'phase')
   const isIdle = stringAt(pod, 'spec', 'nodeName') === ''
   if (isIdle || phase === 'Succeeded' || phase === 'Failed') return 0
   const own = objectAt(pod, 'spec')['terminationGracePeriodSeconds']
-  return atLeastNone(wish.graceSeconds ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS))
+  return withinReason(wish.graceSeconds ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS))
 }
 
-/** Less than none is one second, as in the ecosystem. */
-function atLeastNone(seconds: number): number {
-  return seconds < 0 ? 1 : seconds
+/** Less than none is one second, as in the ecosystem; a century from now still has a date. */
+function withinReason(seconds: number): number {
+  return seconds < 0 ? 1 : Math.min(seconds, MOST_GRACE_SECONDS)
 }
 
 /** When the deletion was asked for first; its timestamp is when the grace ends. */

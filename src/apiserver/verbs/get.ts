@@ -2,10 +2,10 @@ import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { parseRevision } from '../list-options.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
-import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { awaitRevision } from './await-revision.ts'
+import { readNewest } from './read-newest.ts'
 
 /** GET of one object: always the newest, which any resourceVersion allows. */
 export async function get(serving: Serving, request: ApiRequest): Promise<Outcome> {
@@ -13,9 +13,7 @@ export async function get(serving: Serving, request: ApiRequest): Promise<Outcom
   if (revision instanceof Refusal) return revision
   const late = await awaitRevision(serving, revision ?? 0)
   if (late !== undefined) return late
-  const { resource } = request.face
-  const entry = await serving.store.get(storageKey(resource, request.namespace, request.name))
-  return entry === undefined
-    ? notFound(subjectOf(request))
-    : objectReply(serving, request, 200, entry)
+  const found = await readNewest(serving, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  return found instanceof Refusal ? found : objectReply(serving, request, 200, found)
 }

@@ -33,7 +33,7 @@ test('a list shows every object in order, with the newest revision', async () =>
   expect(namesOf((await api.call('GET', '/api/v1/services')).body)).toEqual(['a', 'b', 'c'])
 })
 
-test('a list waits for the cache to show what was written before it', async () => {
+test('lists, reads and updates wait for the cache to show what was written before them', async () => {
   let open: (() => void) | undefined
   let gate = Promise.resolve()
   const api = await startApi({
@@ -57,10 +57,14 @@ test('a list waits for the cache to show what was written before it', async () =
   const any = await api.call('GET', `${SERVICES}?resourceVersion=0`)
   expect(any.body['items']).toEqual([])
   const newest = api.call('GET', SERVICES)
+  const one = api.call('GET', `${SERVICES}/new`)
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const change = api.call('PATCH', `${SERVICES}/new`, { body: {}, headers })
   const watching = api.watch(`${SERVICES}?watch=1`)
   for (let trips = 0; trips < 20; trips++) await api.call('GET', '/livez')
   open?.()
   expect(namesOf((await newest).body)).toEqual(['new'])
+  expect([(await one).status, (await change).status]).toEqual([200, 200])
   const watch = await watching
   expect((await watch.next())?.type).toBe('ADDED')
   watch.close()

@@ -26,8 +26,7 @@ export async function patch(serving: Serving, request: ApiRequest): Promise<Outc
   const types = patchTypes(serving, request)
   const change = types.get(request.contentType)
   if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
-  const body = await request.body()
-  if (body instanceof Refusal) return body
+  const { body } = request
   const document = parseJson(body, serving.limits.jsonDepth)
   if (document instanceof Refusal) return document
   const transition = (old: JsonObject): JsonObject | Refusal => {

@@ -1,8 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { encodeStored } from '../codec.ts'
-import { releaseOperations, STALE, type Written } from '../persist.ts'
+import { namespaces } from '../kinds/namespace.ts'
+import { services } from '../kinds/service.ts'
+import { STALE, type Written } from '../persist.ts'
+import { releaseOperations } from '../services/release-operations.ts'
 import type { Serving } from '../serving.ts'
+import { removeEvents } from './remove-events.ts'
 
 /** An object that goes. */
 export interface Removal {
@@ -24,8 +28,11 @@ export async function removeObject(
   const { modRevision } = before
   const last = { value: encodeStored(next), modRevision }
   if (dryRun) return last
-  const release = releaseOperations(serving, request, old)
+  if (request.face.resource === namespaces) await removeEvents(serving, request.name)
+  const { store } = serving
+  const isService = request.face.resource === services
+  const release = isService ? await releaseOperations(store, key, old) : []
   const operations = [{ op: 'delete', key } as const, ...release]
-  const result = await serving.store.txn({ compare: [{ key, modRevision }], operations })
+  const result = await store.txn({ compare: [{ key, modRevision }], operations })
   return result.committed ? last : STALE
 }

@@ -14,6 +14,7 @@ import { createObject, wrongNamespace } from './create.ts'
 import { checkEmptied } from './delete-namespace.ts'
 import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
+import { readNewest } from './read-newest.ts'
 import { removeObject } from './remove-object.ts'
 import { checkWrite } from './write-rules.ts'
 
@@ -24,7 +25,7 @@ const ATTEMPTS = 20
 export async function update(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  const sent = await readObject(serving, request)
+  const sent = readObject(serving, request)
   if (sent instanceof Refusal) return sent
   const problem = checkIdentity(request, sent)
   if (problem !== undefined) return problem
@@ -56,8 +57,8 @@ export async function updateObject(
   const { resource, fromStored = (object) => object } = request.face
   const key = storageKey(resource, request.namespace, request.name)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const before = await serving.store.get(key)
-    if (before === undefined) return undefined
+    const before = await readNewest(serving, request)
+    if (before === undefined || before instanceof Refusal) return before
     const old = decodeStored(before)
     const next = transition(fromStored(old))
     if (next instanceof Refusal) return next
@@ -144,8 +145,8 @@ function checkFinalizers(
   old: JsonObject,
 ): Refusal | undefined {
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
-  const before = arrayAt(old, 'metadata', 'finalizers')
-  const added = arrayAt(next, 'metadata', 'finalizers').filter((one) => !before.includes(one))
+  const before = new Set(arrayAt(old, 'metadata', 'finalizers'))
+  const added = arrayAt(next, 'metadata', 'finalizers').filter((one) => !before.has(one))
   if (added.length === 0) return undefined
   const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
   return invalidObject(request, next, [

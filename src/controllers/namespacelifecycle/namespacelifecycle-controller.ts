@@ -44,8 +44,9 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   const left = contentsOf(key, view)
   if (left.length === 0) return { writes: [finalized(namespace)] }
   const pods = left.filter(({ collection }) => collection === 'pods')
-  const deletions = pods.length > 0 ? deletionsOf(pods) : afterPods(deletionsOf(left))
-  return { writes: deletions.length > 0 ? deletions : told(namespace, left, now) }
+  const [first, ...rest] = deletionsOf(pods.length > 0 ? pods : left)
+  if (first === undefined) return { writes: told(namespace, left, now) }
+  return { writes: [{ ...first, ...conditionsFor(namespace, pods.length === 0) }, ...rest] }
 }
 
 /** Deletions of whatever has not been told to go yet. */
@@ -57,9 +58,17 @@ function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
   )
 }
 
-/** The caches show no pods; before anything else goes, the server has to say so too. */
-function afterPods([first, ...rest]: readonly Deletion[]): readonly Deletion[] {
-  return first === undefined ? [] : [{ ...first, emptied: 'pods' }, ...rest]
+/**
+ * What the server has to say before the first deletion, because the caches may
+ * be behind: that this is not yet another namespace of that name, with new
+ * contents, and that there are no pods if what comes after them is to go.
+ */
+function conditionsFor(
+  { meta: { name, uid } }: NamespaceObject,
+  isAfterPods: boolean,
+): Pick<Deletion, 'present' | 'emptied'> {
+  const present = { collection: 'namespaces', namespace: '', name, uid } as const
+  return isAfterPods ? { present, emptied: 'pods' } : { present }
 }
 
 function finalized({ meta, finalizers }: NamespaceObject): Patch {

@@ -74,6 +74,17 @@ test('a pod that the caches do not know yet still goes before all else', async (
   expect(cluster.get('networkpolicies', 'shop/deny')).toBeDefined()
 })
 
+test('what is in a new namespace of that name stays, though the caches still show the old one', async () => {
+  const cluster = withObjects(shop())
+  cluster.hold()
+  cluster.put('namespaces', shop({ uid: 'new' }))
+  for (const collection of ['configmaps', 'pods'] as const) {
+    cluster.tell(collection, named('mine'))
+    await expect(look(cluster)).rejects.toThrow('not there')
+    expect(cluster.get(collection, 'shop/mine')).toBeDefined()
+  }
+})
+
 test('it says what it waits for, and says so once', async () => {
   const cluster = withObjects(
     shop(),

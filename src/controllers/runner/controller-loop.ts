@@ -66,6 +66,12 @@ export class ControllerLoop {
     this.#parts.observer.depth(this.controller.name, this.#queue.depth)
   }
 
+  /** Forgets what waits and what is wrong: another replica looks after it now. */
+  rest(): void {
+    this.#queue.clear()
+    this.#episodes.clear()
+  }
+
   /** Drops what waits; resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     this.#cancelTurn?.()
@@ -131,14 +137,14 @@ export class ControllerLoop {
 
   #succeeded(key: string): void {
     this.#queue.forget(key)
-    for (const code of this.#episodes.end(key)) {
-      this.#parts.observer.healed(this.controller.name, code)
+    for (const trouble of this.#episodes.end(key)) {
+      this.#parts.observer.healed(this.controller.name, errorCodeOf(trouble))
     }
   }
 
   #failed(key: string, problem: Problem): void {
-    const { errorCode, message, cause } = problem
-    if (this.#episodes.begin(errorCode, key)) {
+    const { errorCode, code, message, cause } = problem
+    if (this.#episodes.begin(troubleOf(errorCode, code), key)) {
       const controller = this.controller.name
       this.#parts.observer.problem({ controller, key, errorCode, message, cause })
     }
@@ -153,8 +159,19 @@ export class ControllerLoop {
 
 interface Problem {
   readonly errorCode: string
+  /** HTTP status of the refusal, if it is one. */
+  readonly code?: number
   readonly message: string
   readonly cause?: unknown
+}
+
+/** A refusal of one kind must not hide one of another, so each is a trouble of its own. */
+function troubleOf(errorCode: string, status: number | undefined): string {
+  return status === undefined ? errorCode : `${errorCode} ${status}`
+}
+
+function errorCodeOf(trouble: string): string {
+  return trouble.split(' ', 1)[0] ?? trouble
 }
 
 function resultOf(failure: ApiFailure | undefined): WriteResult {

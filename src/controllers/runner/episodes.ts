@@ -13,6 +13,10 @@ export class Episodes {
     return keys === undefined
   }
 
+  clear(): void {
+    this.#struck.clear()
+  }
+
   /** The key is well; returns the troubles that ended with that. */
   end(key: string): readonly string[] {
     const ended: string[] = []

@@ -109,6 +109,21 @@ test.each([
   },
 )
 
+test.each([
+  ['is there', { ok: true, value: { metadata: { uid: 'owner' } } }, true],
+  ['has a successor', { ok: true, value: { metadata: { uid: 'other' } } }, 409],
+  ['is gone', refused(404), 409],
+  ['may not be read', refused(403), 403],
+] satisfies [string, ApiResult<unknown>, true | number][])(
+  'what goes with another one goes only if the server knows: that %s',
+  async (_, found, wanted) => {
+    const write = { verb: 'delete', collection: 'endpoints', meta, present: OWNER } as const
+    const preconditions = { uid: 'u', resourceVersion: '7' }
+    const rest = wanted === true ? [`${ENDPOINTS}/web`, { preconditions }] : [wanted]
+    expect(await request(write, found)).toEqual([ASKED, ...rest])
+  },
+)
+
 test('a deletion may be one of any version, and without grace', async () => {
   const write = { verb: 'delete', collection: 'endpoints', meta, graceSeconds: 0 } as const
   expect(await request({ ...write, anyVersion: true })).toEqual([

@@ -47,19 +47,31 @@ function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>>
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
-  const { collection, meta, absent = [], emptied, graceSeconds } = write
-  for (const identity of absent) {
-    const failure = await presence(client, identity)
-    if (failure !== undefined) return { ok: false, failure }
-  }
-  const full = emptied && (await contents(client, emptied, meta.namespace))
-  if (full !== undefined) return { ok: false, failure: full }
+  const { collection, meta, graceSeconds } = write
+  const failure = await hindrance(client, write)
+  if (failure !== undefined) return { ok: false, failure }
   const path = pathOf(collection, meta.namespace, meta.name)
   const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
   return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
 }
 
-/** Why a deletion may not happen: something is left that must go first (409), or nobody can say. */
+/** Why a deletion may not happen after all: what the caches said is not so (409), or nobody can say. */
+async function hindrance(
+  client: WritingClient,
+  { meta, absent = [], present, emptied }: Deletion,
+): Promise<ApiFailure | undefined> {
+  for (const identity of absent) {
+    const found = await isThere(client, identity)
+    if (typeof found === 'object') return found
+    if (found) return changed(`${nameOf(identity)} is still there`)
+  }
+  const kept = present === undefined || (await isThere(client, present))
+  if (typeof kept === 'object') return kept
+  if (!kept && present !== undefined) return changed(`${nameOf(present)} is gone`)
+  return emptied && contents(client, emptied, meta.namespace)
+}
+
+/** Something is left that must go first (409), or nobody can say. */
 async function contents(
   client: WritingClient,
   collection: CollectionName,
@@ -68,22 +80,24 @@ async function contents(
   const found = await client.get(pathOf(collection, namespace), { query: { limit: '1' } })
   if (!found.ok) return found.failure
   if (isJsonObject(found.value) && arrayAt(found.value, 'items').length === 0) return undefined
-  return stillThere(`there are still ${collection}`)
+  return changed(`there are still ${collection}`)
 }
 
-/** Why a deletion may not happen: the object is there after all (409), or nobody can say. */
-async function presence(
+async function isThere(
   client: WritingClient,
   { collection, namespace, name, uid }: ObjectIdentity,
-): Promise<ApiFailure | undefined> {
+): Promise<boolean | ApiFailure> {
   const found = await client.get(pathOf(collection, namespace, name))
-  if (!found.ok) return found.failure.code === 404 ? undefined : found.failure
+  if (!found.ok) return found.failure.code !== 404 && found.failure
   const isOther = isJsonObject(found.value) && stringAt(found.value, 'metadata', 'uid') !== uid
-  if (uid !== '' && isOther) return undefined
-  return stillThere(`${collection} ${JSON.stringify(name)} is still there`)
+  return uid === '' || !isOther
 }
 
-function stillThere(message: string): ApiFailure {
+function nameOf({ collection, name }: ObjectIdentity): string {
+  return `${collection} ${JSON.stringify(name)}`
+}
+
+function changed(message: string): ApiFailure {
   return statusFailure(409, { kind: 'Status', reason: 'Conflict', message })
 }
 

@@ -198,7 +198,7 @@ test('no more writes at once than workers, and never two for one key', async () 
   expect(cluster.log.filter((one) => one.startsWith('create'))).toHaveLength(3)
 })
 
-test('only the leader writes; whoever becomes it looks at everything', async () => {
+function electable() {
   let leads = false
   const listeners = new Set<() => void>()
   const lead = (value: boolean): void => {
@@ -212,6 +212,34 @@ test('only the leader writes; whoever becomes it looks at everything', async () 
       return () => listeners.delete(listener)
     },
   }
+  return { leadership, lead, listeners }
+}
+
+test('a refusal of another kind is a trouble of its own', async () => {
+  const { cluster, clock, observer } = start()
+  const codes = [403, 500]
+  cluster.intercept = async () => refusal(codes.shift() ?? 500)
+  for (const name of ['a', 'b']) cluster.put('services', rawService({}, { name, uid: name }))
+  await clock.advance(0)
+  const problems = observer.told.filter((one) => one.startsWith('problem'))
+  expect(problems).toHaveLength(2)
+})
+
+test('who leads no more forgets what was wrong, and tells it anew in another term', async () => {
+  const { leadership, lead } = electable()
+  const { cluster, clock, observer } = start({ leadership })
+  cluster.intercept = async () => refusal(500)
+  cluster.put('services', rawService())
+  for (const leads of [true, false, true]) {
+    lead(leads)
+    await clock.advance(1)
+  }
+  const problems = observer.told.filter((one) => one.startsWith('problem'))
+  expect(problems).toHaveLength(2)
+})
+
+test('only the leader writes; whoever becomes it looks at everything', async () => {
+  const { leadership, lead, listeners } = electable()
   const { cluster, clock, end } = start({ leadership })
   cluster.put('services', rawService())
   await clock.advance(0)

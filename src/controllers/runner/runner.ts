@@ -97,6 +97,7 @@ export class Runner {
     if (open === this.#open) return
     this.#open = open
     if (open) for (const name of this.#watched) this.#collections[name].replay()
+    else for (const loop of this.#loops) loop.rest()
   }
 
   #affect<K extends CollectionName>(name: K, change: ObjectChange<Objects[K]>): void {

@@ -30,6 +30,8 @@ export interface Deletion {
   readonly meta: ObjectMeta
   /** It is deleted only if the server says of each of these that it is gone. */
   readonly absent?: readonly ObjectIdentity[]
+  /** It is deleted only if the server says of this one that it is still there. */
+  readonly present?: ObjectIdentity
   /** It is deleted only if the server shows nothing of this collection in its namespace. */
   readonly emptied?: CollectionName
   /** Whatever became of it since: only who it is counts. */

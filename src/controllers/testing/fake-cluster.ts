@@ -133,6 +133,7 @@ export function createFakeCluster(): FakeCluster {
     }
     if (write.verb === 'delete') {
       if (write.absent?.some(isPresent) || isFull(write)) return refusal(409, 'still there')
+      if (write.present && !isPresent(write.present)) return refusal(409, 'not there')
       const kept = keptAfter(write, known)
       if (kept !== undefined) return { ok: true, value: store(collection, kept) }
       remove(collection, key)

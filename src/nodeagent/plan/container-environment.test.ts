@@ -67,3 +67,21 @@ test.each([
 ])('%s becomes %s', (text, wanted) => {
   expect(expand(text, new Map([['A', '1']]))).toBe(wanted)
 })
+
+test('variables that double each other end before the kernel would refuse them', () => {
+  const doubled = Array.from({ length: 64 }, (_, index) => ({
+    name: `V${index + 1}`,
+    value: `$(V${index})$(V${index})`,
+  }))
+  const env = [{ name: 'V0', value: 'xxxxxxxx' }, ...doubled]
+  const pod = podPlan(containers({ env }))
+  const variables = () => containerEnvironment(pod, pod.containers[0]!, HERE)
+  expect(variables).toThrow('grows beyond 131072 bytes')
+})
+
+test('so does an environment of many long variables', () => {
+  const value = 'x'.repeat(100_000)
+  const env = Array.from({ length: 30 }, (_, index) => ({ name: `V${index}`, value }))
+  const pod = podPlan(containers({ env }))
+  expect(() => containerEnvironment(pod, pod.containers[0]!, HERE)).toThrow('env grows beyond')
+})

@@ -14,10 +14,14 @@ export interface Circumstances {
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
+/** What the kernel takes as arguments and environment of a program, in bytes. */
+const LONGEST = 2 << 20
+
 /**
  * The environment of a container: a usual PATH and its host name, Services, then
  * its own `env`, whose later entries may use earlier ones. Nothing of the node
  * agent's own environment is in it.
+ * @throws RangeError when the kernel would not take it
  */
 export function containerEnvironment(
   pod: PodPlan,
@@ -29,12 +33,15 @@ export function containerEnvironment(
     ['HOSTNAME', pod.name],
     ...circumstances.services.map(({ name, value }) => [name, value] as const),
   ])
+  let length = 0
   for (const entry of container.environment) {
     const value =
       'field' in entry
         ? fieldValue(entry.field, pod, circumstances)
         : expand(entry.value, variables)
     variables.set(entry.name, value)
+    length += entry.name.length + value.length
+    if (length > LONGEST) throw new RangeError(`env grows beyond ${LONGEST} bytes`)
   }
   return variables
 }

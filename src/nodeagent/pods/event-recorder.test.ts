@@ -1,19 +1,25 @@
 import { expect, test } from 'vitest'
+import { type ApiResult, statusFailure } from '../../client/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { podPlan } from '../fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { Note } from './notes.ts'
 
-function stage() {
+function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []
   const answer = (path: string, body: unknown) => {
     sent.push([path, body as JsonObject])
     return Promise.resolve({ ok: true, value: { metadata: { name: 'web.1' } } } as const)
   }
-  const client = { create: answer, patch: answer }
-  const recorder = new EventRecorder({ client, clock: new FakeClock(), pod: podPlan() })
-  return { sent, recorder }
+  const patch = (path: string, body: unknown) => {
+    sent.push([path, body as JsonObject])
+    return Promise.resolve(patched)
+  }
+  const client = { create: answer, patch }
+  const clock = new FakeClock()
+  const recorder = new EventRecorder({ client, clock, pod: podPlan() })
+  return { sent, recorder, clock }
 }
 
 const UNHEALTHY: Note = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
@@ -35,6 +41,30 @@ test('what repeats is counted, and written ever more rarely', async () => {
   const [path] = sent[1] ?? []
   expect(path).toBe('/api/v1/namespaces/default/events/web.1')
   expect(sent.map(([, { count }]) => count)).toEqual([1, 2, 4, 8, 16, 32, 64])
+})
+
+test('an Event that the server has forgotten meanwhile is made again', async () => {
+  const { sent, recorder } = stage({ ok: false, failure: statusFailure(404, {}) })
+  for (let time = 0; time < 2; time++) {
+    recorder.record(UNHEALTHY)
+    await recorder.settled()
+  }
+  const events = '/api/v1/namespaces/default/events'
+  expect(sent.map(([path, { count }]) => [path, count])).toEqual([
+    [events, 1],
+    [`${events}/web.1`, 2],
+    [events, 2],
+  ])
+})
+
+test('what goes on is told before the server forgets it', async () => {
+  const { sent, recorder, clock } = stage()
+  for (let time = 0; time < 12; time++) {
+    recorder.record(UNHEALTHY)
+    await recorder.settled()
+    await clock.advance(600_000)
+  }
+  expect(sent.map(([, { count }]) => count)).toEqual([1, 2, 4, 7, 8, 11])
 })
 
 test('one Pod has only so much to tell', async () => {

@@ -16,14 +16,18 @@ interface Recorded {
   count: number
   /** Path of the Event, once it is there. */
   path: string
+  /** When it was last written, milliseconds since the epoch. */
+  writtenAt: number
 }
 
 const MOST_EVENTS = 25
+/** Servers forget an Event an hour after it was last seen. */
+const REFRESH_MS = 1_800_000
 
 /**
  * Tells of one Pod by Events. What repeats is counted in its Event, which is
- * written at the 2nd, 4th, 8th, … time; of one Pod there are at most 25 that
- * differ. An Event that cannot be written is lost.
+ * written at the 2nd, 4th, 8th, … time and at least every half an hour; of one
+ * Pod there are at most 25 that differ. An Event that cannot be written is lost.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
@@ -38,10 +42,13 @@ export class EventRecorder {
     const key = `${note.reason} ${note.message}`
     const known = this.#recorded.get(key)
     if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
-    const recorded = known ?? { count: 0, path: '' }
+    const recorded = known ?? { count: 0, path: '', writtenAt: 0 }
     this.#recorded.set(key, recorded)
     recorded.count++
-    if (Number.isInteger(Math.log2(recorded.count))) {
+    const now = this.#options.clock.now()
+    const isOld = now - recorded.writtenAt >= REFRESH_MS
+    if (isOld || Number.isInteger(Math.log2(recorded.count))) {
+      recorded.writtenAt = now
       this.#work = this.#work.then(() => this.#write(note, recorded))
     }
   }
@@ -56,11 +63,13 @@ export class EventRecorder {
     const lastTimestamp = timestamp(clock.now())
     if (recorded.path !== '') {
       const body = { count: recorded.count, lastTimestamp }
-      await client.patch(recorded.path, body, { type: 'application/merge-patch+json' })
-      return
+      const type = 'application/merge-patch+json'
+      const patched = await client.patch(recorded.path, body, { type })
+      if (patched.ok || patched.failure.code !== 404) return
     }
     const collection = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
-    const made = await client.create(collection, eventObject(pod, note, lastTimestamp))
+    const event = { ...eventObject(pod, note, lastTimestamp), count: recorded.count }
+    const made = await client.create(collection, event)
     if (made.ok && isJsonObject(made.value)) {
       recorded.path = `${collection}/${stringAt(made.value, 'metadata', 'name')}`
     }
@@ -79,6 +88,5 @@ function eventObject({ namespace, name, uid }: PodPlan, note: Note, at: string):
     source: { component: 'node-agent' },
     firstTimestamp: at,
     lastTimestamp: at,
-    count: 1,
   }
 }

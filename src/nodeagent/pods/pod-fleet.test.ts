@@ -16,10 +16,13 @@ function pod(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): Js
 
 const HERE = { nodeName: 'node-a' }
 
-function stage(answers: readonly number[] = [], maxPods = 2) {
+function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Promise.resolve()) {
   const clock = new FakeClock()
   const sent: string[] = []
   const problems: unknown[] = []
+  const left: string[] = []
+  const statuses = new Map<string, JsonObject>()
+  const addresses = new PodAddresses(['10.0.0.0/29' as Cidr])
   const remaining = [...answers]
   const answer = (verb: string, path: string, body: unknown) => {
     const seen = objectAt(body as JsonObject)
@@ -29,7 +32,8 @@ function stage(answers: readonly number[] = [], maxPods = 2) {
     }
     const code = path.endsWith('/events') ? 0 : (remaining.shift() ?? 0)
     if (code > 0) return Promise.resolve({ ok: false, failure: statusFailure(code, {}) } as const)
-    return Promise.resolve({ ok: true, value: body } as const)
+    const status = { ...statuses.get(path), ...objectAt(seen, 'status') }
+    return Promise.resolve({ ok: true, value: { ...seen, status } } as const)
   }
   const fleet = new PodFleet({
     client: {
@@ -40,11 +44,11 @@ function stage(answers: readonly number[] = [], maxPods = 2) {
     tools: {
       clock,
       network: {
-        connect: () => Promise.resolve(),
-        disconnect: () => Promise.resolve(),
+        connect,
+        disconnect: (uid) => Promise.resolve(void left.push(uid)),
         nameOf: () => undefined,
       },
-      addresses: new PodAddresses(['10.0.0.0/24' as Cidr]),
+      addresses,
       prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
       programs: { nsenter: '', setpriv: '' },
       nodeNamespace: undefined,
@@ -61,11 +65,12 @@ function stage(answers: readonly number[] = [], maxPods = 2) {
     onRefused: ({ code }, key) => problems.push(`${key} ${code}`),
   })
   const see = async (key: string, value: JsonObject | undefined): Promise<readonly string[]> => {
+    statuses.set(`/api/v1/namespaces/default/pods/${key}/status`, objectAt(value, 'status'))
     fleet.changed([{ key: `default/${key}`, value }])
     await clock.advance(0)
     return sent.splice(0)
   }
-  return { clock, fleet, problems, see, sent }
+  return { clock, fleet, problems, see, sent, left, addresses }
 }
 
 test('Pods of the node get a status, those of none are bound, those of others are left alone', async () => {
@@ -102,6 +107,56 @@ test('a status that cannot be written does not keep a Pod from going', async () 
   expect(sent).toContain('remove a u-a')
 })
 
+test('what a Pod could not be connected to is given back when it goes', async () => {
+  const refuse = () => Promise.reject(new Error('no bridge'))
+  const { see, addresses, left } = stage([], 2, refuse)
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    const main = { name: 'main', image: 'none', command: ['serve'] }
+    await see(name, pod(name, { ...HERE, containers: [main] }))
+    await see(name, undefined)
+  }
+  expect(left).toHaveLength(6)
+  expect(addresses.claim('another')).toHaveLength(1)
+})
+
+test('a Pod that has ended needs no address any more', async () => {
+  const { see, addresses } = stage()
+  for (const last of [2, 3, 4, 5, 6]) {
+    const status = { phase: 'Succeeded', podIPs: [{ ip: `10.0.0.${last}` }] }
+    await see(`p${last}`, { ...pod(`p${last}`, HERE), status })
+  }
+  expect(addresses.claim('another')).toHaveLength(1)
+})
+
+test('the address of a Pod that never came back is free when it goes', async () => {
+  const { see, addresses } = stage()
+  for (const last of [2, 3, 4, 5, 6]) {
+    const status = { phase: 'Running', podIPs: [{ ip: `10.0.0.${last}` }] }
+    await see(`p${last}`, { ...pod(`p${last}`, HERE), status })
+    await see(`p${last}`, undefined)
+  }
+  expect(addresses.claim('another')).toHaveLength(1)
+})
+
+test('a removal that is refused is told once, and does not keep the node agent from ending', async () => {
+  const { see, fleet, problems, clock } = stage([0, 0, 403, 403, 403, 403, 403])
+  await see('a', pod('a', HERE))
+  await see('a', pod('a', HERE, { deletionTimestamp: '2030-01-01T00:00:00Z' }))
+  await clock.advance(3_000)
+  expect(problems).toEqual(['default/a 403'])
+  const closed = fleet.close(1_000)
+  await clock.advance(1_000)
+  await closed
+})
+
+test('Pods that have ended take no place', async () => {
+  const { see } = stage([], 1)
+  await see('a', pod('a', HERE))
+  expect(await see('b', pod('b'))).toEqual([])
+  const ended = { ...pod('a', HERE), status: { phase: 'Succeeded' } }
+  expect(await see('a', ended)).toContain('patch b node-a')
+})
+
 test('another Pod of the same name is another Pod', async () => {
   const { see } = stage()
   await see('a', pod('a', HERE))
@@ -128,6 +183,13 @@ test('a binding that fails is tried again, unless the Pod has changed', async ()
   await clock.advance(60_000)
   expect(sent).toEqual([])
   expect(problems).toEqual(['default/a 500'])
+})
+
+test('a binding that goes on failing is told once', async () => {
+  const { see, clock, problems } = stage([403, 403, 403, 0])
+  await see('a', pod('a'))
+  await clock.advance(60_000)
+  expect(problems).toEqual(['default/a 403'])
 })
 
 test('closing ends every Pod, leaves the objects and begins none', async () => {

@@ -25,10 +25,14 @@ export class PodFleet {
   readonly #workers = new Map<string, PodWorker>()
   /** All that have not ended, those too of which the API knows nothing any more. */
   readonly #running = new Map<PodWorker, Promise<void>>()
+  /** Those whose containers have ended for good: they take no place. */
+  readonly #over = new Set<PodWorker>()
   /** Pods that wait for a place, by key. */
   readonly #waiting = new Map<string, JsonObject>()
   /** Keys of those that are being bound, or bound and not yet seen so. */
   readonly #binding = new Set<string>()
+  /** Keys of those whose binding fails, and that this was told of. */
+  readonly #told = new Set<string>()
   #isClosing = false
 
   constructor(options: PodFleetOptions) {
@@ -57,11 +61,18 @@ export class PodFleet {
   #present(key: string, object: JsonObject): void {
     this.#waiting.delete(key)
     this.#binding.delete(key)
+    this.#told.delete(key)
     const known = this.#workers.get(key)
-    if (known?.uid === stringAt(object, 'metadata', 'uid')) return known.update(object)
-    known?.gone()
-    this.#workers.delete(key)
-    if (!this.#isClosing) this.#begin(key, object)
+    if (known?.uid === stringAt(object, 'metadata', 'uid')) known.update(object)
+    else {
+      known?.gone()
+      this.#workers.delete(key)
+      if (!this.#isClosing) this.#begin(key, object)
+    }
+    const worker = this.#workers.get(key)
+    if (worker === undefined || !isOver(object)) return
+    this.#over.add(worker)
+    this.#fill()
   }
 
   #begin(key: string, object: JsonObject): void {
@@ -71,6 +82,7 @@ export class PodFleet {
     this.#workers.set(key, worker)
     const running = worker.ended.catch(onError).finally(() => {
       this.#running.delete(worker)
+      this.#over.delete(worker)
       if (this.#workers.get(key) === worker) this.#workers.delete(key)
       this.#fill()
     })
@@ -95,8 +107,8 @@ export class PodFleet {
   /** Binds those that wait, in the order in which they came, as long as there is room. */
   #fill(): void {
     for (const [key, object] of this.#waiting) {
-      const isFull = this.#running.size + this.#binding.size >= this.#options.maxPods
-      if (this.#isClosing || isFull) return
+      const taken = this.#running.size - this.#over.size + this.#binding.size
+      if (this.#isClosing || taken >= this.#options.maxPods) return
       this.#waiting.delete(key)
       this.#binding.add(key)
       void this.#bind(key, object)
@@ -109,10 +121,16 @@ export class PodFleet {
     const bound = await bind(client, object, nodeName)
     if (bound.ok || !this.#binding.delete(key)) return
     const { code } = bound.failure
-    if (code === 404 || code === 409) return
-    onRefused(bound.failure, key)
+    if (code === 404 || code === 409) return void this.#told.delete(key)
+    if (!this.#told.has(key)) onRefused(bound.failure, key)
+    this.#told.add(key)
     tools.clock.after(RETRY_MS, () => this.#offer(key, object))
   }
 }
 
 const RETRY_MS = 5_000
+
+function isOver(pod: JsonObject): boolean {
+  const phase = stringAt(pod, 'status', 'phase')
+  return phase === 'Succeeded' || phase === 'Failed'
+}

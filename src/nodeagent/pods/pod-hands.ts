@@ -14,6 +14,7 @@ export class PodHands {
   readonly #tell: (event: PodEvent) => void
   readonly #processes: PodProcesses
   #ips: readonly IpAddress[] = []
+  #isDisconnected = false
 
   constructor(tools: NodeTools, pod: PodPlan, tell: (event: PodEvent) => void) {
     this.#tools = tools
@@ -39,9 +40,13 @@ export class PodHands {
     }
   }
 
-  /** Closes the logs, and removes them if the Pod will not come back. */
+  /**
+   * Closes the logs, and removes them if the Pod will not come back. Gives back what
+   * a connection that failed, or was not tried again, still holds.
+   */
   async close(isGone: boolean): Promise<void> {
     await this.#processes.close()
+    if (!this.#isDisconnected) await this.#leave().catch(this.#tools.onError)
     if (isGone) await this.#processes.forget()
   }
 
@@ -59,11 +64,9 @@ export class PodHands {
 
   /** What cannot be removed keeps its address; the next node agent tries again. */
   async #disconnect(attempts: number): Promise<void> {
-    const { network, addresses, clock, onError } = this.#tools
-    const { uid, hostNetwork } = this.#pod
+    const { clock, onError } = this.#tools
     try {
-      if (!hostNetwork) await network.disconnect(uid)
-      addresses.release(uid)
+      await this.#leave()
     } catch (error) {
       if (attempts > 1) {
         clock.after(RETRY_MS, () => void this.#disconnect(attempts - 1))
@@ -71,7 +74,15 @@ export class PodHands {
       }
       onError(error)
     }
+    this.#isDisconnected = true
     this.#tell({ is: 'disconnected' })
+  }
+
+  async #leave(): Promise<void> {
+    const { network, addresses } = this.#tools
+    const { uid, hostNetwork } = this.#pod
+    if (!hostNetwork) await network.disconnect(uid)
+    addresses.release(uid)
   }
 
   async #start({ container, run }: Extract<PodAction, { do: 'start' }>): Promise<void> {

@@ -43,6 +43,7 @@ export class PodWorker {
   #plan: PodPlan
   #state: PodState
   #isDeleted = false
+  #isStopped = false
   #isFinishing = false
   #cancelWake: () => void = () => undefined
 
@@ -58,7 +59,7 @@ export class PodWorker {
     this.#hands = new PodHands(tools, pod, (event) => this.#happened(event))
     this.#writer = new StatusWriter({ client, clock, pod, object, onRefused }, this.#gone.signal)
     this.#recorder = new EventRecorder({ client, clock, pod })
-    addresses.keep(pod.uid, this.#state.network.ips)
+    if (this.#state.outcome === undefined) addresses.keep(pod.uid, this.#state.network.ips)
     for (const note of notesOfPlan(pod)) this.#recorder.record(note)
   }
 
@@ -81,6 +82,7 @@ export class PodWorker {
 
   /** Ends the Pod and leaves its object. */
   stop(graceMs: number): void {
+    this.#isStopped = true
     this.#happened({ is: 'stopped', graceMs: Math.min(graceMs, this.#plan.graceMs) })
   }
 
@@ -123,17 +125,25 @@ export class PodWorker {
   }
 
   async #finish(): Promise<void> {
-    const { client, tools } = this.#options
+    const { tools } = this.#options
     this.#cancelWake()
-    await this.#hands.close(this.#isDeleted || this.#gone.signal.aborted)
+    const isGone = this.#isDeleted || this.#gone.signal.aborted
+    await this.#hands.close(isGone).catch(tools.onError)
     const said = Promise.all([this.#writer.settled(), this.#recorder.settled()])
     await Promise.race([said, pause(tools.clock, LAST_STATUS_MS)])
-    if (!this.#isDeleted) return
+    if (this.#isDeleted) await this.#remove()
+  }
+
+  /** Removes the object, again and again unless the node agent ends: the next one does it then. */
+  async #remove(): Promise<void> {
+    const { client, tools, onRefused } = this.#options
     const body = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } }
-    for (let failed = true; failed && !this.#gone.signal.aborted; ) {
+    for (let failures = 0; !this.#gone.signal.aborted; failures++) {
       const removed = await client.remove(podPath(this.#plan), body)
-      failed = !removed.ok && removed.failure.code !== 404
-      if (failed) await pause(tools.clock, RETRY_MS)
+      if (removed.ok || removed.failure.code === 404) return
+      if (failures === 0) onRefused(removed.failure)
+      if (this.#isStopped) return
+      await pause(tools.clock, RETRY_MS)
     }
   }
 

@@ -40,9 +40,10 @@ export function runControllers(options: ControllersOptions): RunningControllers 
     observer: countRunner(metrics, logProblems(log)),
   })
   const [stopWork, stopLeading] = [new AbortController(), new AbortController()]
-  const working = runner
-    .run(stopWork.signal)
-    .catch((err: unknown) => log.error({ err }, 'the controllers ended for a reason that is a bug'))
+  const working = runner.run(stopWork.signal).catch((err: unknown) => {
+    log.error({ err }, 'the controllers ended for a reason that is a bug; restart this server')
+    stopLeading.abort()
+  })
   const leading = leadership.run(stopLeading.signal)
   return {
     async close() {

@@ -34,6 +34,12 @@ test('watchers that heard different changes are told apart, up to the end', () =
   expect(disagreements([all, short], 4)).toEqual([])
 })
 
+test('who began later need not have heard what was before', () => {
+  const later = { ...sampleLog('DELETED a 4', 'ADDED a 5'), start: sampleList(2, 'a 2') }
+  expect(disagreements([sampleLog(...GOOD), later], 5)).toEqual([])
+  expect(disagreements([later, sampleLog(...GOOD)], 5)).toEqual([])
+})
+
 test('a list that is not what the changes make is found', () => {
   const log = sampleLog(...GOOD)
   expect(foldFaults(log, [sampleList(3, 'a 1')])).toEqual(['w: the list at 3 differs in a'])

@@ -29,11 +29,12 @@ export function streamFaults({ watcher, start, lines }: WatchLog): readonly stri
   return faults
 }
 
-/** Where watchers that began at the same time heard different changes up to `end`. */
+/** Where watchers heard different changes from where the last of them began up to `end`. */
 export function disagreements(logs: readonly WatchLog[], end: number): readonly string[] {
+  const begin = Math.max(...logs.map(({ start }) => start.version))
   const [first, ...others] = logs.map((log) => ({
     watcher: log.watcher,
-    changes: changesOf(log).filter(({ version }) => version <= end),
+    changes: changesOf(log).filter(({ version }) => version > begin && version <= end),
   }))
   return others.flatMap(({ watcher, changes }) => {
     const at = changes.findIndex((change, index) => !isSame(change, first!.changes[index]))

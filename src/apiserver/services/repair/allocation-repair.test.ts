@@ -68,6 +68,13 @@ test('a leaked address and port are free again after three rounds, not before', 
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10', type: 'NodePort', ports }))
 })
 
+test('an allocation that cannot be read is nobody’s, and keeps nothing from being repaired', async () => {
+  const { api, round, tamper } = await started()
+  await tamper({ op: 'put', key: IP, value: Buffer.from('torn') })
+  for (let count = 0; count < 3; count++) await round()
+  expect(await api.store.get(IP)).toBeUndefined()
+})
+
 test('what a Service holds is allocated again, so that nobody else gets it', async () => {
   const { api, round, tamper } = await started()
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10' }))
@@ -100,6 +107,11 @@ test('two Services with one address: the one without the allocation is told, onc
     'second',
   )
   expect(valueAt(event, 'type')).toBe('Warning')
+  const ports = [{ port: 81 }]
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  await api.call('PATCH', `${SERVICES}/first`, { headers, body: { spec: { ports } } })
+  await api.call('DELETE', `${SERVICES}/first`)
+  expect(await api.store.get(IP)).toBeDefined()
 })
 
 test('two servers on one store repair what there is once', async () => {

@@ -1,6 +1,6 @@
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import type { Serving } from '../../serving.ts'
-import { describeKey } from '../claim.ts'
+import { allocationFor, describeKey } from '../claim.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
 import { recordDuplicate } from './record-duplicate.ts'
@@ -65,7 +65,7 @@ export class AllocationRepair {
       { key, modRevision: revision },
       { key: holder.key, modRevision: holder.revision },
     ]
-    const value = Buffer.from(JSON.stringify({ owner: holder.key }))
+    const value = allocationFor(holder.key)
     const operations = [{ op: 'put', key, value } as const]
     const { committed } = await this.#options.serving.store.txn({ compare, operations })
     if (committed) this.#count(key, 'repair')

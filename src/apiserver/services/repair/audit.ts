@@ -2,7 +2,7 @@
 export interface Allocation {
   readonly key: string
   readonly revision: number
-  /** Storage key of the Service that it was made for. */
+  /** Storage key of the Service that it was made for; empty when that cannot be read. */
   readonly owner: string
 }
 

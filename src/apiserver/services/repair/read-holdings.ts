@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { type JsonObject, stringAt } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
 import { services } from '../../kinds/service.ts'
 import { storagePrefix } from '../../resource.ts'
-import { ALLOCATIONS, keysHeldBy } from '../claim.ts'
+import { ALLOCATIONS, keysHeldBy, ownerOf } from '../claim.ts'
 import type { Allocation, Holder } from './audit.ts'
 
 export interface Holdings {
@@ -51,8 +51,7 @@ async function eachEntry(
 }
 
 function allocationOf({ key, value, modRevision }: StoredEntry): Allocation {
-  const owner = stringAt(JSON.parse(value.toString()) as JsonObject, 'owner')
-  return { key, owner, revision: modRevision }
+  return { key, owner: ownerOf(value), revision: modRevision }
 }
 
 function holderOf({ key, value, modRevision, createRevision }: StoredEntry): Holder {

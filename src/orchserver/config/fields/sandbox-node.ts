@@ -49,7 +49,7 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     flag: 'pod-namespace-prefix',
     type: fieldTypes.namespacePrefix,
     fallback: 'orch-pod',
-    doc: 'What the names of the Pods’ network namespaces begin with. Those that carry it belong to this server: what no Pod needs is removed.',
+    doc: 'What the names of the Pods’ network namespaces begin with. Those that carry it belong to this server: what no Pod needs is removed. No two servers of a machine may have the same one, nor one that is another’s and a hyphen and more.',
     reload: 'restart',
   },
 }

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Refusal } from '../status.ts'
+import { RequestBodies } from './request-bodies.ts'
+
+/** Requests as they come in, each begun by `length` announced bytes. */
+async function incoming() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const begin = async (length: number) => {
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const came = once(server, 'request')
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`)
+    const [request, response] = (await came) as [IncomingMessage, ServerResponse]
+    return { socket, request, response }
+  }
+  return begin
+}
+
+async function deliver(socket: Socket, request: IncomingMessage, bytes: number): Promise<void> {
+  const arrived = once(request, 'data')
+  socket.write('x'.repeat(bytes))
+  await arrived
+}
+
+function told(outcome: Buffer | Refusal): number {
+  return outcome instanceof Refusal ? outcome.status.code : outcome.length
+}
+
+test('who has been sending the longest makes room, and an answer gives it back', async () => {
+  const begin = await incoming()
+  const bodies = new RequestBodies({ each: 100, together: 100 })
+  const slow = await begin(90)
+  const broken = bodies.take(slow)
+  await deliver(slow.socket, slow.request, 60)
+  const quick = await begin(50)
+  const whole = bodies.take(quick)
+  await deliver(quick.socket, quick.request, 50)
+  expect([told(await broken), told(await whole)]).toEqual([429, 50])
+
+  const late = await begin(60)
+  const refused = bodies.take(late)
+  await deliver(late.socket, late.request, 60)
+  expect(told(await refused)).toBe(429)
+  quick.response.end()
+  await once(quick.response, 'close')
+  const next = await begin(60)
+  const taken = bodies.take(next)
+  await deliver(next.socket, next.request, 60)
+  expect(told(await taken)).toBe(60)
+})
+
+test('a body that breaks off counts no longer', async () => {
+  const begin = await incoming()
+  const bodies = new RequestBodies({ each: 100, together: 100 })
+  for (let round = 0; round < 3; round++) {
+    const { socket, request, response } = await begin(90)
+    const outcome = bodies.take({ request, response })
+    await deliver(socket, request, 80)
+    socket.destroy()
+    expect(told(await outcome)).toBe(400)
+  }
+  const { socket, request, response } = await begin(90)
+  const outcome = bodies.take({ request, response })
+  await deliver(socket, request, 90)
+  expect(told(await outcome)).toBe(90)
+})

@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest, tooLarge, tooManyRequests } from '../refusals.ts'
+import { Refusal } from '../status.ts'
+import type { Exchange } from './send.ts'
+
+export interface BodyLimits {
+  /** Bytes of one body. */
+  readonly each: number
+  /** Bytes of all bodies whose requests are not answered yet. */
+  readonly together: number
+}
+
+/**
+ * Takes the bodies of requests, each before its request is served: one that
+ * arrives slowly takes nobody's place. Too many bytes at one time cost those
+ * their request that have been sending the longest.
+ */
+export class RequestBodies {
+  readonly #limits: BodyLimits
+  /** How to break off those that are not here yet, in the order of their beginning. */
+  readonly #arriving = new Set<() => void>()
+  #bytes = 0
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits
+  }
+
+  /** The whole body of a request. Compressed ones are not taken. */
+  take({ request, response }: Exchange): Promise<Buffer | Refusal> {
+    const refusal = this.#refusalOf(request)
+    if (refusal !== undefined) return Promise.resolve(refusal)
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = []
+      let length = 0
+      const forget = (): void => void (this.#bytes -= length)
+      const finish = (outcome: Buffer | Refusal): void => {
+        if (!this.#arriving.delete(breakOff)) return
+        request.off('data', add)
+        if (outcome instanceof Refusal || response.destroyed) forget()
+        else response.once('close', forget)
+        resolve(outcome)
+      }
+      const breakOff = (): void => finish(tooManyRequests(BROKEN_OFF, 1))
+      const add = (chunk: Buffer): void => {
+        length += chunk.length
+        this.#bytes += chunk.length
+        chunks.push(chunk)
+        if (length > this.#limits.each) finish(this.#tooLarge())
+        else this.#makeRoom()
+      }
+      const fail = (): void => finish(badRequest('the body ended early'))
+      this.#arriving.add(breakOff)
+      request.on('data', add)
+      request.once('end', () => finish(Buffer.concat(chunks, length)))
+      request.once('error', fail)
+      request.once('close', fail)
+    })
+  }
+
+  #makeRoom(): void {
+    for (const breakOff of this.#arriving) {
+      if (this.#bytes <= this.#limits.together) return
+      breakOff()
+    }
+  }
+
+  #refusalOf({ headers }: IncomingMessage): Refusal | undefined {
+    const encoding = headers['content-encoding'] ?? 'identity'
+    if (encoding !== 'identity') return compressed(encoding)
+    return Number(headers['content-length'] ?? 0) > this.#limits.each ? this.#tooLarge() : undefined
+  }
+
+  #tooLarge(): Refusal {
+    return tooLarge(`Request entity too large: limit is ${this.#limits.each}`)
+  }
+}
+
+const BROKEN_OFF = 'too many bodies arrive at one time, please try again later'
+
+function compressed(encoding: string): Refusal {
+  const message = `Content-Encoding ${JSON.stringify(encoding)} is not supported: send the body uncompressed`
+  return new Refusal({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
+}

@@ -1,0 +1,21 @@
+import type { ApiRequest } from '../api-request.ts'
+import type { Written } from '../persist.ts'
+import { storageKey } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import type { Refusal } from '../status.ts'
+import { awaitRevision } from './await-revision.ts'
+
+/**
+ * The object that a request names, as the newest revision has it: read from
+ * the cache, as soon as that shows every write that was answered before.
+ * Undefined when there is none.
+ */
+export async function readNewest(
+  serving: Serving,
+  { face: { resource }, namespace, name }: ApiRequest,
+): Promise<Written | Refusal | undefined> {
+  const late = await awaitRevision(serving, await serving.store.revision())
+  if (late !== undefined) return late
+  const item = serving.feed.cache(resource).get(storageKey(resource, namespace, name))
+  return item && { value: item.value, modRevision: item.revision }
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { connect as connectPlain, type Socket } from 'node:net'
+import { connect, type TLSSocket } from 'node:tls'
+import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
+
+export interface Attempt {
+  readonly body?: string | Buffer
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What came back; `text` is all of it. */
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Speaks HTTPS to a server as no library would. */
+export interface Attacker {
+  /** One request on a connection of its own. */
+  call(method: string, path: string, attempt?: Attempt): Promise<Answer>
+  /** An open connection, on which anything can be said. */
+  open(): Promise<TLSSocket>
+  /** A connection without the handshake that the server waits for. */
+  openHalf(): Promise<Socket>
+  /** Says something, and returns all that the server says until it closes. */
+  say(text: string): Promise<string>
+}
+
+export async function createAttacker({ url, connection }: OrchServerProcess): Promise<Attacker> {
+  const { hostname: host, port } = new URL(url)
+  const material = await connection.tls?.material()
+  const secure = material?.ca === undefined ? {} : { ca: material.ca }
+  const open = async (): Promise<TLSSocket> => {
+    const socket = connect({ host, port: Number(port), ...secure })
+    socket.on('error', () => undefined)
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  return {
+    open,
+    openHalf: async () => {
+      const socket = connectPlain(Number(port), host)
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      return socket
+    },
+    call: async (method, path, { body, type = 'application/json', headers = {} } = {}) => {
+      const length = {
+        'content-type': type,
+        'content-length': String(Buffer.byteLength(body ?? '')),
+      }
+      const sent = body === undefined ? headers : { ...length, ...headers }
+      const options = { host, port, method, path, headers: sent, agent: false as const, ...secure }
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        request(options, resolve).on('error', reject).end(body)
+      })
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }
+    },
+    say: async (text) => heard(await open(), text),
+  }
+}
+
+async function heard(socket: Socket, text: string): Promise<string> {
+  const chunks: Buffer[] = []
+  socket.on('error', () => undefined)
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.write(text)
+  await ended(socket)
+  return Buffer.concat(chunks).toString()
+}
+
+/** Resolves when a connection is closed, however that came. */
+export function ended(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+}
