@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
 import { applyDefaults } from '../resources/defaults.ts'
-import type { Problem } from '../resources/problem.ts'
+import type { Fault, Problem } from '../resources/problem.ts'
 import { validateObject } from '../resources/validate.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
 import { checkFields } from './field-validation/check-fields.ts'
@@ -72,8 +72,18 @@ export function invalidObject(
 const ABSENT = '(absent)'
 
 function causeOf(problem: Problem): StatusCause {
-  const { field, value, message } = problem
+  const { field, value, message, fault } = problem
+  if (fault !== undefined) return { ...faultWords(fault, value), field }
   if (value === ABSENT)
     return { reason: 'FieldValueRequired', message: `Required value: ${message}`, field }
   return { reason: 'FieldValueInvalid', message: `Invalid value: ${value}: ${message}`, field }
+}
+
+function faultWords(fault: Fault, value: string): Omit<StatusCause, 'field'> {
+  if (!('supported' in fault)) {
+    return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${value}` }
+  }
+  const supported = fault.supported.map((one) => JSON.stringify(one)).join(', ')
+  const message = `Unsupported value: ${value}: supported values: ${supported}`
+  return { reason: 'FieldValueNotSupported', message }
 }

@@ -10,7 +10,7 @@ export function readChoice<T extends string>(
   const found = values.find((candidate) => candidate === value)
   if (found !== undefined) return found
   if (value !== undefined && value !== '') {
-    object.refuse(key, `must be one of ${values.join(', ')}`, `${values[0]} is used`)
+    object.refuse(key, { supported: values }, `${values[0]} is used`)
   }
   return values[0]
 }

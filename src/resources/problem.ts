@@ -8,7 +8,14 @@ export interface Problem {
   readonly value: string
   /** What would be right and, when the rest of the object is used, what happens instead. */
   readonly message: string
+  /** Of those that the ecosystem tells apart from other wrong values. */
+  readonly fault?: Fault
 }
+
+/** A value that is none of a few, or one that is there already (`other`: where). */
+export type Fault =
+  | { readonly supported: readonly string[] }
+  | { readonly isDuplicate: true; readonly other: string }
 
 /**
  * An object as the node uses it, or why it cannot be used. `warnings` are parts
@@ -40,15 +47,24 @@ export class Findings {
   }
 
   /** `instead` says what a node does about it, which is of no interest in a refusal. */
-  add(field: string, value: unknown, message: string, instead?: string): void {
+  add(field: string, value: unknown, wrong: string | Fault, instead?: string): void {
     this.#kept ??= []
     const kept = this.#kept
     if (kept.length > MOST) return
     const consequence = instead === undefined || this.#reading === 'validate' ? '' : `; ${instead}`
-    const problem = { field, value: quote(value), message: message + consequence }
+    const problem: Problem = {
+      ...{ field, value: quote(value), message: messageOf(wrong) + consequence },
+      ...(typeof wrong !== 'string' && { fault: wrong }),
+    }
     if (kept.some((known) => isSame(known, problem))) return
     kept.push(kept.length === MOST ? MORE : problem)
   }
+}
+
+function messageOf(wrong: string | Fault): string {
+  if (typeof wrong === 'string') return wrong
+  if ('supported' in wrong) return `must be one of ${wrong.supported.join(', ')}`
+  return `must differ from ${wrong.other}`
 }
 
 function isSame(a: Problem, b: Problem): boolean {

@@ -1,4 +1,4 @@
-import { Findings, type Reading } from './problem.ts'
+import { type Fault, Findings, type Reading } from './problem.ts'
 import { isRaw, own, type Raw } from './raw.ts'
 
 const NOTHING: Raw = Object.freeze({})
@@ -87,14 +87,14 @@ export class Reader {
   }
 
   /** Notes that the value at `key` is wrong: what would be right, and what happens instead. */
-  refuse(key: string, message: string, instead?: string): void {
-    this.findings.add(this.path(key), this.value(key), message, instead)
+  refuse(key: string, wrong: string | Fault, instead?: string): void {
+    this.findings.add(this.path(key), this.value(key), wrong, instead)
   }
 
   /** The same of one item of the list at `key`. */
-  refuseItem(key: string, index: number, message: string, instead?: string): void {
+  refuseItem(key: string, index: number, wrong: string | Fault, instead?: string): void {
     const value = this.list(key)[index]
-    this.findings.add(`${this.path(key)}[${index}]`, value, message, instead)
+    this.findings.add(`${this.path(key)}[${index}]`, value, wrong, instead)
   }
 
   /** The same, without showing the value, which may be secret. */

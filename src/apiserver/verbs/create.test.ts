@@ -190,3 +190,23 @@ test('magic keys are data like any other', async () => {
   expect(valueAt({}, 'polluted')).toBeUndefined()
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
+
+test('causes say in the words of the ecosystem what is repeated and what is none of a few', async () => {
+  const api = await startApi()
+  const port = { name: 'http', port: 80 }
+  const spec = { type: 'Cluster', ports: [port, { ...port, port: 81 }] }
+  const { body } = await api.call('POST', SERVICES, { body: service('web', spec) })
+  expect(valueAt(body, 'details', 'causes')).toEqual([
+    {
+      reason: 'FieldValueNotSupported',
+      field: 'spec.type',
+      message:
+        'Unsupported value: "Cluster": supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"',
+    },
+    {
+      reason: 'FieldValueDuplicate',
+      field: 'spec.ports[1].name',
+      message: 'Duplicate value: "http"',
+    },
+  ])
+})

@@ -86,7 +86,8 @@ function readPreconditions(
 
 function readGrace(value: Json): number | Refusal | undefined {
   if (value === '') return undefined
-  const seconds = typeof value === 'string' ? Number(value) : value
+  const isWritten = typeof value === 'string' && /^-?\d{1,16}$/.test(value)
+  const seconds = isWritten ? Number(value) : value
   if (!Number.isSafeInteger(seconds)) {
     return badRequest('gracePeriodSeconds must be a whole number of seconds')
   }

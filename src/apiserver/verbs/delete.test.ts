@@ -157,6 +157,8 @@ const options: readonly (readonly [string, JsonObject | undefined, string[] | nu
   ['', { orphanDependents: 'perhaps' }, 400],
   ['?propagationPolicy=sideways', undefined, 422],
   ['?gracePeriodSeconds=soon', undefined, 400],
+  ['?gracePeriodSeconds=%20', undefined, 400],
+  ['?gracePeriodSeconds=0x10', undefined, 400],
   ['', { gracePeriodSeconds: 1.5 }, 400],
   ['', { gracePeriodSeconds: -1 }, 200],
 ]

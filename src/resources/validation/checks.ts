@@ -1,9 +1,10 @@
 import { isLabel, isPathSegment, isSubdomain } from '../names.ts'
+import type { Fault } from '../problem.ts'
 import type { Reader } from '../reader.ts'
 
 /** A field that may be absent or empty, and otherwise must be one of these. */
 export function checkOneOf(object: Reader, key: string, values: readonly string[]): void {
-  checkField(object, key, (value) => values.some((one) => one === value), oneOf(values))
+  checkField(object, key, (value) => values.some((one) => one === value), { supported: values })
 }
 
 export function checkLabel(object: Reader, key: string): void {
@@ -39,7 +40,7 @@ export function checkField(
   object: Reader,
   key: string,
   test: (value: unknown) => boolean,
-  fault: string,
+  fault: string | Fault,
 ): void {
   const value = object.value(key)
   if (value !== undefined && value !== '' && !test(value)) object.refuse(key, fault)
@@ -48,7 +49,3 @@ export function checkField(
 export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, such as my-name'
 const NAME_FAULT = 'must be the name of an object'
 export const DNS_FAULT = 'must be a DNS name in lower case, such as db.example.com'
-
-function oneOf(values: readonly string[]): string {
-  return `must be one of ${values.join(', ')}`
-}

@@ -24,7 +24,7 @@ export function checkLabelSelector(selector: Reader): void {
     }
     const operator = OPERATORS.find((one) => one === expression.value('operator'))
     if (operator === undefined) {
-      expression.refuse('operator', `must be one of ${OPERATORS.join(', ')}`)
+      expression.refuse('operator', { supported: OPERATORS })
     } else checkValues(expression, operator.endsWith('In'))
   }
 }

@@ -18,7 +18,7 @@ export function checkNetworkPolicy(object: Reader): void {
   for (const [index, type] of types.entries()) {
     if (!TYPES.includes(type)) spec.refuseItem('policyTypes', index, 'must be Ingress or Egress')
     else if (types.indexOf(type) < index) {
-      spec.refuseItem('policyTypes', index, 'must not be named twice')
+      spec.refuseItem('policyTypes', index, { isDuplicate: true, other: 'those before it' })
     }
   }
   for (const rule of spec.objects('ingress')) checkRule(rule, 'from')

@@ -47,12 +47,12 @@ function refuseRepeated(port: Reader, key: 'name' | 'port' | 'nodePort', seen: S
   if (value === undefined || value === '' || value === 0) return
   const protocol = key === 'name' ? '' : (port.value('protocol') ?? 'TCP')
   const id = JSON.stringify([key, value, protocol])
-  if (seen.has(id)) port.refuse(key, FAULTS[key])
+  if (seen.has(id)) port.refuse(key, { isDuplicate: true, other: OTHERS[key] })
   seen.add(id)
 }
 
-const FAULTS = {
-  name: 'must differ from the names of the other ports',
-  port: 'must differ from the other ports of the same protocol',
-  nodePort: 'must differ from the other node ports of the same protocol',
+const OTHERS = {
+  name: 'the names of the other ports',
+  port: 'the other ports of the same protocol',
+  nodePort: 'the other node ports of the same protocol',
 } as const

@@ -45,7 +45,7 @@ function checkFamilies(spec: Reader): void {
   for (const [index, family] of families.entries()) {
     if (!FAMILIES.includes(family)) spec.refuseItem('ipFamilies', index, 'must be IPv4 or IPv6')
     else if (families.indexOf(family) < index) {
-      spec.refuseItem('ipFamilies', index, 'must not be named twice')
+      spec.refuseItem('ipFamilies', index, { isDuplicate: true, other: 'those before it' })
     }
   }
   checkOneOf(spec, 'ipFamilyPolicy', FAMILY_POLICIES)
