@@ -28,7 +28,8 @@ export async function runServer(
   const stop = stopSignal()
   log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
   await using held = new AsyncDisposableStack()
-  const { store, election } = await openStore(config)
+  const onError = (err: unknown): void => log.warn({ err }, 'the history in etcd was not shortened')
+  const { store, election, broken } = await openStore(config, { clock, onError })
   held.defer(() => store.close())
   const metrics = createRunnerMetrics()
   const server = createApiServer({
@@ -46,8 +47,10 @@ export async function runServer(
   const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
   held.use(await startCompanions({ config, socket, version, election, metrics, clock, log }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
-  log.info({ signal: await stop }, 'orch-server stops')
+  const end = await Promise.race([stop, broken])
   server.drain()
+  if (end instanceof Error) throw end
+  log.info({ signal: end }, 'orch-server stops')
 }
 
 function certificateSource({

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
@@ -40,6 +40,14 @@ it('keeps over HTTPS what it acknowledged, also when it is killed, and closes it
   const left = readdirSync(server.dataDir)
   expect(left).not.toContain('store.sqlite-wal')
   expect(left).not.toContain('server.sock')
+})
+
+it('ends when its store can only be opened anew', async () => {
+  await using server = await startOrchServer()
+  await using client = clientOf(server)
+  rmSync(join(server.dataDir, 'store.sqlite'))
+  expect((await client.create(SERVICES, SERVICE)).ok).toBe(false)
+  expect(await server.ended()).toBe(1)
 })
 
 it.runIf(hasEtcd())('shares it with another server on one etcd', async () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
 import { completeConfiguration } from '../../settings/settings.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/settings-table.ts'
@@ -11,7 +12,8 @@ const AWAY = ['http://127.0.0.1:9']
 
 async function open(dataDir: string, etcd: Partial<EtcdConfiguration> = {}) {
   const config = completeConfiguration(SETTINGS_TABLE, new Map())
-  return (await openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } })).store
+  const parts = { clock: systemClock, onError: () => undefined }
+  return (await openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } }, parts)).store
 }
 
 it.each([

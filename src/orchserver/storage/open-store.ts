@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Election } from '../../storage/election.ts'
 import type { EtcdTls } from '../../storage/etcd/secure-channel.ts'
+import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
@@ -13,17 +15,33 @@ export interface OpenedStore {
   readonly store: Store
   /** Among all servers of this store. */
   readonly election: Election
+  /** Resolves when the store can only be opened anew, to the reason. */
+  readonly broken: Promise<Error>
+}
+
+export interface StoreParts {
+  readonly clock: Clock
+  /** Told what failed and will be tried again. */
+  readonly onError: (error: unknown) => void
 }
 
 /** The store of the configuration; only the driver that is used is loaded. */
-export async function openStore({ dataDir, etcd }: OrchServerConfiguration): Promise<OpenedStore> {
-  if (etcd.servers.length > 0) return openEtcd(dataDir, etcd)
+export async function openStore(
+  { dataDir, etcd }: OrchServerConfiguration,
+  parts: StoreParts,
+): Promise<OpenedStore> {
+  if (etcd.servers.length > 0) return openEtcd(dataDir, etcd, parts)
   const { openEmbeddedStore } = await import('../../storage/embedded/embedded-store.ts')
-  return { store: await openEmbeddedStore({ directory: dataDir }), election: createSoleCandidate() }
+  const store = await openEmbeddedStore({ directory: dataDir })
+  return { store, election: createSoleCandidate(), broken: store.broken }
 }
 
 /** Certificates lie in the data directory also here, so one process holds it all the same. */
-async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<OpenedStore> {
+async function openEtcd(
+  dataDir: string,
+  etcd: EtcdConfiguration,
+  parts: StoreParts,
+): Promise<OpenedStore> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
   const { lockDirectory } = await import('../../storage/embedded/directory-lock.ts')
   const tls = await readTls(etcd)
@@ -32,12 +50,18 @@ async function openEtcd(dataDir: string, etcd: EtcdConfiguration): Promise<Opene
   const lock = lockDirectory(dataDir)
   opened.defer(() => lock.release())
   const store = createEtcdStore({ endpoints, prefix: etcd.prefix, ...(tls && { tls }) })
+  const stopCompacting = compactRegularly({ store, ...parts })
   const held = opened.move()
   const close = async (): Promise<void> => {
+    stopCompacting()
     await store.close()
     held.dispose()
   }
-  return { store: { ...store, close }, election: store.election('controllers', LEASE_SECONDS) }
+  return {
+    store: { ...store, close },
+    election: store.election('controllers', LEASE_SECONDS),
+    broken: Promise.withResolvers<Error>().promise,
+  }
 }
 
 async function readTls({ caFile, certFile, keyFile }: EtcdConfiguration) {

@@ -21,6 +21,8 @@ export interface EmbeddedStoreOptions {
 export interface EmbeddedStore extends Store {
   /** Names this history: a restored store has another one. */
   readonly epoch: string
+  /** Resolves when the store can only be opened anew, to the reason. */
+  readonly broken: Promise<Error>
   /** Writes the present state to a new file while everything goes on. */
   backup(file: string): Promise<void>
 }

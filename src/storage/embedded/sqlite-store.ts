@@ -35,6 +35,7 @@ export class SqliteStore implements EmbeddedStore {
   readonly #commits: GroupCommit
   readonly #retention: RetentionRule
   readonly #parking = new Parking()
+  readonly #broken = Promise.withResolvers<Error>()
 
   constructor({ file, writer, reader, retention }: StoreParts) {
     this.#file = file
@@ -45,6 +46,10 @@ export class SqliteStore implements EmbeddedStore {
       committed: (newest) => this.#committed(newest),
       failed: (error) => this.#failed(error),
     })
+  }
+
+  get broken(): Promise<Error> {
+    return this.#broken.promise
   }
 
   async revision(): Promise<number> {
@@ -102,6 +107,7 @@ export class SqliteStore implements EmbeddedStore {
   #failed(error: Error): void {
     this.#log.fail(error)
     this.#parking.wakeAll()
+    this.#broken.resolve(error)
   }
 }
 

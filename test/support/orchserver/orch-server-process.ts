@@ -33,6 +33,8 @@ export interface OrchServerProcess extends AsyncDisposable {
   kill(): Promise<void>
   /** SIGTERM. Resolves to the exit code. */
   stop(): Promise<number | null>
+  /** Resolves to the exit code when it has ended by itself. */
+  ended(): Promise<number | null>
   /** Starts it again, at the same address; resolves once it says that it is ready. */
   start(): Promise<void>
   /** Starts it again, and kills it so long after it became a process. */
@@ -50,13 +52,14 @@ export async function startOrchServer({
   const spawned = (port: string): Promise<Running> => spawnServer(args(port), env)
   let running = await spawned('0')
   const { url, kubeconfig } = running
-  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
+  const ended = async (): Promise<number | null> => {
     const { child } = running
-    if (isGone(child)) return child.exitCode
-    const gone = once(child, 'exit')
-    child.kill(signal)
-    await gone
+    if (!isGone(child)) await once(child, 'exit')
     return child.exitCode
+  }
+  const end = (signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> => {
+    running.child.kill(signal)
+    return ended()
   }
   return {
     ...{ url, kubeconfig, dataDir },
@@ -66,6 +69,7 @@ export async function startOrchServer({
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    ended,
     start: async () => {
       running = await spawned(new URL(url).port)
     },

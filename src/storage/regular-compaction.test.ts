@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
+import { compactRegularly } from './regular-compaction.ts'
+
+const ROUND = 300_000
+
+it('forgets what was there a round ago, also after a round that failed', async () => {
+  const clock = new FakeClock()
+  const told: unknown[] = []
+  const revisions = [10, 20, new Error('no etcd'), 40]
+  const stop = compactRegularly({
+    store: {
+      revision: async () => {
+        const next = revisions.shift()
+        if (next instanceof Error) throw next
+        return next ?? 50
+      },
+      compact: async (revision) => void told.push(revision),
+    },
+    clock,
+    onError: (error) => told.push(String(error)),
+  })
+  for (let round = 0; round < 4; round++) await clock.advance(ROUND)
+  expect(told).toEqual([10, 'Error: no etcd', 20])
+  stop()
+  expect(clock.hasTimers).toBe(false)
+})
