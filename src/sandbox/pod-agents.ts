@@ -22,7 +22,7 @@ export class PodAgents {
     if (ip === '') return undefined
     const agent = this.#agents.get(uid) ?? startAgent(namespaceNamed(podNamespace(this.#run, pod)))
     this.#agents.set(uid, agent)
-    return agent.catch(() => undefined)
+    return agent.catch(() => void this.#agents.delete(uid))
   }
 
   async close(): Promise<void> {
