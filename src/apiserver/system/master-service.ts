@@ -1,14 +1,5 @@
-import { NodeProxyError } from '../../lib/error.ts'
-import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
-import { endpointSlices } from '../kinds/endpoint-slice.ts'
-import { endpoints } from '../kinds/endpoints.ts'
-import { services } from '../kinds/service.ts'
-import { storageKey, storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
-import { Refusal } from '../status.ts'
-import { ensureObject, type KeptObject } from './ensure-object.ts'
-import { masterObjects, SERVICE_NAME } from './master-objects.ts'
-import { type Master, mastersOf } from './masters.ts'
+import { KeptMasters, MASTER_RESOURCES } from './kept-masters.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 import { ReplicaLeases } from './replica-leases.ts'
 
@@ -36,9 +27,7 @@ const ROUND_MS = 10_000
 export class MasterService {
   readonly #options: MasterServiceOptions
   readonly #leases: ReplicaLeases
-  readonly #masters: readonly Master[]
-  /** The revisions in which we left our objects, by storage key. */
-  readonly #written = new Map<string, number>()
+  readonly #kept: KeptMasters
   readonly #unsubscribe: readonly (() => void)[]
   #cancel = (): void => undefined
   #work: Promise<void> = Promise.resolve()
@@ -50,13 +39,11 @@ export class MasterService {
 
   constructor(options: MasterServiceOptions) {
     this.#options = options
-    const { feed, store, allocator } = options.serving
-    const [range] = allocator.ranges
+    const { feed, store } = options.serving
     this.#leases = new ReplicaLeases(store)
-    this.#masters = range === undefined ? [] : mastersOf(range)
+    this.#kept = new KeptMasters(options.serving)
     const look = (): void => this.#look()
-    const watched = [services, endpoints, endpointSlices]
-    this.#unsubscribe = watched.map((resource) => feed.cache(resource).subscribe(look))
+    this.#unsubscribe = MASTER_RESOURCES.map((resource) => feed.cache(resource).subscribe(look))
     this.#round()
   }
 
@@ -95,15 +82,7 @@ export class MasterService {
 
   /** Whether somebody else wrote what is ours: then it is put right. */
   #look(): void {
-    const { feed } = this.#options.serving
-    const isForeign = [...this.#written].some(([key, revision]) => {
-      const resource = [services, endpoints, endpointSlices].find((one) =>
-        key.startsWith(storagePrefix(one)),
-      )!
-      const cache = feed.cache(resource)
-      return (cache.get(key)?.revision ?? cache.revision) > revision
-    })
-    if (!isForeign || this.#isQueued || this.#atOnce === MOST_AT_ONCE) return
+    if (this.#isQueued || this.#atOnce === MOST_AT_ONCE || !this.#kept.isTampered) return
     this.#isQueued = true
     this.#atOnce++
     this.#enqueue(() => {
@@ -128,49 +107,7 @@ export class MasterService {
   }
 
   async #reconcile(): Promise<void> {
-    const replicas = await this.#leases.living()
-    this.#written.clear()
-    const failures: NodeProxyError[] = []
-    for (const master of this.#masters) {
-      const failure = await this.#ensure(masterObjects(master, replicas))
-      if (failure !== undefined) failures.push(failure)
-    }
-    await this.#removeOtherSlices()
-    if (failures[0] !== undefined) throw failures[0]
+    await this.#kept.leadTo(await this.#leases.living())
     this.#look()
   }
-
-  /** Endpoints are of no use without their Service, so the first failure is the last. */
-  async #ensure(objects: readonly KeptObject[]): Promise<NodeProxyError | undefined> {
-    for (const object of objects) {
-      const written = await ensureObject(this.#options.serving, object)
-      if (written instanceof Refusal) return refusedError(object, written)
-      const key = storageKey(object.resource, object.namespace, object.name)
-      this.#written.set(key, written.modRevision)
-    }
-    return undefined
-  }
-
-  /** Slices for ports that no server has, or that others made to send Pods elsewhere. */
-  async #removeOtherSlices(): Promise<void> {
-    const { feed, store } = this.#options.serving
-    const names = new Set(this.#masters.map(({ name }) => name))
-    const prefix = storagePrefix(endpointSlices, MASTER_NAMESPACE)
-    for (const { key, revision, labels } of feed.cache(endpointSlices).under(prefix)) {
-      if (!names.has(labels[SERVICE_NAME] ?? '') || this.#written.has(key)) continue
-      const compare = [{ key, modRevision: revision }]
-      await store.txn({ compare, operations: [{ op: 'delete', key }] })
-    }
-  }
-}
-
-function refusedError({ namespace, name }: KeptObject, refusal: Refusal): NodeProxyError {
-  return new NodeProxyError(
-    'NP_APISERVER_MASTER_SERVICE',
-    `the Service of the API cannot be kept: ${refusal.status.message}`,
-    {
-      object: `${namespace}/${name}`,
-      hint: 'if its address is taken, delete the Service that has it; it is tried again every 10 s',
-    },
-  )
 }

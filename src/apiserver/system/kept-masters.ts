@@ -1,0 +1,87 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
+import { endpointSlices } from '../kinds/endpoint-slice.ts'
+import { endpoints } from '../kinds/endpoints.ts'
+import { services } from '../kinds/service.ts'
+import { type Resource, storageKey, storagePrefix } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { ensureObject, type KeptObject } from './ensure-object.ts'
+import { masterObjects, SERVICE_NAME } from './master-objects.ts'
+import { type Master, mastersOf } from './masters.ts'
+import type { ReplicaAddress } from './replica-address.ts'
+
+/** The resources that the API's own Services are made of. */
+export const MASTER_RESOURCES: readonly Resource[] = [services, endpoints, endpointSlices]
+
+/** The Services of the API and their endpoints, as this server left them in the store. */
+export class KeptMasters {
+  readonly #serving: Serving
+  readonly #masters: readonly Master[]
+  /** The revisions in which we left our objects, by storage key. */
+  readonly #written = new Map<string, number>()
+
+  constructor(serving: Serving) {
+    this.#serving = serving
+    const [range] = serving.allocator.ranges
+    this.#masters = range === undefined ? [] : mastersOf(range)
+  }
+
+  /** Whether somebody else has changed or deleted one of them since. */
+  get isTampered(): boolean {
+    return [...this.#written].some(([key, revision]) => {
+      const resource = MASTER_RESOURCES.find((one) => key.startsWith(storagePrefix(one)))!
+      const cache = this.#serving.feed.cache(resource)
+      return (cache.get(key)?.revision ?? cache.revision) > revision
+    })
+  }
+
+  /**
+   * Makes them lead to these servers, and to nobody else.
+   * @throws NP_APISERVER_MASTER_SERVICE for the first that is refused, after the others
+   */
+  async leadTo(replicas: readonly ReplicaAddress[]): Promise<void> {
+    this.#written.clear()
+    const failures: NodeProxyError[] = []
+    for (const master of this.#masters) {
+      const failure = await this.#ensure(masterObjects(master, replicas))
+      if (failure !== undefined) failures.push(failure)
+    }
+    await this.#removeOtherSlices()
+    if (failures[0] !== undefined) throw failures[0]
+  }
+
+  /** Endpoints are of no use without their Service, so the first failure is the last. */
+  async #ensure(objects: readonly KeptObject[]): Promise<NodeProxyError | undefined> {
+    for (const object of objects) {
+      const written = await ensureObject(this.#serving, object)
+      if (written instanceof Refusal) return refusedError(object, written)
+      const key = storageKey(object.resource, object.namespace, object.name)
+      this.#written.set(key, written.modRevision)
+    }
+    return undefined
+  }
+
+  /** Slices for ports that no server has, or that others made to send Pods elsewhere. */
+  async #removeOtherSlices(): Promise<void> {
+    const { feed, store } = this.#serving
+    const names = new Set(this.#masters.map(({ name }) => name))
+    const prefix = storagePrefix(endpointSlices, MASTER_NAMESPACE)
+    for (const { key, revision, labels } of feed.cache(endpointSlices).under(prefix)) {
+      if (!names.has(labels[SERVICE_NAME] ?? '') || this.#written.has(key)) continue
+      const compare = [{ key, modRevision: revision }]
+      await store.txn({ compare, operations: [{ op: 'delete', key }] })
+    }
+  }
+}
+
+function refusedError({ namespace, name }: KeptObject, refusal: Refusal): NodeProxyError {
+  return new NodeProxyError(
+    'NP_APISERVER_MASTER_SERVICE',
+    `the Service of the API cannot be kept: ${refusal.status.message}`,
+    {
+      object: `${namespace}/${name}`,
+      hint: 'if its address is taken, delete the Service that has it; it is tried again every 10 s',
+    },
+  )
+}
