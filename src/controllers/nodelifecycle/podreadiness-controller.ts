@@ -1,9 +1,7 @@
 import type { Json } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import { nodeGroup } from '../objects/collections.ts'
-import type { NodeObject } from '../objects/node-object.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
 import type { PodObject } from '../objects/pod-object.ts'
+import { podsOfNode } from '../objects/pods-of-node.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
@@ -18,16 +16,8 @@ const LOST = 'NodeStatusUnknown'
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',
-  watches: { pods: ({ key }) => [key], nodes: nodeAffects },
+  watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ ready }) => ready.status) },
   reconcile,
-}
-
-function nodeAffects(
-  { key, before, after }: ObjectChange<NodeObject>,
-  view: View,
-): readonly string[] {
-  if (before !== undefined && before.ready.status === after?.ready.status) return []
-  return [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
 }
 
 function reconcile(key: string, view: View, now: number): Reconciliation {

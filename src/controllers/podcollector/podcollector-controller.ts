@@ -1,9 +1,7 @@
 import { timestamp } from '../../lib/timestamp.ts'
-import { nodeGroup } from '../objects/collections.ts'
 import { DISRUPTION, NODE_GONE } from '../objects/names.ts'
-import type { NodeObject } from '../objects/node-object.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
 import type { PodObject } from '../objects/pod-object.ts'
+import { podsOfNode } from '../objects/pods-of-node.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
@@ -19,16 +17,8 @@ const GONE_MS = 40_000
  */
 export const podCollector: Controller = {
   name: 'podcollector',
-  watches: { pods: ({ key }) => [key], nodes: nodeAffects },
+  watches: { pods: ({ key }) => [key], nodes: podsOfNode(() => true) },
   reconcile,
-}
-
-function nodeAffects(
-  { key, before, after }: ObjectChange<NodeObject>,
-  view: View,
-): readonly string[] {
-  if (before !== undefined && after !== undefined) return []
-  return [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
 }
 
 function reconcile(key: string, view: View, now: number): Reconciliation {

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { NodeProxyError } from '../../lib/error.ts'
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 /**
  * Runs one program to its end and returns its standard output; no shell takes
- * part. Throws NP_NODEAGENT_COMMAND with its own words when it does not exit 0.
+ * part. It has a session of its own, so that Ctrl-C in a terminal does not reach
+ * it. Throws NP_NODEAGENT_COMMAND with its own words when it does not exit 0.
  */
 export function runCommand(command: readonly string[], input = ''): Promise<string> {
   const [program = '', ...args] = command
@@ -19,9 +20,8 @@ export function runCommand(command: readonly string[], input = ''): Promise<stri
     child.on('error', (cause) => reject(failed(command, cause.message)))
     child.on('close', (status, signal) => {
       if (status === 0) return resolve(Buffer.concat(out).toString())
-      reject(
-        failed(command, `${signal ?? `exit ${status}`}: ${Buffer.concat(err).toString().trim()}`),
-      )
+      const said = Buffer.concat([...err, ...out]).toString()
+      reject(failed(command, `${signal ?? `exit ${status}`}: ${said.trim()}`))
     })
     child.stdin.end(input)
   })

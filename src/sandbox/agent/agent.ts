@@ -20,7 +20,7 @@ export interface Agent {
 
 /** Starts an agent in a namespace; resolves once it takes questions. */
 export async function startAgent(namespace: Namespace): Promise<Agent> {
-  const command = namespace.command([process.execPath, PROGRAM])
+  const command = namespace.inside([process.execPath, PROGRAM])
   const [program = '', ...args] = command
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))

@@ -36,7 +36,7 @@ export async function startControlPlane(
   const dataDir = join(run.folder, 'orch-server')
   const ready = Promise.withResolvers<void>()
   const program = new Program({
-    command: node.join([LAUNCHER, ...flags(run, dataDir)]),
+    command: node.inside([LAUNCHER, ...flags(run, dataDir)]),
     logFile: join(run.folder, 'orch-server.log'),
     onLine: (line) => line.includes('"orch-server is ready"') && ready.resolve(),
   })

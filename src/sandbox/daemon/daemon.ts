@@ -25,7 +25,7 @@ export class Daemon {
 
   constructor({ node, agent, flags, logFile }: DaemonOptions) {
     this.#agent = agent
-    this.#program = new Program({ command: node.command([LAUNCHER, ...flags]), logFile })
+    this.#program = new Program({ command: node.inside([LAUNCHER, ...flags]), logFile })
   }
 
   get pid(): number | undefined {
