@@ -4,13 +4,8 @@ import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { follow } from './follow.ts'
 import { type PodState, readPod } from './pod-state.ts'
-import {
-  isServedBy,
-  readService,
-  readSlice,
-  type ServiceState,
-  type SliceState,
-} from './service-state.ts'
+import { isServedBy, readService } from './service-state.ts'
+import { readSlice } from './slice-state.ts'
 
 const PATIENCE_MS = 60_000
 
@@ -25,8 +20,8 @@ export type Followed = keyof typeof PATHS
 /** The objects of the cluster as its API server tells of them. */
 export class ClusterState {
   readonly pods = new Map<string, PodState>()
-  readonly #services = new Map<string, ServiceState>()
-  readonly #slices = new Map<string, SliceState>()
+  readonly services = new Map<string, JsonObject>()
+  readonly slices = new Map<string, JsonObject>()
   /** The newest revision of each collection. */
   readonly seen = new Map<Followed, number>()
   readonly #controlPlane: Pick<ControlPlane, 'api' | 'lastLines'>
@@ -40,8 +35,8 @@ export class ClusterState {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#follow('pods', this.pods, readPod, signal),
-      this.#follow('services', this.#services, readService, signal),
-      this.#follow('endpointslices', this.#slices, readSlice, signal),
+      this.#follow('services', this.services, asItIs, signal),
+      this.#follow('endpointslices', this.slices, asItIs, signal),
     ])
   }
 
@@ -62,8 +57,11 @@ export class ClusterState {
   /** Waits until every Service leads to exactly the pods that it selects and that are ready. */
   served(): Promise<void> {
     return this.until('the endpoints follow the pods', () => {
-      const [pods, slices] = [[...this.pods.values()], [...this.#slices.values()]]
-      return [...this.#services.values()].every((service) => isServedBy(service, pods, slices))
+      const pods = [...this.pods.values()]
+      const slices = [...this.slices.values()].map(readSlice)
+      return [...this.services.values()]
+        .map(readService)
+        .every((service) => isServedBy(service, pods, slices))
     })
   }
 
@@ -86,6 +84,10 @@ export class ClusterState {
     }
     return follow({ client: this.#controlPlane.api, path: PATHS[name], decode, onChange }, signal)
   }
+}
+
+function asItIs(object: JsonObject): JsonObject {
+  return object
 }
 
 function tooLong(what: string, lines: readonly string[]): NodeProxyError {

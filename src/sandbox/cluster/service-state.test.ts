@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { absentPod, type PodState, readPod } from './pod-state.ts'
-import { isServedBy, readService, readSlice } from './service-state.ts'
+import { isServedBy, readService } from './service-state.ts'
+import { readSlice } from './slice-state.ts'
 
 const service = (spec: JsonObject, ingress: JsonObject[] = []) =>
   readService({ metadata: { name: 'web' }, spec, status: { loadBalancer: { ingress } } })

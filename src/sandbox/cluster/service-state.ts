@@ -1,5 +1,6 @@
-import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { PodState } from './pod-state.ts'
+import type { SliceState } from './slice-state.ts'
 
 /** What of a Service decides who is behind it, and whether it is complete. */
 export interface ServiceState {
@@ -10,12 +11,6 @@ export interface ServiceState {
   readonly hasAddresses: boolean
 }
 
-/** What one EndpointSlice says: names of pods, those that get traffic. */
-export interface SliceState {
-  readonly service: string
-  readonly ready: readonly string[]
-}
-
 export function readService(service: JsonObject): ServiceState {
   const selector = objectAt(service, 'spec', 'selector')
   const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress')
@@ -23,16 +18,6 @@ export function readService(service: JsonObject): ServiceState {
     name: stringAt(service, 'metadata', 'name'),
     selector: Object.keys(selector).length === 0 ? undefined : selector,
     hasAddresses: stringAt(service, 'spec', 'type') !== 'LoadBalancer' || ingress.length > 0,
-  }
-}
-
-export function readSlice(slice: JsonObject): SliceState {
-  const ready = arrayAt(slice, 'endpoints').filter(
-    (endpoint) => valueAt(endpoint, 'conditions', 'ready') !== false,
-  )
-  return {
-    service: stringAt(slice, 'metadata', 'labels', 'kubernetes.io/service-name'),
-    ready: ready.map((endpoint) => stringAt(endpoint, 'targetRef', 'name')),
   }
 }
 

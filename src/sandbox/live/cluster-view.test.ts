@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readManifests } from '../cluster/manifests.ts'
-import { backendsRow, serviceRow } from './cluster-view.ts'
+import { serviceRow } from './cluster-view.ts'
 
 const manifests = readManifests()
 const row = (name: string): unknown =>
@@ -33,21 +33,4 @@ test('an address of a load balancer leads to it, too', () => {
 test('a headless Service has no address', () => {
   const headless = { metadata: { name: 'h' }, spec: { clusterIP: 'None', ports: [{ port: 80 }] } }
   expect(serviceRow(headless)).toEqual({ name: 'h', kind: 'ClusterIP', addresses: [] })
-})
-
-test('backends are told by pod, else by address and node', () => {
-  const slice = {
-    metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
-    endpoints: [
-      { addresses: ['10.244.0.11'], targetRef: { name: 'pod-1' } },
-      { addresses: ['10.244.0.12'], targetRef: { name: 'pod-2' }, conditions: { ready: false } },
-    ],
-  }
-  expect(backendsRow(slice)).toEqual({ service: 'web', ready: ['pod-1'], notReady: ['pod-2'] })
-  const [elsewhere] = manifests.filter(({ kind }) => kind === 'EndpointSlice').map(backendsRow)
-  expect(elsewhere).toEqual({
-    service: 'web-elsewhere',
-    ready: ['10.244.9.9 on another-node'],
-    notReady: [],
-  })
 })

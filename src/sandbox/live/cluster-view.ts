@@ -9,13 +9,6 @@ export interface ServiceRow {
   readonly addresses: readonly string[]
 }
 
-/** What one EndpointSlice says: the ready endpoints by the name of their pod, else by address. */
-export interface BackendsRow {
-  readonly service: string
-  readonly ready: readonly string[]
-  readonly notReady: readonly string[]
-}
-
 export function serviceRow(service: JsonObject): ServiceRow {
   const type = stringAt(service, 'spec', 'type') || 'ClusterIP'
   const local = stringAt(service, 'spec', 'externalTrafficPolicy') === 'Local' ? ['Local'] : []
@@ -41,22 +34,4 @@ function addressesOf(service: JsonObject): readonly string[] {
     const own = ips.map((ip) => `${ip}:${scalarText(valueAt(port, 'port'))}`)
     return nodePort === '' || nodePort === '0' ? own : [...own, `node:${nodePort}`]
   })
-}
-
-export function backendsRow(slice: JsonObject): BackendsRow {
-  const endpoints = arrayAt(slice, 'endpoints').map((endpoint) => ({
-    ready: valueAt(endpoint, 'conditions', 'ready') !== false,
-    name: stringAt(endpoint, 'targetRef', 'name') || nameOf(endpoint),
-  }))
-  return {
-    service: stringAt(slice, 'metadata', 'labels', 'kubernetes.io/service-name'),
-    ready: endpoints.filter(({ ready }) => ready).map(({ name }) => name),
-    notReady: endpoints.filter(({ ready }) => !ready).map(({ name }) => name),
-  }
-}
-
-function nameOf(endpoint: Parameters<typeof stringAt>[0]): string {
-  const [address] = arrayAt(endpoint, 'addresses')
-  const node = stringAt(endpoint, 'nodeName')
-  return `${scalarText(address)}${node === '' ? '' : ` on ${node}`}`
 }

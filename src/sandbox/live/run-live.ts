@@ -19,13 +19,13 @@ export async function runLive(sandbox: Sandbox, signal: AbortSignal): Promise<vo
   const quit = new AbortController()
   const until = AbortSignal.any([signal, quit.signal])
   const model = new Model(sandbox)
-  const following = Promise.all([model.run(until), revive(sandbox, model, until)])
+  const reviving = revive(sandbox, model, until)
   const show = process.stdout.isTTY ? showScreen : showPlain
   try {
     await show({ sandbox, model, until, quit: () => quit.abort() })
   } finally {
     quit.abort()
-    await following
+    await reviving
   }
 }
 

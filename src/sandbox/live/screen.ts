@@ -1,6 +1,6 @@
+import type { SliceState } from '../cluster/slice-state.ts'
 import type { Reply } from '../request.ts'
 import { byHand } from './by-hand-lines.ts'
-import type { BackendsRow } from './cluster-view.ts'
 import { fit, type Section } from './fit.ts'
 import { cell, type Line, paint, type Span } from './style.ts'
 import type { Asked, View } from './view.ts'
@@ -62,7 +62,7 @@ function services({ services: rows, backends }: View): readonly Line[] {
   return [[{ text: head, look: 'dim' }], ...lines]
 }
 
-function backendSpans(rows: readonly BackendsRow[]): Line {
+function backendSpans(rows: readonly SliceState[]): Line {
   const spans = [
     ...rows.flatMap(({ ready }) => ready).map((text): Span => ({ text: `${text} `, look: 'good' })),
     ...rows

@@ -1,6 +1,7 @@
 import type { PodState } from '../cluster/pod-state.ts'
+import type { SliceState } from '../cluster/slice-state.ts'
 import type { Reply, Request } from '../request.ts'
-import type { BackendsRow, ServiceRow } from './cluster-view.ts'
+import type { ServiceRow } from './cluster-view.ts'
 
 /** A request of the stream and what came of it. */
 export interface Asked {
@@ -24,7 +25,7 @@ export interface View {
   /** Milliseconds since the sandbox was ready. */
   readonly upMs: number
   readonly services: readonly ServiceRow[]
-  readonly backends: readonly BackendsRow[]
+  readonly backends: readonly SliceState[]
   readonly pods: readonly PodState[]
   /** Newest last. */
   readonly asked: readonly Asked[]
