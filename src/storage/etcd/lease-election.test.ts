@@ -76,7 +76,7 @@ describe.runIf(hasEtcd())('an election', () => {
   test('is lost by a leader that cannot renew, and by one that is deposed by hand', async () => {
     const store = open()
     const frozen = await store.election('frozen', 1).campaign('one')
-    etcd.freeze()
+    await etcd.freeze()
     await once(frozen.lost, 'abort')
     etcd.thaw()
     const deposed = await open().election('deposed').campaign('one')

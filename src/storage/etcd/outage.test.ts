@@ -81,7 +81,7 @@ describe.runIf(hasEtcd())('when etcd', () => {
   test('does not answer a transaction, its outcome is unknown, and can be read', async () => {
     const store = open({ timeoutMs: 300 })
     await write(store, put('/a', '1'))
-    etcd.freeze()
+    await etcd.freeze()
     await expect(write(store, put('/a', '2'))).rejects.toMatchObject({
       code: 'NP_STORAGE_UNKNOWN_OUTCOME',
     })

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setImmediate } from 'node:timers/promises'
 
 export interface EtcdProcessOptions {
   /** Further arguments, for example `--experimental-watch-progress-notify-interval=100ms`. */
@@ -20,8 +22,8 @@ export interface EtcdProcess extends AsyncDisposable {
   kill(): Promise<void>
   /** Starts it again on the same ports and data. */
   start(): Promise<void>
-  /** Stops its time: connections stay, nothing is answered. */
-  freeze(): void
+  /** Stops its time: connections stay, nothing is answered. Resolves when every thread has stopped. */
+  freeze(): Promise<void>
   thaw(): void
   /** Copies its data to a new folder, as they are at one moment; it stands still meanwhile. */
   backUp(folder: string): Promise<void>
@@ -41,7 +43,10 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
     child.kill('SIGKILL')
     await gone
   }
-  const freeze = (): void => void child.kill('SIGSTOP')
+  const freeze = async (): Promise<void> => {
+    child.kill('SIGSTOP')
+    while (!hasStopped(child.pid!)) await setImmediate()
+  }
   const thaw = (): void => void child.kill('SIGCONT')
   return {
     ...{ endpoint, kill, freeze, thaw },
@@ -49,7 +54,7 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
       child = await spawnEtcd(args)
     },
     backUp: async (copy) => {
-      freeze()
+      await freeze()
       await cp(folder, copy, { recursive: true })
       thaw()
     },
@@ -121,4 +126,11 @@ async function freePort(): Promise<number> {
   await once(server, 'close')
   if (address === null || typeof address === 'string') throw new Error('no port')
   return address.port
+}
+
+/** Whether every thread of a process stands still (T in proc(5)); a signal takes a moment to reach all. */
+function hasStopped(pid: number): boolean {
+  const tasks = readdirSync(`/proc/${pid}/task`)
+  const stats = tasks.map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'))
+  return stats.every((stat) => stat.slice(stat.lastIndexOf(')') + 2).startsWith('T'))
 }
