@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EntryId } from '../../../src/forwarding/entry.ts'
@@ -52,6 +52,7 @@ const loaded = () => run('cat', '/proc/net/ip_tables_names').trim().split('\n').
 /** Puts a program that cannot be found in place of one of this machine, for us alone. */
 function hide(name: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'np-hidden-'))
+  process.once('exit', () => rmSync(folder, { recursive: true }))
   const stub = join(folder, name)
   writeFileSync(stub, `#!/bin/sh\necho "${name}: not found" >&2\nexit 127\n`)
   chmodSync(stub, 0o755)
