@@ -25,6 +25,15 @@ export async function loadConnection(options: LoadConnectionOptions): Promise<Co
   return master === undefined ? loadInCluster({ env, clock }) : connectionTo(master)
 }
 
+/** An anonymous connection through a Unix socket, without TLS. */
+export function connectionBySocket(socketPath: string): Connection {
+  return {
+    ...{ origin: 'http://localhost', basePath: '', socketPath, source: socketPath },
+    tls: undefined,
+    credentials: anonymous,
+  }
+}
+
 /** An anonymous connection; TLS with the machine's authorities when the URL says https. */
 export function connectionTo(server: string): Connection {
   const url = parseServerUrl(server, '--master')

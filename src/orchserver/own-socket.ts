@@ -2,8 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiServer } from '../apiserver/api-server.ts'
 import { type ApiClient, createApiClient } from '../client/api-client.ts'
-import type { Connection } from '../client/connection.ts'
-import { anonymous } from '../client/credential.ts'
+import { connectionBySocket } from '../client/load-connection.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 
@@ -36,13 +35,9 @@ export async function openOwnSocket({
   const socketPath = join(dataDir, 'server.sock')
   if (Buffer.byteLength(socketPath) > LONGEST_PATH) throw tooLong(socketPath)
   await rm(socketPath, { force: true })
-  const { url } = await server.listen({ socketPath })
+  await server.listen({ socketPath })
   await chmod(socketPath, 0o600)
-  const connection: Connection = {
-    ...{ origin: url, basePath: '', socketPath, source: socketPath },
-    tls: undefined,
-    credentials: anonymous,
-  }
+  const connection = connectionBySocket(socketPath)
   return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
 }
 

@@ -36,6 +36,9 @@ export function isQualifiedName(text: string): boolean {
   return name !== '' && isLabelValue(name) && (slash < 0 || isSubdomain(text.slice(0, slash)))
 }
 
+/** Where the Leases of nodes are, by which they are heard of; each has the name of its node. */
+export const NODE_LEASES = 'kube-node-lease'
+
 /**
  * Names of labels and annotations that mean something here, ours first, then the
  * ecosystem's. Where several are present, the first counts.

@@ -1,4 +1,5 @@
 import { timestamp } from '../../lib/timestamp.ts'
+import { NODE_LEASES } from '../../resources/names.ts'
 import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { storageKey } from '../resource.ts'
@@ -13,7 +14,7 @@ export const LASTING_NAMESPACES: readonly string[] = [
 ]
 
 /** Made at every start where they are missing; Leases of nodes have the last one. */
-const NEEDED = [...LASTING_NAMESPACES, 'kube-node-lease']
+const NEEDED = [...LASTING_NAMESPACES, NODE_LEASES]
 
 /** Makes the namespaces that clients take for granted. */
 export async function ensureSystemNamespaces(serving: Serving): Promise<void> {

@@ -1,15 +1,13 @@
+import { NODE_LEASES } from '../../resources/names.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { View } from '../objects/view.ts'
-
-/** Where the Leases of nodes are; each has the name of its node. */
-const LEASES = 'kube-node-lease'
 
 /**
  * When the node was last heard of, by its Lease or its status, in milliseconds
  * since the epoch; undefined: never.
  */
 export function lastHeartbeat({ meta, ready }: NodeObject, view: View): number | undefined {
-  const lease = view.leases.get(`${LEASES}/${meta.name}`)
+  const lease = view.leases.get(`${NODE_LEASES}/${meta.name}`)
   const times = [lease?.renewedAt ?? '', ready.heartbeatAt].map((text) => Date.parse(text))
   const known = times.filter((time) => !Number.isNaN(time))
   return known.length === 0 ? undefined : Math.max(...known)
@@ -18,5 +16,5 @@ export function lastHeartbeat({ meta, ready }: NodeObject, view: View): number |
 /** The node whose Lease this is, if it is one of a node. */
 export function nodeOfLease(key: string): readonly string[] {
   const [namespace, name = ''] = key.split('/')
-  return namespace === LEASES ? [name] : []
+  return namespace === NODE_LEASES ? [name] : []
 }

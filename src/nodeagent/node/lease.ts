@@ -1,7 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-
-/** Where the Leases of nodes are; each has the name of its node. */
-export const LEASE_NAMESPACE = 'kube-node-lease'
+import { NODE_LEASES } from '../../resources/names.ts'
 
 const DURATION_SECONDS = 40
 
@@ -10,7 +8,7 @@ export function lease(nodeName: string, now: number): JsonObject {
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: { name: nodeName, namespace: LEASE_NAMESPACE },
+    metadata: { name: nodeName, namespace: NODE_LEASES },
     ...renewal(nodeName, now),
   }
 }

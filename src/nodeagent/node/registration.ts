@@ -1,8 +1,9 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { type ApiResult, failureError } from '../../client/failure.ts'
-import { sleep } from '../../client/sleep.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { LEASE_NAMESPACE, lease, renewal } from './lease.ts'
+import { sleep } from '../../lib/sleep.ts'
+import { NODE_LEASES } from '../../resources/names.ts'
+import { lease, renewal } from './lease.ts'
 import { type NodeIdentity, nodeObject, nodeStatus, type Readiness } from './node-object.ts'
 
 export interface RegistrationOptions {
@@ -18,7 +19,7 @@ const STATUS_MS = 60_000
 const STRATEGIC = 'application/strategic-merge-patch+json'
 const NODES = '/api/v1/nodes'
 const NAMESPACES = '/api/v1/namespaces'
-const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/leases`
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASES}/leases`
 
 /**
  * Keeps the Node and its Lease: makes them, renews the Lease every ten seconds
@@ -77,7 +78,7 @@ export class Registration {
     if (renewed.ok || renewed.failure.code !== 404) return renewed
     const made = await client.create(LEASES, lease(node.nodeName, clock.now()))
     if (made.ok || made.failure.code !== 404) return made
-    const metadata = { name: LEASE_NAMESPACE }
+    const metadata = { name: NODE_LEASES }
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata }
     const space = await client.create(NAMESPACES, namespace)
     return space.ok ? client.create(LEASES, lease(node.nodeName, clock.now())) : space

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
-import { NodeProxyError } from '../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { cidrPair, type PortRange, portRange, splitCommas } from '../../settings/network-types.ts'
 import { text } from '../../settings/scalar-types.ts'
@@ -13,6 +12,7 @@ import {
 } from '../../settings/value-type.ts'
 import { knownControllers } from '../controllers/known-controllers.ts'
 import { unknownNames } from '../controllers/selection.ts'
+import { isAccepted } from './is-accepted.ts'
 
 const CONTROLLER_NAMES = knownControllers([]).map(({ name }) => name)
 
@@ -61,7 +61,7 @@ export const fieldTypes = {
   ),
 
   addressPools: listOf('list of networks and ranges', (item) =>
-    isAddressPool(item)
+    isAccepted(parseAddressPool, item)
       ? undefined
       : 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20',
   ),
@@ -78,16 +78,6 @@ export const fieldTypes = {
     fromFlag: boundedPorts,
     encode: (value) => portRange.encode(value),
   } satisfies ValueType<PortRange>,
-}
-
-function isAddressPool(text: string): boolean {
-  try {
-    parseAddressPool(text)
-    return true
-  } catch (error) {
-    if (error instanceof NodeProxyError) return false
-    throw error
-  }
 }
 
 function atLeastOne(raw: Raw): ReturnType<typeof cidrPair.decode> {

@@ -1,7 +1,7 @@
 import { createAddressRange } from '../../apiserver/services/address-range.ts'
-import { NodeProxyError } from '../../lib/error.ts'
 import type { Rule } from '../../settings/rules.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
+import { isAccepted } from './is-accepted.ts'
 
 /** What no field can see alone. */
 export const RULES: readonly Rule<OrchServerConfiguration>[] = [
@@ -38,20 +38,10 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
         },
 
   ({ services }) =>
-    services.clusterIPRange.every(isServiceRange)
+    services.clusterIPRange.every((cidr) => isAccepted(createAddressRange, cidr))
       ? undefined
       : {
           paths: ['services.clusterIPRange'],
           message: 'too small for Services; shorten the prefix, such as 10.96.0.0/16',
         },
 ]
-
-function isServiceRange(cidr: string): boolean {
-  try {
-    createAddressRange(cidr)
-    return true
-  } catch (error) {
-    if (error instanceof NodeProxyError) return false
-    throw error
-  }
-}

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type ApiClient, createApiClient } from '../../client/api-client.ts'
-import { anonymous } from '../../client/credential.ts'
+import { connectionBySocket } from '../../client/load-connection.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
@@ -44,7 +44,11 @@ export async function startControlPlane(
   void program.ended.then((how) => ready.reject(failed(how, program.lastLines(15))))
   await ready.promise
   const socket = join(dataDir, 'server.sock')
-  const api = clientOf(socket)
+  const api = createApiClient({
+    connection: connectionBySocket(socket),
+    clock: systemClock,
+    userAgent: 'node-proxy-sandbox',
+  })
   stack.defer(() => api.close())
   return {
     ...{ socket, api },
@@ -65,18 +69,6 @@ function flags(run: Run, dataDir: string): readonly string[] {
     `--pod-bridge=${BRIDGE}`,
     `--pod-namespace-prefix=${namespaceOf(run.name, 'pod')}`,
   ]
-}
-
-function clientOf(socketPath: string): ApiClient {
-  return createApiClient({
-    connection: {
-      ...{ origin: 'http://localhost', basePath: '', socketPath, source: socketPath },
-      tls: undefined,
-      credentials: anonymous,
-    },
-    clock: systemClock,
-    userAgent: 'node-proxy-sandbox',
-  })
 }
 
 function failed(how: string, lines: readonly string[]): NodeProxyError {
