@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Json, stringAt } from '../lib/json.ts'
+import { regularly } from '../lib/regularly.ts'
 import type { Item } from './cache/item.ts'
 import { events } from './kinds/event.ts'
 import type { Serving } from './serving.ts'
@@ -13,19 +14,7 @@ const IN_ONE_GO = 250
 /** Keeps the number of Events bounded by their age; the returned function ends that. */
 export function expireEvents(serving: Serving, onError: (error: unknown) => void): () => void {
   const { clock } = serving
-  let cancel = (): void => undefined
-  let stopped = false
-  const again = (): void => {
-    if (stopped) return
-    cancel = clock.after(SWEEP_MS, () => {
-      void sweep(serving).catch(onError).finally(again)
-    })
-  }
-  again()
-  return () => {
-    stopped = true
-    cancel()
-  }
+  return regularly({ clock, everyMs: SWEEP_MS, round: () => sweep(serving), onError })
 }
 
 async function sweep({ clock, feed, store }: Serving): Promise<void> {

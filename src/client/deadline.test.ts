@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { sleep } from '../lib/sleep.ts'
 import { createDeadline } from './deadline.ts'
-import { sleep } from './sleep.ts'
 import { createManualClock } from './testing/manual-clock.ts'
 
 test('aborts when time is up, and says so', () => {

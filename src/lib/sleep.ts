@@ -1,17 +1,21 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from './clock.ts'
 
 /** Resolves after `ms` of `clock`, or at once when `signal` is aborted. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
+export function sleep(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(ms, () => {
-    signal.removeEventListener('abort', wake)
+    signal?.removeEventListener('abort', wake)
     resolve()
   })
   function wake(): void {
     cancel()
     resolve()
   }
-  signal.addEventListener('abort', wake, { once: true })
+  signal?.addEventListener('abort', wake, { once: true })
   return promise
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { regularly } from '../lib/regularly.ts'
 import type { Store } from './store.ts'
 
 export interface RegularCompactionOptions {
@@ -18,20 +19,10 @@ const PERIOD_MS = 300_000
  */
 export function compactRegularly({ store, clock, onError }: RegularCompactionOptions): () => void {
   let before: number | undefined
-  let cancel = (): void => undefined
-  let stopped = false
   const round = async (): Promise<void> => {
     const newest = await store.revision()
     if (before !== undefined) await store.compact(before)
     before = newest
   }
-  const again = (): void => {
-    if (stopped) return
-    cancel = clock.after(PERIOD_MS, () => void round().catch(onError).finally(again))
-  }
-  again()
-  return () => {
-    stopped = true
-    cancel()
-  }
+  return regularly({ clock, everyMs: PERIOD_MS, round, onError })
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { sleep } from '../../lib/sleep.ts'
 import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource.ts'
 import { ResourceCache, type WindowLimits } from './resource-cache.ts'
@@ -91,10 +92,7 @@ export class Feed {
         await this.#read(revision)
       } catch (error) {
         this.#options.onError(error)
-        await new Promise<void>((resolve) => {
-          const cancel = this.#options.clock.after(RETRY_MS, resolve)
-          signal.addEventListener('abort', () => (cancel(), resolve()), { once: true })
-        })
+        await sleep(this.#options.clock, RETRY_MS, signal)
       }
       revision = undefined
     }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { runCommand } from './command.ts'
 import { isOwnNamespace } from './namespace.ts'
 
@@ -18,7 +19,7 @@ export async function removeNamespace(name: string, clock: Clock): Promise<void>
     if (pids.length === 0) break
     if (attempt === ATTEMPTS) throw refused(name, `process ${pids[0]} does not end`)
     for (const pid of pids) kill(Number(pid))
-    await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve))
+    await sleep(clock, PAUSE_MS)
   }
   await runCommand(['ip', 'netns', 'del', name])
 }

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { IpAddress } from '../../lib/ip.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { containerEnvironment } from '../plan/container-environment.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import { expand } from '../plan/expand.ts'
@@ -62,8 +63,7 @@ export class PodProcesses {
   async close(): Promise<void> {
     const { clock } = this.#tools
     const said = Promise.all([...this.#processes.values()].map(({ closed }) => closed))
-    const late = new Promise<void>((resolve) => clock.after(LAST_WORDS_MS, resolve))
-    await Promise.race([said, late])
+    await Promise.race([said, sleep(clock, LAST_WORDS_MS)])
     await Promise.all([...this.#logs.values()].map((log) => log.close()))
   }
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { ApiFailure } from '../../client/failure.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
 import { advance, isFinished } from '../state/advance.ts'
 import type { PodAction } from '../state/pod-action.ts'
@@ -130,7 +130,7 @@ export class PodWorker {
     const isGone = this.#isDeleted || this.#gone.signal.aborted
     await this.#hands.close(isGone).catch(tools.onError)
     const said = Promise.all([this.#writer.settled(), this.#recorder.settled()])
-    await Promise.race([said, pause(tools.clock, LAST_STATUS_MS)])
+    await Promise.race([said, sleep(tools.clock, LAST_STATUS_MS)])
     if (this.#isDeleted) await this.#remove()
   }
 
@@ -143,7 +143,7 @@ export class PodWorker {
       if (removed.ok || removed.failure.code === 404) return
       if (failures === 0) onRefused(removed.failure)
       if (this.#isStopped) return
-      await pause(tools.clock, RETRY_MS)
+      await sleep(tools.clock, RETRY_MS, this.#gone.signal)
     }
   }
 
@@ -155,7 +155,3 @@ export class PodWorker {
 const RETRY_MS = 1_000
 /** A last status that cannot be written does not keep the Pod from going. */
 const LAST_STATUS_MS = 5_000
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => clock.after(ms, resolve))
-}

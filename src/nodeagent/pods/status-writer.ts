@@ -1,10 +1,10 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { ApiFailure } from '../../client/failure.ts'
 import { isRewound } from '../../client/resource-version.ts'
-import { sleep } from '../../client/sleep.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { sleep } from '../../lib/sleep.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { podPath } from './pod-path.ts'
 

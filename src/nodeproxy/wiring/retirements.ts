@@ -1,5 +1,5 @@
-import { sleep } from '../../client/sleep.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/sleep.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** A mode that is to leave the node to another; see `Mode.retire`. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
+import { regularly } from '../../lib/regularly.ts'
 import type { CertificateSource, ServingCertificate } from './serving-certificate.ts'
 
 export interface FollowOptions {
@@ -23,24 +24,15 @@ export function followCertificate(options: FollowOptions): () => void {
   const { source, clock, onChange, onFailure } = options
   let shown = options.first
   let isOver = false
-  let cancel = (): void => undefined
-  const look = async (): Promise<void> => {
-    try {
-      const next = await source.current()
-      if (isOver || isDeepStrictEqual(next, shown)) return
-      await onChange(next)
-      shown = next
-    } catch (error) {
-      onFailure(error)
-    }
+  const round = async (): Promise<void> => {
+    const next = await source.current()
+    if (isOver || isDeepStrictEqual(next, shown)) return
+    await onChange(next)
+    shown = next
   }
-  const plan = (): void => {
-    if (isOver) return
-    cancel = clock.after(LOOK_EVERY_MS, () => void look().then(plan))
-  }
-  plan()
+  const stop = regularly({ clock, everyMs: LOOK_EVERY_MS, round, onError: onFailure })
   return () => {
     isOver = true
-    cancel()
+    stop()
   }
 }

@@ -1,6 +1,6 @@
-import { sleep } from '../../client/sleep.ts'
 import type { Leadership } from '../../controllers/runner/leadership.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/sleep.ts'
 import type { Election } from '../../storage/election.ts'
 
 export interface ElectedLeadershipOptions {

@@ -1,3 +1,4 @@
+import { regularly } from '../../../lib/regularly.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import type { Serving } from '../../serving.ts'
 import { allocationFor, describeKey } from '../claim.ts'
@@ -28,27 +29,14 @@ export class AllocationRepair {
   readonly #options: RepairOptions
   #leaks: ReadonlyMap<string, number> = new Map()
   #told: ReadonlySet<string> = new Set()
-  #cancel = (): void => undefined
-  #isStopped = false
+  /** Begins no other round. */
+  readonly stop: () => void
 
   constructor(options: RepairOptions) {
     this.#options = options
-    this.#schedule()
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#cancel()
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return
-    const { serving, onError } = this.#options
-    this.#cancel = serving.clock.after(PERIOD_MS, () => {
-      this.#round()
-        .catch(onError)
-        .finally(() => this.#schedule())
-    })
+    const { serving, onError } = options
+    const round = (): Promise<void> => this.#round()
+    this.stop = regularly({ clock: serving.clock, everyMs: PERIOD_MS, round, onError })
   }
 
   async #round(): Promise<void> {

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { FakeClock } from './fake-clock.ts'
+import { regularly } from './regularly.ts'
+
+it('waits for a round to end before it plans the next one, also for one that fails', async () => {
+  const clock = new FakeClock()
+  const told: unknown[] = []
+  const slow = Promise.withResolvers<void>()
+  const rounds = [() => Promise.reject(new Error('no luck')), () => slow.promise]
+  const round = async (): Promise<void> => {
+    told.push('round')
+    await rounds.shift()?.()
+  }
+  const stop = regularly({
+    clock,
+    everyMs: 10,
+    round,
+    onError: (error) => told.push(String(error)),
+  })
+  await clock.advance(9)
+  expect(told).toEqual([])
+  await clock.advance(1)
+  expect(told).toEqual(['round', 'Error: no luck'])
+  await clock.advance(100)
+  expect(told).toHaveLength(3)
+  slow.resolve()
+  await clock.advance(10)
+  expect(told).toHaveLength(4)
+  stop()
+  expect(clock.hasTimers).toBe(false)
+})
+
+it('plans nothing after it was ended in the middle of a round', async () => {
+  const clock = new FakeClock()
+  const open = Promise.withResolvers<void>()
+  const stop = regularly({
+    clock,
+    everyMs: 10,
+    round: () => open.promise,
+    onError: () => undefined,
+  })
+  await clock.advance(10)
+  stop()
+  open.resolve()
+  await clock.advance(0)
+  expect(clock.hasTimers).toBe(false)
+})
