@@ -7,7 +7,7 @@ import { checkFields } from './field-validation/check-fields.ts'
 import { metadataCauses } from './metadata-rules.ts'
 import { parseDocument } from './parse-document.ts'
 import { PROTOBUF } from './protobuf/decode-protobuf.ts'
-import { badRequest, invalid } from './refusals.ts'
+import { badRequest, invalid, unsupported } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
 import type { Serving } from './serving.ts'
 import { Refusal, type StatusCause } from './status.ts'
@@ -83,7 +83,5 @@ function faultWords(fault: Fault, value: string): Omit<StatusCause, 'field'> {
   if (!('supported' in fault)) {
     return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${value}` }
   }
-  const supported = fault.supported.map((one) => JSON.stringify(one)).join(', ')
-  const message = `Unsupported value: ${value}: supported values: ${supported}`
-  return { reason: 'FieldValueNotSupported', message }
+  return unsupported(value, fault.supported)
 }

@@ -86,6 +86,16 @@ export function unsupportedMediaType(accepted: readonly string[]): Refusal {
 /** An answer tells this many causes: it is not larger than what it refuses. */
 const MOST_CAUSES = 50
 
+/** How a cause names a value that is none of a few; `value` as JSON. */
+export function unsupported(
+  value: string,
+  supported: readonly string[],
+): { readonly reason: string; readonly message: string } {
+  const list = supported.map((one) => JSON.stringify(one)).join(', ')
+  const message = `Unsupported value: ${value}: supported values: ${list}`
+  return { reason: 'FieldValueNotSupported', message }
+}
+
 /** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
 export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): Refusal {
   const causes = all.slice(0, MOST_CAUSES)

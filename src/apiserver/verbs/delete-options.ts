@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
 import { parseDocument } from '../parse-document.ts'
-import { badRequest, conflict, invalid } from '../refusals.ts'
+import { badRequest, conflict, invalid, unsupported } from '../refusals.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
@@ -115,12 +115,8 @@ export function checkPreconditions(
 }
 
 function badPolicy(policy: Json): Refusal {
-  const supported = POLICIES.map((one) => JSON.stringify(one)).join(', ')
-  const value = JSON.stringify(policy)
-  return invalidPolicy(
-    'FieldValueNotSupported',
-    `Unsupported value: ${value}: supported values: ${supported}`,
-  )
+  const { reason, message } = unsupported(JSON.stringify(policy), POLICIES)
+  return invalidPolicy(reason, message)
 }
 
 function invalidPolicy(reason: string, message: string): Refusal {

@@ -3,10 +3,10 @@ import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-requ
 import { decodeStored } from '../codec.ts'
 import { parseAccept } from '../http/media-type.ts'
 import { notAcceptable, notFound } from '../refusals.ts'
-import { apiVersionOf, type DerivedSubresource, storageKey } from '../resource.ts'
+import { apiVersionOf, type DerivedSubresource } from '../resource.ts'
 import type { Serving } from '../serving.ts'
-import { awaitRevision } from './await-revision.ts'
-import { wantedRevision } from './list.ts'
+import { Refusal } from '../status.ts'
+import { readNewest } from './read-newest.ts'
 
 const JSON_TYPES = new Set(['application/json', 'application/*', '*/*'])
 
@@ -16,16 +16,15 @@ export async function getDerived(
   serving: Serving,
   request: ApiRequest,
 ): Promise<Outcome> {
-  const { face, namespace, name, accept } = request
+  const { face, accept } = request
   const isReadable = parseAccept(accept).some(
     ({ type, parameters }) => JSON_TYPES.has(type) && !parameters.has('as'),
   )
   if (!isReadable) return notAcceptable(['application/json'])
-  const late = await awaitRevision(serving, await wantedRevision(serving, undefined))
-  if (late !== undefined) return late
-  const item = serving.feed.cache(face.resource).get(storageKey(face.resource, namespace, name))
-  if (item === undefined) return notFound(subjectOf(request))
-  const object = decodeStored({ value: item.value, modRevision: item.revision })
+  const found = await readNewest(serving, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  if (found instanceof Refusal) return found
+  const object = decodeStored(found)
   const head = { kind, apiVersion: apiVersionOf(face), metadata: identityOf(object) }
   const answer = { ...head, ...derive(serving, object) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))

@@ -42,16 +42,8 @@ async function find(
     return late ?? readPage(serving, request, options, { revision: options.revision!, after: '' })
   }
   if (token !== undefined) return readPage(serving, request, options, token)
-  const late = await awaitRevision(serving, await wantedRevision(serving, options.revision))
+  const late = await awaitRevision(serving, options.revision ?? (await serving.store.revision()))
   return late ?? readCache(serving, request, options)
-}
-
-/** The revision that a list must at least show: the newest unless the client allows older. */
-export async function wantedRevision(
-  serving: Serving,
-  revision: number | undefined,
-): Promise<number> {
-  return revision ?? (await serving.store.revision())
 }
 
 /** The first page (or all) of what the cache holds now. */

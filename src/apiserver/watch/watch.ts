@@ -6,7 +6,6 @@ import { apiVersionOf, type Face, storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, statusDocument } from '../status.ts'
 import { awaitRevision } from '../verbs/await-revision.ts'
-import { wantedRevision } from '../verbs/list.ts'
 import { parseWatchOptions, type WatchOptions } from './watch-options.ts'
 import { WatchStream } from './watch-stream.ts'
 
@@ -28,7 +27,7 @@ export async function watch(serving: Serving, request: StreamRequest): Promise<O
   if (representation instanceof Refusal) return representation
   if (serving.watches.isFull) return tooManyRequests('too many watches at one time', 5)
   const needsNewest = options.revision === undefined
-  const wanted = needsNewest ? await wantedRevision(serving, undefined) : options.revision
+  const wanted = needsNewest ? await serving.store.revision() : options.revision
   const late = await awaitRevision(serving, wanted)
   if (late !== undefined) return late
   const start = startOf(serving, request, options)
