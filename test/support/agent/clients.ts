@@ -5,7 +5,9 @@ import type { ConnectRequest, LoadReport, Outcome } from './protocol.ts'
 const KEPT_FAILURES = 100
 
 /** Below those that the system gives out, and in turn: none comes again while anybody remembers it. */
-const LOAD_PORTS = { first: 1100, count: 8900 } as const
+const PORTS = { first: 1100, count: 8900 } as const
+let portsGiven = 0
+const nextPort = (): number => PORTS.first + (portsGiven++ % PORTS.count)
 
 /** Makes the asked number of connections, several at a time; stops early when enough was seen. */
 export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
@@ -27,15 +29,16 @@ export async function connectMany(request: ConnectRequest): Promise<Outcome[]> {
   return outcomes
 }
 
-/** One connection from each source. */
+/** One connection from each source, from a port that IPVS and conntrack remember nothing of. */
 export async function connectEach(
-  request: Omit<ConnectRequest, 'source'> & { readonly sources: readonly string[] },
+  request: Omit<ConnectRequest, 'source' | 'sourcePort'> & { readonly sources: readonly string[] },
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   let next = 0
   const worker = async (): Promise<void> => {
     for (let index = next++; index < request.sources.length; index = next++) {
-      outcomes[index] = await attempt({ ...request, source: request.sources[index] ?? '' })
+      const from = { source: request.sources[index] ?? '', sourcePort: nextPort() }
+      outcomes[index] = await attempt({ ...request, ...from })
     }
   }
   await Promise.all(Array.from({ length: request.parallel ?? 8 }, worker))
@@ -78,7 +81,6 @@ export class KeptConnections {
 
 /** Connects at a steady rate until stopped, whatever the answers. */
 export class Load {
-  static #started = 0
   readonly #startedAt = performance.now()
   readonly #running = new Set<Promise<void>>()
   readonly #answers: Record<string, number> = {}
@@ -113,8 +115,7 @@ export class Load {
     this.#attempts++
     if (this.#attempts === this.#enough?.attempts) this.#enough.resolve()
     const afterMs = Math.round(performance.now() - this.#startedAt)
-    const sourcePort = LOAD_PORTS.first + (Load.#started++ % LOAD_PORTS.count)
-    const ongoing = attempt({ ...request, sourcePort }).then((outcome) => {
+    const ongoing = attempt({ ...request, sourcePort: nextPort() }).then((outcome) => {
       this.#running.delete(ongoing)
       this.#count(outcome, afterMs)
     })

@@ -96,7 +96,9 @@ export interface AgentCalls {
   connect: { params: ConnectRequest; result: Outcome[] }
   /** One connection from each of many sources; outcomes in their order. */
   connectEach: {
-    params: Omit<ConnectRequest, 'source' | 'attempts'> & { sources: readonly string[] }
+    params: Omit<ConnectRequest, 'source' | 'sourcePort' | 'attempts'> & {
+      sources: readonly string[]
+    }
     result: Outcome[]
   }
   /** Opens one TCP connection and keeps it. */
