@@ -1,12 +1,13 @@
 import type { Clock } from '../lib/clock.ts'
-import { type CoreEvent, coreEvent } from './core-event.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { coreEvent, type EventReport } from '../resources/core-event.ts'
 import type { Warning } from './warnings.ts'
 
 export interface NodeEventsOptions {
   readonly clock: Clock
   readonly nodeName: string
   /** Posts one event; a rejection is counted and forgotten. */
-  readonly send: (event: CoreEvent) => Promise<void>
+  readonly send: (event: JsonObject) => Promise<void>
   readonly onOutcome?: (reason: string, outcome: 'sent' | 'suppressed' | 'failed') => void
 }
 
@@ -22,6 +23,7 @@ const REPEAT_MS = 10 * 60_000
 const BURST = 25
 const REFILL_MS = 10_000
 const MOST_REMEMBERED = 1_000
+const COMPONENT = 'node-proxy'
 
 /**
  * Turns warnings into Events without flooding the API server: a repeated warning
@@ -54,12 +56,18 @@ export class NodeEvents {
     if (due) memory.lastSent = now
     this.#remember(key, memory, due)
     if (!due) return this.#report(warning, 'suppressed')
+    const reporter = { component: COMPONENT, host: this.#options.nodeName }
+    const seen = { first: memory.first, last: now, count: memory.count }
+    this.#post({ ...warning, type: 'Warning', ...reporter, ...seen })
+  }
+
+  #post(report: EventReport): void {
     this.#sequence = (this.#sequence + 1) % 0x10000
-    const { first, count } = memory
-    const seen = { first, last: now, count, sequence: this.#sequence }
-    this.#options.send(coreEvent(warning, this.#options.nodeName, seen)).then(
-      () => this.#report(warning, 'sent'),
-      () => this.#report(warning, 'failed'),
+    const sequence = this.#sequence.toString(16).padStart(4, '0')
+    const event = coreEvent(report, `${report.last.toString(16)}${sequence}`)
+    this.#options.send(event).then(
+      () => this.#report(report, 'sent'),
+      () => this.#report(report, 'failed'),
     )
   }
 
@@ -81,7 +89,7 @@ export class NodeEvents {
     return true
   }
 
-  #report(warning: Warning, outcome: 'sent' | 'suppressed' | 'failed'): void {
-    this.#options.onOutcome?.(warning.reason, outcome)
+  #report({ reason }: Pick<Warning, 'reason'>, outcome: 'sent' | 'suppressed' | 'failed'): void {
+    this.#options.onOutcome?.(reason, outcome)
   }
 }

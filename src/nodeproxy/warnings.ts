@@ -1,14 +1,6 @@
 import type { IpAddress } from '../lib/ip.ts'
+import type { ObjectReference } from '../resources/core-event.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
-
-export interface ObjectReference {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  /** Undefined for cluster-scoped objects. */
-  readonly namespace: string | undefined
-  readonly uid: string | undefined
-}
 
 /** Something that an owner of an object should know. */
 export interface Warning {

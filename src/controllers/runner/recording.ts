@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/timestamp.ts'
+import { coreEvent, eventNamespace } from '../../resources/core-event.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 import type { Recording } from './write.ts'
 
@@ -19,29 +19,20 @@ export interface EventSubject {
   readonly meta: ObjectMeta
 }
 
-/** The Event that tells people of `happening`; of objects without a namespace in `default`. */
+/** The Event that tells people of `happening`. */
 export function recording(subject: EventSubject, happening: Happening, now: number): Recording {
   const { apiVersion, kind, meta } = subject
   const { controller, type, reason, message } = happening
-  const namespace = meta.namespace || 'default'
-  const at = timestamp(now)
   const { name, uid, version } = meta
-  const place = meta.namespace === '' ? {} : { namespace }
+  const namespace = meta.namespace || undefined
+  const regarding = { apiVersion, kind, name, namespace, uid, resourceVersion: version }
+  const seen = { first: now, last: now, count: 1 }
   return {
     verb: 'record',
-    namespace,
-    body: {
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { generateName: `${name}.`, namespace },
-      involvedObject: { apiVersion, kind, ...place, name, uid, resourceVersion: version },
-      type,
-      reason,
-      message,
-      source: { component: `${controller}-controller` },
-      firstTimestamp: at,
-      lastTimestamp: at,
-      count: 1,
-    },
+    namespace: eventNamespace(regarding),
+    body: coreEvent({
+      ...{ regarding, type, reason, message },
+      ...{ component: `${controller}-controller`, ...seen },
+    }),
   }
 }

@@ -1,8 +1,9 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { printable } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
+import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Note } from './notes.ts'
 
@@ -13,6 +14,8 @@ export interface EventRecorderOptions {
 }
 
 interface Recorded {
+  /** Milliseconds since the epoch. */
+  readonly first: number
   count: number
   /** Path of the Event, once it is there. */
   path: string
@@ -42,10 +45,10 @@ export class EventRecorder {
     const key = `${note.reason} ${note.message}`
     const known = this.#recorded.get(key)
     if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
-    const recorded = known ?? { count: 0, path: '', writtenAt: 0 }
+    const now = this.#options.clock.now()
+    const recorded = known ?? { first: now, count: 0, path: '', writtenAt: 0 }
     this.#recorded.set(key, recorded)
     recorded.count++
-    const now = this.#options.clock.now()
     const isOld = now - recorded.writtenAt >= REFRESH_MS
     if (isOld || Number.isInteger(Math.log2(recorded.count))) {
       recorded.writtenAt = now
@@ -60,15 +63,16 @@ export class EventRecorder {
 
   async #write(note: Note, recorded: Recorded): Promise<void> {
     const { client, clock, pod } = this.#options
-    const lastTimestamp = timestamp(clock.now())
+    const { first, count } = recorded
+    const last = clock.now()
     if (recorded.path !== '') {
-      const body = { count: recorded.count, lastTimestamp }
+      const body = { count, lastTimestamp: timestamp(last) }
       const type = 'application/merge-patch+json'
       const patched = await client.patch(recorded.path, body, { type })
       if (patched.ok || patched.failure.code !== 404) return
     }
     const collection = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
-    const event = { ...eventObject(pod, note, lastTimestamp), count: recorded.count }
+    const event = coreEvent({ ...told(pod, note), first, last, count })
     const made = await client.create(collection, event)
     if (made.ok && isJsonObject(made.value)) {
       recorded.path = `${collection}/${stringAt(made.value, 'metadata', 'name')}`
@@ -76,17 +80,10 @@ export class EventRecorder {
   }
 }
 
-function eventObject({ namespace, name, uid }: PodPlan, note: Note, at: string): JsonObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { generateName: `${name}.`, namespace },
-    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
-    type: note.type,
-    reason: note.reason,
-    message: printable(note.message),
-    source: { component: 'node-agent' },
-    firstTimestamp: at,
-    lastTimestamp: at,
-  }
+function told(
+  { namespace, name, uid }: PodPlan,
+  { type, reason, message }: Note,
+): Omit<EventReport, 'first' | 'last' | 'count'> {
+  const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid }
+  return { regarding, type, reason, message: printable(message), component: 'node-agent' }
 }

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { stringAt } from '../../lib/json.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { NodeEvents } from '../node-events.ts'
 
@@ -16,7 +17,8 @@ export function eventSender({ client, clock, nodeName, metrics }: EventSenderPar
     clock,
     nodeName,
     async send(event) {
-      const path = `/api/v1/namespaces/${encodeURIComponent(event.metadata.namespace)}/events`
+      const namespace = stringAt(event, 'metadata', 'namespace')
+      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
       const result = await client.create(path, event)
       if (!result.ok) throw new Error(result.failure.message)
     },

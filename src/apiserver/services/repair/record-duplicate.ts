@@ -1,5 +1,5 @@
-import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
-import { timestamp } from '../../../lib/timestamp.ts'
+import { objectAt, stringAt } from '../../../lib/json.ts'
+import { coreEvent } from '../../../resources/core-event.ts'
 import { decodeStored } from '../../codec.ts'
 import { events } from '../../kinds/event.ts'
 import type { Serving } from '../../serving.ts'
@@ -13,24 +13,28 @@ export async function recordDuplicate(serving: Serving, { key, holder }: Claim):
   const entry = await serving.store.get(holder.key)
   if (entry === undefined) return
   const metadata = objectAt(decodeStored(entry), 'metadata')
-  const [name, namespace] = [stringAt(metadata, 'name'), stringAt(metadata, 'namespace')]
-  const { uid, resourceVersion } = metadata
-  const event = {
-    metadata: { generateName: `${name}.`, namespace },
-    involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
-    ...happening(key, timestamp(serving.clock.now())),
-  } as JsonObject
+  const namespace = stringAt(metadata, 'namespace')
+  const now = serving.clock.now()
+  const event = coreEvent({
+    regarding: {
+      ...{ apiVersion: 'v1', kind: 'Service', namespace },
+      name: stringAt(metadata, 'name'),
+      uid: stringAt(metadata, 'uid'),
+      resourceVersion: stringAt(metadata, 'resourceVersion'),
+    },
+    ...happening(key),
+    ...{ component: 'orch-server', first: now, last: now, count: 1 },
+  })
   await createObject(serving, systemRequest('POST', events, namespace, ''), event, false)
 }
 
-function happening(key: string, at: string): JsonObject {
+function happening(key: string) {
   const { kind, text } = describeKey(key)
   const what = kind === 'address' ? 'ClusterIP' : 'Port'
+  const name = kind === 'address' ? 'ClusterIP' : 'node port'
   return {
     type: 'Warning',
     reason: `${what}AlreadyAllocated`,
-    message: `${what === 'Port' ? 'node port' : what} ${text} is another Service's; please recreate this one`,
-    source: { component: 'orch-server' },
-    ...{ firstTimestamp: at, lastTimestamp: at, count: 1 },
-  }
+    message: `${name} ${text} is another Service's; please recreate this one`,
+  } as const
 }

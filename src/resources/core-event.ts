@@ -1,0 +1,74 @@
+import type { JsonObject } from '../lib/json.ts'
+import { timestamp } from '../lib/timestamp.ts'
+
+/** What an Event is about. */
+export interface ObjectReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  /** Undefined for objects of the cluster. */
+  readonly namespace: string | undefined
+  readonly uid: string | undefined
+  readonly resourceVersion?: string | undefined
+}
+
+export interface EventReport {
+  readonly regarding: ObjectReference
+  readonly type: 'Normal' | 'Warning'
+  /** UpperCamelCase, stable: people select events by it. */
+  readonly reason: string
+  /** One sentence; at most 1,024 characters of it are told. */
+  readonly message: string
+  /** Who reports it, and from which node. */
+  readonly component: string
+  readonly host?: string
+  /** Milliseconds since the epoch. */
+  readonly first: number
+  readonly last: number
+  readonly count: number
+}
+
+const LONGEST_MESSAGE = 1_024
+const LONGEST_NAME = 253
+
+/** The namespace in which an Event about an object stands: its own, or `default`. */
+export function eventNamespace({ namespace }: ObjectReference): string {
+  return namespace ?? 'default'
+}
+
+/**
+ * A v1 Event as it is posted. It is named after the object and `suffix`, or by
+ * the server where there is none.
+ */
+export function coreEvent(report: EventReport, suffix?: string): JsonObject {
+  const { regarding, type, reason, component, host } = report
+  const namespace = eventNamespace(regarding)
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { ...nameAfter(regarding.name, suffix), namespace },
+    involvedObject: present(regarding),
+    type,
+    reason,
+    message: shorten(report.message),
+    source: present({ component, host }),
+    reportingComponent: component,
+    reportingInstance: host ?? '',
+    firstTimestamp: timestamp(report.first),
+    lastTimestamp: timestamp(report.last),
+    count: report.count,
+  }
+}
+
+function nameAfter(name: string, suffix: string | undefined): JsonObject {
+  if (suffix === undefined) return { generateName: `${name}.` }
+  return { name: `${name.slice(0, LONGEST_NAME - suffix.length - 1)}.${suffix}` }
+}
+
+function present(fields: object): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+function shorten(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE - 1)}…`
+}
