@@ -26,6 +26,13 @@ class Model {
     return known && now - known.last < seconds * 1000 ? known.token : undefined
   }
 
+  claim(key: string, one: Step, now: number): number {
+    const known = this.find(key, now, one.seconds)
+    const winner = known !== undefined && known !== one.instead ? known : one.token
+    this.remember(key, winner, now)
+    return winner
+  }
+
   forgetGroup(group: number): void {
     for (const key of this.clients.keys()) {
       if (key.startsWith(`${group} `)) this.clients.delete(key)
@@ -33,11 +40,14 @@ class Model {
   }
 }
 
+/** Few, so that a client often has the one that it would give up. */
+const TOKEN = fc.constantFrom(0, 1, 2 ** 31 - 1)
 const step = fc.record({
-  do: fc.constantFrom('remember', 'remember', 'remember', 'find', 'forget', 'forgetGroup'),
+  do: fc.constantFrom('remember', 'claim', 'claim', 'find', 'forget', 'forgetGroup'),
   group: fc.constantFrom(...GROUPS),
   address: fc.constantFrom(...CLIENTS),
-  token: fc.nat(2 ** 31 - 1),
+  token: TOKEN,
+  instead: fc.option(TOKEN, { nil: undefined }),
   seconds: fc.integer({ min: 1, max: 86_400 }),
   passes: fc.oneof(fc.nat(3000), fc.nat(86_400_000), fc.nat(2 ** 33)),
 })
@@ -51,6 +61,10 @@ function agree(table: AffinityTable, model: Model, one: Step, now: number): bool
   if (one.do === 'remember') {
     table.remember(group, who, token, now)
     model.remember(key, token, now)
+  } else if (one.do === 'claim') {
+    const { instead } = one
+    const winner = table.claim({ group, client: who, now, seconds, instead }, token)
+    if (winner !== model.claim(key, one, now)) return false
   } else if (one.do === 'forget') {
     table.forget(group, who)
     model.clients.delete(key)

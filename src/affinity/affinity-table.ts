@@ -12,6 +12,9 @@ export interface Claim {
   readonly group: number
   readonly client: Uint8Array
   readonly now: number
+  readonly seconds: number
+  /** The backend that it is known to have, and gives up or keeps; undefined: none. */
+  readonly instead: number | undefined
 }
 
 /**
@@ -83,16 +86,16 @@ export class AffinityTable {
     }
   }
 
-  /** As `remember`, unless the client has a backend by now; returns the one that it has. */
-  claim({ group, client, now }: Claim, token: number, seconds: number): number {
+  /** As `remember`, unless the client has another backend by now; returns the one that it has. */
+  claim({ group, client, now, seconds, instead }: Claim, token: number): number {
     this.#key.set(group, client)
     const { shards, token: tokens } = this.#columns
     const { shard } = this.#key
     if (!acquire(shards, shard)) return token
     try {
       const slot = this.#slots.find(this.#key)
-      const isTaken = slot !== 0 && isFresh(this.#lastAt(slot), now, seconds)
-      const winner = isTaken ? tokens[slot]! : token
+      const isKnown = slot !== 0 && isFresh(this.#lastAt(slot), now, seconds)
+      const winner = isKnown && tokens[slot] !== instead ? tokens[slot]! : token
       this.#write(slot, winner, now)
       return winner
     } finally {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ip } from '../forwarding/fixtures.ts'
 import { tokenOf } from './backend-token.ts'
 import { client, tableFor } from './fixtures.ts'
-import { rememberChoice, stickyChoice } from './sticky-choice.ts'
+import { stickyChoice } from './sticky-choice.ts'
 
 const START = 1_760_000_000_000
 const BACKENDS = ['10.0.0.1', '10.0.0.2', '10.0.0.3']
@@ -82,23 +82,35 @@ test('a client that gets nothing is not remembered', () => {
   expect(table.size).toBe(0)
 })
 
-test('of two connections of a new client at once the first one decides', () => {
-  const { entry, visit } = setUp()
-  entry.whileChoosing = () => {
-    entry.whileChoosing = () => {}
-    expect(visit('192.0.2.1')).toBe(BACKENDS[0])
-  }
-  expect([visit('192.0.2.1'), visit('192.0.2.1')]).toEqual([BACKENDS[0], BACKENDS[0]])
-})
+describe('of two connections at once the first one decides', () => {
+  test('of a new client', () => {
+    const { entry, visit } = setUp()
+    entry.whileChoosing = () => {
+      entry.whileChoosing = () => {}
+      expect(visit('192.0.2.1')).toBe(BACKENDS[0])
+    }
+    expect([visit('192.0.2.1'), visit('192.0.2.1')]).toEqual([BACKENDS[0], BACKENDS[0]])
+  })
 
-test('a client that failed with a backend goes to the next one from then on', () => {
-  const { table, entry, visit } = setUp()
-  visit('192.0.2.1')
-  const who = { group: 1, client: client('192.0.2.1'), now: START }
-  rememberChoice(table, { ...who, seconds: undefined }, tokenOf(ip('10.0.0.2'), 80))
-  expect(visit('192.0.2.1')).toBe('10.0.0.1')
-  rememberChoice(table, { ...who, seconds: entry.seconds }, tokenOf(ip('10.0.0.2'), 80))
-  expect(visit('192.0.2.1')).toBe('10.0.0.2')
+  test('of a client whose backend left', () => {
+    const { entry, visit } = setUp()
+    visit('192.0.2.1')
+    entry.pool = BACKENDS.slice(1)
+    const seen: (string | undefined)[] = []
+    entry.whileChoosing = () => {
+      entry.whileChoosing = () => {}
+      seen.push(visit('192.0.2.1'))
+    }
+    seen.push(visit('192.0.2.1'), visit('192.0.2.1'))
+    expect(seen).toEqual(['10.0.0.3', '10.0.0.3', '10.0.0.3'])
+  })
+
+  test('of a client whose connections fail', () => {
+    const { visit } = setUp()
+    visit('192.0.2.1')
+    expect(visit('192.0.2.1', ['10.0.0.1'])).toBe('10.0.0.3')
+    expect(visit('192.0.2.1', ['10.0.0.1'])).toBe('10.0.0.3')
+  })
 })
 
 test('affinity is switched on, changed and off while clients come', () => {

@@ -27,8 +27,8 @@ export interface Balancer<Backend> {
 /**
  * The backend to try: the one that the client was connected to last, if that is less than the
  * time-out ago and it may have it; otherwise one that is balanced anew. It is remembered at once,
- * so that of several connections of a new client the first one decides for all; who fails with
- * it remembers another one (`rememberChoice`).
+ * so that of several connections at once of a client that is new, or whose backend left or
+ * failed, the first one decides for all. Who fails with it asks again, and finds it no more.
  */
 export function stickyChoice<Backend extends Sticky>(
   table: AffinityTable,
@@ -41,13 +41,6 @@ export function stickyChoice<Backend extends Sticky>(
   const known = token === undefined ? undefined : find(token)
   const chosen = known ?? choose()
   if (chosen === undefined) return undefined
-  if (token === undefined) return find(table.claim(visit, chosen.token, seconds)) ?? chosen
-  table.remember(group, client, chosen.token, now)
-  return chosen
-}
-
-/** The client goes to this backend from now on. */
-export function rememberChoice(table: AffinityTable, visit: Visit, token: number): void {
-  const { group, client, seconds, now } = visit
-  if (seconds !== undefined) table.remember(group, client, token, now)
+  const winner = table.claim({ group, client, now, seconds, instead: token }, chosen.token)
+  return winner === chosen.token ? chosen : (find(winner) ?? chosen)
 }

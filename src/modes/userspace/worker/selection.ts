@@ -1,5 +1,5 @@
 import type { AffinityTable } from '../../../affinity/affinity-table.ts'
-import { rememberChoice, stickyChoice, type Visit } from '../../../affinity/sticky-choice.ts'
+import { stickyChoice, type Visit } from '../../../affinity/sticky-choice.ts'
 import { ipPart, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { ForwarderLimits } from '../forwarder.ts'
 import type { Side } from '../route.ts'
@@ -40,8 +40,11 @@ export class Selection {
 
   /** Undefined: nobody is left, or enough were tried, or for long enough. */
   next(now: number): BackendState | undefined {
-    const chosen = this.#tried.size === 0 ? this.#first(now) : this.#further(now)
-    if (chosen) this.#tried.add(chosen)
+    if (this.#tried.size > 0 && this.#isOver(now)) return undefined
+    const chosen = this.#choose(now)
+    if (chosen === undefined) return undefined
+    if (this.#tried.size > 0) this.#parts.counters.add('connectRetries')
+    this.#tried.add(chosen)
     return chosen
   }
 
@@ -51,29 +54,19 @@ export class Selection {
     this.#parts.aside.add(state)
   }
 
-  /** The backend that the client had before, unless it is known not to answer. */
-  #first(now: number): BackendState | undefined {
-    return stickyChoice(this.#parts.affinity, this.#visit(), {
-      find: (token) => {
-        const state = this.#pool.get(token)
-        return state?.isAside(now) ? undefined : state
-      },
-      choose: () => this.#choose(now),
-    })
-  }
-
-  /** From now on the client goes there. */
-  #further(now: number): BackendState | undefined {
-    const chosen = this.#isOver(now) ? undefined : this.#choose(now)
-    if (chosen === undefined) return undefined
-    this.#parts.counters.add('connectRetries')
-    rememberChoice(this.#parts.affinity, this.#visit(), chosen.token)
-    return chosen
-  }
-
+  /** The backend that the client had last, unless it is known not to answer; or a new one. */
   #choose(now: number): BackendState | undefined {
     const { balancing } = this.knock.entrance.served.route
-    return chooseBackend({ pool: this.#pool, tried: this.#tried, balancing, now })
+    const pool = this.#pool
+    return stickyChoice(this.#parts.affinity, this.#visit(), {
+      find: (token) => {
+        const state = pool.get(token)
+        return state === undefined || state.isAside(now) || this.#tried.has(state)
+          ? undefined
+          : state
+      },
+      choose: () => chooseBackend({ pool, tried: this.#tried, balancing, now }),
+    })
   }
 
   #isOver(now: number): boolean {
