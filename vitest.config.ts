@@ -6,8 +6,10 @@ import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 /** Agents and daemons start in half the time with what earlier ones compiled. */
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
-/** Files that send packets, or kernels that do, beside each other: they mostly wait. */
-const AT_ONCE = 2
+/** Files that send packets beside each other: they mostly wait. */
+const AT_ONCE = 3
+/** Kernels in User-mode Linux: each keeps a processor busy. */
+const KERNELS_AT_ONCE = 2
 
 /** What is the daemon's own business in whatever mode, and is tested in one: `kernel`. */
 const OF_NO_MODE = ['api-kinds', 'api-outage', 'reload']
@@ -156,7 +158,7 @@ function pureRooms(): string[] {
 
 /** Workers are kept, because there they take seconds to start. */
 function inUserModeLinux() {
-  return { pool: umlPool(), maxWorkers: AT_ONCE, isolate: false }
+  return { pool: umlPool(), maxWorkers: KERNELS_AT_ONCE, isolate: false }
 }
 
 /** Whether this kernel has IP virtual servers, be it after loading them. */
