@@ -25,6 +25,11 @@ export interface Write {
 /** The bytes and revision that the object has now. */
 export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
 
+export interface Persisted extends Written {
+  /** False where nothing was written: in a dry run, and of what was there already. */
+  readonly isCommitted: boolean
+}
+
 /** Somebody else wrote first: decide again on what is there now. */
 export const STALE = 'stale'
 
@@ -39,20 +44,21 @@ export async function persist(
   serving: Serving,
   request: ApiRequest,
   write: Write,
-): Promise<Written | Refusal | typeof STALE> {
+): Promise<Persisted | Refusal | typeof STALE> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const plan = allocate(serving, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
-    if (isUnchanged(write, plan.object)) return write.before!
+    if (isUnchanged(write, plan.object)) return { ...write.before!, isCommitted: false }
     const value = encodeStored(plan.object)
     const refused = checkStorable(value, serving.limits)
     if (refused !== undefined) return refused
-    if (write.dryRun) return { value, modRevision: write.before?.modRevision ?? 0 }
-    const own = { key: write.key, modRevision: write.before?.modRevision ?? 0 }
+    const modRevision = write.before?.modRevision ?? 0
+    if (write.dryRun) return { value, modRevision, isCommitted: false }
+    const own = { key: write.key, modRevision }
     const compare = [own, ...write.compare, ...plan.compare]
     const put: Operation = { op: 'put', key: write.key, value }
     const result = await serving.store.txn({ compare, operations: [put, ...plan.operations] })
-    if (result.committed) return { value, modRevision: result.revision }
+    if (result.committed) return { value, modRevision: result.revision, isCommitted: true }
     const lost = compare.filter(
       (one, index) => (result.current[index]?.modRevision ?? 0) !== one.modRevision,
     )

@@ -2,17 +2,16 @@ import { stringAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
 import { persist, STALE, type Written } from '../persist.ts'
-import { conflict, notFound } from '../refusals.ts'
+import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, successDocument } from '../status.ts'
+import { decideOnNewest } from './decide-on-newest.ts'
 import { isDeserted, protectNamespace } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
 import { removeObject } from './remove-object.ts'
-
-const ATTEMPTS = 20
 
 /** What became of an object: gone, or marked and waiting for whoever keeps it. */
 export interface Deleted {
@@ -44,9 +43,7 @@ export async function deleteObject(
 ): Promise<Deleted | Refusal | undefined> {
   const { resource } = request.face
   const key = storageKey(resource, request.namespace, request.name)
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const before = await serving.store.get(key)
-    if (before === undefined) return undefined
+  return decideOnNewest(serving, request, async (before) => {
     const old = decodeStored(before)
     const refused = checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -56,10 +53,9 @@ export async function deleteObject(
     const written = isGone
       ? await removeObject(serving, request, write)
       : await persist(serving, request, write)
-    if (written instanceof Refusal) return written
-    if (written !== STALE) return { written, isGone }
-  }
-  return conflict(subjectOf(request))
+    if (written instanceof Refusal || written === STALE) return written
+    return { written, isGone, isCommitted: written.isCommitted }
+  })
 }
 
 /** A namespace in which nothing is goes at once: there is nobody to wait for. */

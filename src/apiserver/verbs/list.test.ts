@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { lateCaches } from '../late-caches.ts'
 import { POD, PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
 
 function namesOf(list: JsonObject): readonly string[] {
@@ -34,25 +35,9 @@ test('a list shows every object in order, with the newest revision', async () =>
 })
 
 test('lists, reads and updates wait for the cache to show what was written before them', async () => {
-  let open: (() => void) | undefined
-  let gate = Promise.resolve()
-  const api = await startApi({
-    wrap: (store) => ({
-      ...store,
-      watch: (query) => {
-        const watch = store.watch(query)
-        const next = async () => {
-          const batch = await watch.next()
-          await gate
-          return batch
-        }
-        return { next, [Symbol.asyncIterator]: () => ({ next }) as typeof watch }
-      },
-    }),
-  })
-  gate = new Promise((resolve) => {
-    open = resolve
-  })
+  const caches = lateCaches()
+  const api = await startApi({ wrap: caches.wrap })
+  caches.hold()
   await api.make(SERVICES, service('new'))
   const any = await api.call('GET', `${SERVICES}?resourceVersion=0`)
   expect(any.body['items']).toEqual([])
@@ -62,7 +47,7 @@ test('lists, reads and updates wait for the cache to show what was written befor
   const change = api.call('PATCH', `${SERVICES}/new`, { body: {}, headers })
   const watching = api.watch(`${SERVICES}?watch=1`)
   for (let trips = 0; trips < 20; trips++) await api.call('GET', '/livez')
-  open?.()
+  caches.release()
   expect(namesOf((await newest).body)).toEqual(['new'])
   expect([(await one).status, (await change).status]).toEqual([200, 200])
   const watch = await watching

@@ -12,10 +12,17 @@ import { awaitRevision } from './await-revision.ts'
  */
 export async function readNewest(
   serving: Serving,
-  { face: { resource }, namespace, name }: ApiRequest,
+  request: ApiRequest,
 ): Promise<Written | Refusal | undefined> {
   const late = await awaitRevision(serving, await serving.store.revision())
-  if (late !== undefined) return late
+  return late ?? readCached(serving, request)
+}
+
+/** The object as the cache shows it now: the newest, unless somebody wrote a moment ago. */
+export function readCached(
+  serving: Serving,
+  { face: { resource }, namespace, name }: ApiRequest,
+): Written | undefined {
   const item = serving.feed.cache(resource).get(storageKey(resource, namespace, name))
   return item && { value: item.value, modRevision: item.revision }
 }

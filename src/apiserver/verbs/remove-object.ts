@@ -3,7 +3,7 @@ import type { ApiRequest } from '../api-request.ts'
 import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { services } from '../kinds/service.ts'
-import { STALE, type Written } from '../persist.ts'
+import { type Persisted, STALE, type Written } from '../persist.ts'
 import { releaseOperations } from '../services/release-operations.ts'
 import type { Serving } from '../serving.ts'
 import { removeEvents } from './remove-events.ts'
@@ -24,15 +24,15 @@ export async function removeObject(
   serving: Serving,
   request: ApiRequest,
   { key, before, old, next, dryRun }: Removal,
-): Promise<Written | typeof STALE> {
+): Promise<Persisted | typeof STALE> {
   const { modRevision } = before
   const last = { value: encodeStored(next), modRevision }
-  if (dryRun) return last
+  if (dryRun) return { ...last, isCommitted: false }
   if (request.face.resource === namespaces) await removeEvents(serving, request.name)
   const { store } = serving
   const isService = request.face.resource === services
   const release = isService ? await releaseOperations(store, key, old) : []
   const operations = [{ op: 'delete', key } as const, ...release]
   const result = await store.txn({ compare: [{ key, modRevision }], operations })
-  return result.committed ? last : STALE
+  return result.committed ? { ...last, isCommitted: true } : STALE
 }

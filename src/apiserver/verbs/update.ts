@@ -4,22 +4,19 @@ import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
 import { decodeStored } from '../codec.ts'
-import { persist, STALE, type Written } from '../persist.ts'
+import { persist, type Written } from '../persist.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { createObject, wrongNamespace } from './create.ts'
+import { decideOnNewest } from './decide-on-newest.ts'
 import { checkEmptied } from './delete-namespace.ts'
 import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
-import { readNewest } from './read-newest.ts'
 import { removeObject } from './remove-object.ts'
 import { checkWrite } from './write-rules.ts'
-
-/** How often an update without a resourceVersion is decided again when others write too. */
-const ATTEMPTS = 20
 
 /** PUT of an object, or of its status. */
 export async function update(serving: Serving, request: ApiRequest): Promise<Outcome> {
@@ -56,29 +53,34 @@ export async function updateObject(
 ): Promise<Written | Refusal | undefined> {
   const { resource, fromStored = (object) => object } = request.face
   const key = storageKey(resource, request.namespace, request.name)
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const before = await readNewest(serving, request)
-    if (before === undefined || before instanceof Refusal) return before
+  return decideOnNewest(serving, request, async (before) => {
     const old = decodeStored(before)
-    const next = transition(fromStored(old))
+    const next = await nextState(serving, request, transition(fromStored(old)), old)
     if (next instanceof Refusal) return next
-    const refused = checkIdentity(request, next) ?? checkVersion(request, next, old)
-    if (refused !== undefined) return refused
-    const admitted = admitUpdate(request, next, old)
-    if (admitted instanceof Refusal) return admitted
-    const broken = checkWrite(serving, request, admitted, old)
-    if (broken !== undefined) return broken
-    const owned = tracked(serving, request, admitted, { old, sent: next })
-    if (owned instanceof Refusal) return owned
-    const early = await checkEmptied(serving, request, owned, old)
-    if (early !== undefined) return early
-    const write = { key, before, old, next: owned, compare: [], dryRun }
-    const written = isOver(resource, owned)
-      ? await removeObject(serving, request, write)
-      : await persist(serving, request, write)
-    if (written !== STALE) return written
-  }
-  return conflict(subjectOf(request))
+    const write = { key, before, old, next, compare: [], dryRun }
+    return isOver(resource, next)
+      ? removeObject(serving, request, write)
+      : persist(serving, request, write)
+  })
+}
+
+/** What an update makes of an object, allowed and complete. */
+async function nextState(
+  serving: Serving,
+  request: ApiRequest,
+  next: JsonObject | Refusal,
+  old: JsonObject,
+): Promise<JsonObject | Refusal> {
+  if (next instanceof Refusal) return next
+  const refused = checkIdentity(request, next) ?? checkVersion(request, next, old)
+  if (refused !== undefined) return refused
+  const admitted = admitUpdate(request, next, old)
+  if (admitted instanceof Refusal) return admitted
+  const broken = checkWrite(serving, request, admitted, old)
+  if (broken !== undefined) return broken
+  const owned = tracked(serving, request, admitted, { old, sent: next })
+  if (owned instanceof Refusal) return owned
+  return (await checkEmptied(serving, request, owned, old)) ?? owned
 }
 
 /** 400 when an object is not the one that the URL names. */
