@@ -58,7 +58,7 @@ export const SERVER_METRICS = {
     name: 'clusterip_repair_ip_errors_total',
     type: 'counter',
     labels: ['type'],
-    help: 'ClusterIPs of which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate.',
+    help: 'ClusterIPs of which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate, outOfRange (of ranges that were changed).',
   },
   portRepairs: {
     name: 'nodeport_repair_port_errors_total',

@@ -1,3 +1,4 @@
+import { parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Compare, Operation } from '../../storage/store.ts'
@@ -5,7 +6,7 @@ import type { StatusCause } from '../status.ts'
 import { type AddressRange, createAddressRange } from './address-range.ts'
 import { AllocationPool } from './allocation-pool.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
-import { addressKey, allocationFor, keysHeldBy } from './claim.ts'
+import { addressKey, allocationFor, describeKey, keysHeldBy } from './claim.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
 import { invalidValue } from './invalid-value.ts'
 import { fillNodePorts, type PortRange } from './node-ports.ts'
@@ -65,6 +66,17 @@ export class ServiceAllocator {
     const changes = difference(owner, held, old ? keysHeldBy(old) : new Set())
     const size = Math.max(held.size, changes.operations.length)
     return size > MOST_KEYS ? tooManyCause(object, size) : { object, ...changes }
+  }
+
+  /** Whether an address or port is of those that Services get now. */
+  gives(key: string): boolean {
+    const { kind, text } = describeKey(key)
+    if (kind === 'address') {
+      const ip = parseIp(text)
+      return ip !== undefined && this.ranges.some((range) => range.contains(ip))
+    }
+    const port = Number.parseInt(text, 10)
+    return port >= this.#nodePorts.first && port <= this.#nodePorts.last
   }
 
   /**

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { Operation, Store } from '../../../storage/store.ts'
-import { createApiServer } from '../../api-server.ts'
+import { type ApiServerOptions, createApiServer } from '../../api-server.ts'
 import { createManualClock } from '../../manual-clock.ts'
 import { SERVICES, service, startApi, type TestApi } from '../../test-api.ts'
 import { addressKey, nodePortKey } from '../claim.ts'
@@ -12,7 +12,7 @@ const IP = addressKey('10.96.0.10')
 const PORT = nodePortKey('TCP', 30_080)
 
 /** A server, and what makes it and its replicas go through a whole round. */
-async function started(replicas = 0) {
+async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
   const clock = createManualClock()
   let looks = 0
   const wrap = (store: Store): Store => ({
@@ -25,7 +25,7 @@ async function started(replicas = 0) {
   })
   const api = await startApi({ clock, wrap })
   for (let index = 0; index < replicas; index++) {
-    const replica = createApiServer({ store: wrap(api.store), clock })
+    const replica = createApiServer({ ...options, store: wrap(api.store), clock })
     onTestFinished(() => replica.close())
     await replica.listen()
   }
@@ -98,7 +98,7 @@ test('two Services with one address: the one without the allocation is told, onc
   expect(event).toMatchObject({
     reason: 'ClusterIPAlreadyAllocated',
     involvedObject: { kind: 'Service', name: 'first' },
-    message: "ClusterIP 10.96.0.10 is another Service's; please recreate this one",
+    message: "ClusterIP 10.96.0.10 is another Service's; please recreate this Service",
   })
   await round()
   expect(await events()).toHaveLength(1)
@@ -112,6 +112,25 @@ test('two Services with one address: the one without the allocation is told, onc
   await api.call('PATCH', `${SERVICES}/first`, { headers, body: { spec: { ports } } })
   await api.call('DELETE', `${SERVICES}/first`)
   expect(await api.store.get(IP)).toBeDefined()
+})
+
+test('what is outside of ranges that were changed is told, once, and stays', async () => {
+  const { api, round } = await started(1, {
+    serviceAddressRanges: ['10.97.0.0/16'],
+    nodePortRange: { first: 31_000, last: 31_999 },
+  })
+  const ports = [{ port: 80, nodePort: 30_080 }]
+  await api.make(SERVICES, service('old', { clusterIP: '10.96.0.10', type: 'NodePort', ports }))
+  for (let count = 0; count < 2; count++) await round()
+  const events = await api.call('GET', '/api/v1/namespaces/default/events')
+  const told = arrayAt(events.body, 'items').map((event) => stringAt(event, 'message'))
+  const why = 'outside the range that this server gives out; please recreate this Service'
+  expect(told.toSorted()).toEqual([
+    `ClusterIP 10.96.0.10 is ${why}`,
+    `node port 30080/TCP is ${why}`,
+  ])
+  expect([await api.store.get(IP), await api.store.get(PORT)]).not.toContain(undefined)
+  expect(await counted(api, 'clusterip_repair_ip', 'outOfRange')).toBeUndefined()
 })
 
 test('two servers on one store repair what there is once', async () => {

@@ -4,7 +4,7 @@ import type { Serving } from '../../serving.ts'
 import { allocationFor, describeKey } from '../claim.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
-import { recordDuplicate } from './record-duplicate.ts'
+import { type LastingFault, recordFault } from './record-fault.ts'
 
 export interface RepairOptions {
   readonly serving: Serving
@@ -17,7 +17,7 @@ const PERIOD_MS = 180_000
 /** In how many rounds an allocation is seen leaked before it is freed. */
 const ROUNDS = 3
 
-type Fault = 'leak' | 'repair' | 'duplicate'
+type Fault = 'leak' | 'repair' | LastingFault
 
 /**
  * Holds allocations and Services against each other, every three minutes: with
@@ -40,12 +40,16 @@ export class AllocationRepair {
   }
 
   async #round(): Promise<void> {
-    const holdings = await readHoldings(this.#options.serving.store)
+    const { store, allocator } = this.#options.serving
+    const holdings = await readHoldings(store)
     if (holdings === undefined) return
-    const { leaked, missing, duplicates } = auditAllocations(holdings.allocations, holdings.holders)
+    const { allocations, holders } = holdings
+    const isInRange = (key: string): boolean => allocator.gives(key)
+    const found = auditAllocations(allocations, holders, isInRange)
+    const { leaked, missing, duplicates, outside } = found
     for (const claim of missing) await this.#claim(claim)
     await this.#free(leaked)
-    await this.#tell(duplicates)
+    await this.#tell({ duplicate: duplicates, outOfRange: outside })
   }
 
   async #claim({ key, revision, holder }: Claim): Promise<void> {
@@ -75,13 +79,17 @@ export class AllocationRepair {
     }
   }
 
-  /** Nobody can say who is to give way: people are told, once while it lasts. */
-  async #tell(duplicates: readonly Claim[]): Promise<void> {
+  /** Who is to give way, and when, only people can say: they are told, once while it lasts. */
+  async #tell(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
     const before = this.#told
-    this.#told = new Set(duplicates.map(idOf))
-    for (const claim of duplicates.filter((one) => !before.has(idOf(one)))) {
-      this.#count(claim.key, 'duplicate')
-      await recordDuplicate(this.#options.serving, claim)
+    const faults = Object.keys(claims) as LastingFault[]
+    const found = faults.flatMap((fault) =>
+      claims[fault].map((claim) => ({ fault, claim, id: `${fault} ${idOf(claim)}` })),
+    )
+    this.#told = new Set(found.map(({ id }) => id))
+    for (const { fault, claim } of found.filter(({ id }) => !before.has(id))) {
+      this.#count(claim.key, fault)
+      await recordFault(this.#options.serving, claim, fault)
     }
   }
 

@@ -13,7 +13,7 @@ function allocation(key: string, owner: string): Allocation {
   return { key, owner, revision: 5 }
 }
 
-const NONE = { leaked: [], missing: [], duplicates: [] }
+const NONE = { leaked: [], missing: [], duplicates: [], outside: [] }
 const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
 
 test.each<[string, readonly Allocation[], readonly Holder[], object]>([
@@ -48,5 +48,12 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     },
   ],
 ])('%s', (_, allocations, holders, expected) => {
-  expect(auditAllocations(allocations, holders)).toEqual(expected)
+  expect(auditAllocations(allocations, holders, () => true)).toEqual(expected)
+})
+
+test('it is held, and out of range', () => {
+  const allocations = [allocation(IP, 'a'), allocation(PORT, 'a')]
+  const outside = [{ key: PORT, revision: 5, holder: a }]
+  const audit = auditAllocations(allocations, [a], (key) => key !== PORT)
+  expect(audit).toEqual({ ...NONE, outside })
 })

@@ -29,6 +29,8 @@ export interface Audit {
   readonly missing: readonly Claim[]
   /** What a Service holds although it is another one's. */
   readonly duplicates: readonly Claim[]
+  /** What a Service holds although nobody would be given it: the ranges are others by now. */
+  readonly outside: readonly Claim[]
 }
 
 /**
@@ -39,11 +41,13 @@ export interface Audit {
 export function auditAllocations(
   allocations: readonly Allocation[],
   holders: readonly Holder[],
+  isInRange: (key: string) => boolean,
 ): Audit {
   const stored = new Map(allocations.map((one) => [one.key, one]))
   const byKey = holdersByKey(holders)
   const missing: Claim[] = []
   const duplicates: Claim[] = []
+  const outside: Claim[] = []
   for (const [key, claimants] of byKey) {
     const allocation = stored.get(key)
     const revision = allocation?.revision ?? 0
@@ -51,9 +55,11 @@ export function auditAllocations(
     if (rightful.key !== allocation?.owner) missing.push({ key, revision, holder: rightful })
     for (const holder of claimants) {
       if (holder !== rightful) duplicates.push({ key, revision, holder })
+      if (!isInRange(key)) outside.push({ key, revision, holder })
     }
   }
-  return { leaked: allocations.filter(({ key }) => !byKey.has(key)), missing, duplicates }
+  const leaked = allocations.filter(({ key }) => !byKey.has(key))
+  return { leaked, missing, duplicates, outside }
 }
 
 function holdersByKey(holders: readonly Holder[]): ReadonlyMap<string, readonly Holder[]> {

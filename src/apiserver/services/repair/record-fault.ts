@@ -8,8 +8,22 @@ import { createObject } from '../../verbs/create.ts'
 import { describeKey } from '../claim.ts'
 import type { Claim } from './audit.ts'
 
-/** An Event at the Service that holds what is another one's; none when it is gone. */
-export async function recordDuplicate(serving: Serving, { key, holder }: Claim): Promise<void> {
+/** What is wrong with an allocation until somebody makes the Service anew. */
+export type LastingFault = 'duplicate' | 'outOfRange'
+
+const FAULTS: Readonly<
+  Record<LastingFault, { readonly reason: string; readonly problem: string }>
+> = {
+  duplicate: { reason: 'AlreadyAllocated', problem: "another Service's" },
+  outOfRange: { reason: 'OutOfRange', problem: 'outside the range that this server gives out' },
+}
+
+/** An Event at the Service that holds what it should not; none when it is gone. */
+export async function recordFault(
+  serving: Serving,
+  { key, holder }: Claim,
+  fault: LastingFault,
+): Promise<void> {
   const entry = await serving.store.get(holder.key)
   if (entry === undefined) return
   const metadata = objectAt(decodeStored(entry), 'metadata')
@@ -22,19 +36,19 @@ export async function recordDuplicate(serving: Serving, { key, holder }: Claim):
       uid: stringAt(metadata, 'uid'),
       resourceVersion: stringAt(metadata, 'resourceVersion'),
     },
-    ...happening(key),
+    ...happening(key, fault),
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
   await createObject(serving, systemRequest('POST', events, namespace, ''), event, false)
 }
 
-function happening(key: string) {
+function happening(key: string, fault: LastingFault) {
   const { kind, text } = describeKey(key)
-  const what = kind === 'address' ? 'ClusterIP' : 'Port'
-  const name = kind === 'address' ? 'ClusterIP' : 'node port'
+  const [subject, name] = kind === 'address' ? ['ClusterIP', 'ClusterIP'] : ['Port', 'node port']
+  const { reason, problem } = FAULTS[fault]
   return {
     type: 'Warning',
-    reason: `${what}AlreadyAllocated`,
-    message: `${name} ${text} is another Service's; please recreate this one`,
+    reason: `${subject}${reason}`,
+    message: `${name} ${text} is ${problem}; please recreate this Service`,
   } as const
 }
