@@ -49,7 +49,7 @@ export interface DerivedSubresource {
   readonly name: string
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
-  readonly derive: (serving: Serving, object: JsonObject) => JsonObject
+  readonly derive: (serving: Serving, object: JsonObject) => Promise<JsonObject>
 }
 
 export interface ResourceVersion {

@@ -3,8 +3,10 @@ import type { JsonObject } from '../lib/json.ts'
 import { podEnvironment } from './pod-environment.ts'
 
 function variables(services: readonly JsonObject[], spec: JsonObject = {}): readonly string[] {
-  const found = podEnvironment({ metadata: { namespace: 'shop' }, spec }, services)
-  return found.map(({ name, value }) => `${name}=${value}`)
+  const steps = podEnvironment({ metadata: { namespace: 'shop' }, spec }, services)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value.map(({ name, value }) => `${name}=${value}`)
 }
 
 function named(name: string, namespace: string, spec: JsonObject = {}): JsonObject {

@@ -24,16 +24,17 @@ export const MASTER_NAMES: readonly string[] = ['kubernetes', 'orch']
  * (specification, 2.4): those of its namespace unless it declines
  * (`enableServiceLinks`), and always the API server's. In the order of the
  * Services' names; of two variables with the same name the later one counts, at
- * the place of the first.
+ * the place of the first. In small steps (`inBreaths`), for there may be thousands.
  */
-export function podEnvironment(
+export function* podEnvironment(
   pod: JsonObject,
   services: Iterable<JsonObject>,
-): readonly EnvironmentVariable[] {
+): Generator<undefined, readonly EnvironmentVariable[]> {
   const ownNamespace = stringAt(pod, 'metadata', 'namespace')
   const isLinked = valueAt(pod, 'spec', 'enableServiceLinks') !== false
   const visible = new Map<string, JsonObject>()
   for (const service of services) {
+    yield
     if (!hasAddress(service)) continue
     const name = stringAt(service, 'metadata', 'name')
     const namespace = stringAt(service, 'metadata', 'namespace')
@@ -42,7 +43,11 @@ export function podEnvironment(
     if (isOwn || (isMaster && !visible.has(name))) visible.set(name, service)
   }
   const ordered = [...visible].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const variables = new Map(ordered.flatMap(([name, service]) => variablesOf(name, service)))
+  const variables = new Map<string, string>()
+  for (const [name, service] of ordered) {
+    yield
+    for (const [variable, value] of variablesOf(name, service)) variables.set(variable, value)
+  }
   return [...variables].map(([name, value]) => ({ name, value }))
 }
 

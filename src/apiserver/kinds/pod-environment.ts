@@ -1,5 +1,7 @@
+import { inBreaths } from '../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
+import type { Item } from '../cache/item.ts'
 import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'
 import { services } from './service.ts'
 
@@ -7,14 +9,18 @@ import { services } from './service.ts'
 export const podEnvironmentSubresource: DerivedSubresource = {
   name: 'environment',
   kind: 'PodEnvironment',
-  derive: ({ feed }, pod) => {
+  derive: async ({ feed }, pod) => {
     const cache = feed.cache(services)
     const own = cache.under(storagePrefix(services, stringAt(pod, 'metadata', 'namespace')))
     const masters = MASTER_NAMES.flatMap(
       (name) => cache.get(storageKey(services, MASTER_NAMESPACE, name)) ?? [],
     )
-    const items = new Set([...own, ...masters])
-    const found = [...items].map(({ value }) => JSON.parse(value.toString()) as JsonObject)
-    return { env: podEnvironment(pod, found).map((variable) => ({ ...variable })) }
+    const found = new Set([...own, ...masters])
+    const env = await inBreaths(podEnvironment(pod, found.values().map(decoded)))
+    return { env: env.map((variable) => ({ ...variable })) }
   },
+}
+
+function decoded({ value }: Item): JsonObject {
+  return JSON.parse(value.toString()) as JsonObject
 }

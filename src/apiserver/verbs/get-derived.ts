@@ -26,7 +26,7 @@ export async function getDerived(
   if (found instanceof Refusal) return found
   const object = decodeStored(found)
   const head = { kind, apiVersion: apiVersionOf(face), metadata: identityOf(object) }
-  const answer = { ...head, ...derive(serving, object) }
+  const answer = { ...head, ...(await derive(serving, object)) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
 }
 
