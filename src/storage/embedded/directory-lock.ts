@@ -1,8 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { withOpenErrors } from './open-error.ts'
-import { storageError } from './sqlite-error.ts'
+import { withStorageErrors } from './sqlite-error.ts'
 
 /** Holds a data directory for one process; the kernel releases it however the process ends. */
 export interface DirectoryLock {
@@ -11,21 +11,40 @@ export interface DirectoryLock {
 
 /**
  * Makes the directory if needed (for its owner only: it holds secrets) and
- * locks it. The lock is SQLite's own, on an empty file beside the store.
- * @throws NP_STORAGE_LOCKED when another process, or this one, holds it
+ * locks it. The lock is SQLite's own, on an empty file beside the store: it also
+ * refuses a second one in this process, under whatever name. Of a file that it
+ * may not write SQLite silently takes a shared lock, so that is refused first.
+ * @throws NP_STORAGE_LOCKED when another process, or this one, holds it; NP_STORAGE_OPEN
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const file = join(directory, 'lock')
   withOpenErrors(directory, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    closeSync(openSync(file, 'a', 0o600))
+    makeFile(file)
+    accessSync(file, constants.W_OK)
   })
+  return withStorageErrors(directory, () => lockFile(file))
+}
+
+/**
+ * Makes the file if it is missing. One that exists is not opened: to close it
+ * would drop every lock that this process holds on it (fcntl_locking(2)).
+ */
+function makeFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}
+
+function lockFile(file: string): DirectoryLock {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    throw storageError(error, directory)
+    throw error
   }
   return { release: () => database.close() }
 }
