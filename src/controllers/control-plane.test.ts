@@ -9,10 +9,9 @@ import {
   type TestApi,
 } from '../apiserver/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
-import { arrayAt, type Json, type JsonObject, stringAt } from '../lib/json.ts'
+import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
-import { readyCondition } from './testing/fixtures.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -83,37 +82,7 @@ test('Endpoints by hand are mirrored while they and their Service are there', as
   await expectSoon(api, SLICES, (items) => items.length === 0)
 })
 
-const NODES = '/api/v1/nodes'
 const EVENTS = '/api/v1/namespaces/default/events'
-const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
-
-function readyStatus(node: Json | undefined): string {
-  const conditions = arrayAt(node, 'status', 'conditions')
-  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
-  return stringAt(ready, 'status')
-}
-
-test('a silent node takes its pods out of the endpoints until it is heard of again', async () => {
-  const metadata = { name: 'node-a' }
-  const renewTime = '2026-01-01T00:00:00.000000Z'
-  await api.make(LEASES, { metadata, spec: { holderIdentity: 'node-a', renewTime } })
-  const conditions = [{ type: 'DiskPressure', status: 'False' }, readyCondition(true)]
-  await api.make(NODES, { metadata, status: { conditions } })
-  await makePod(api, 1, { spec: { nodeName: 'node-a' } })
-  await api.make(SERVICES, service('web', WEB))
-  await expectSoon(api, ENDPOINTS, endpoints('', '10.1.0.1'))
-  await expectSoon(api, NODES, ([node]) => readyStatus(node) === 'Unknown')
-  await expectSoon(api, EVENTS, (items) =>
-    items.some((one) => stringAt(one, 'reason') === 'NodeNotReady'),
-  )
-  const headers = { 'content-type': 'application/merge-patch+json' }
-  const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') }
-  await api.call('PATCH', `${LEASES}/node-a`, { body: { spec }, headers })
-  await expectSoon(api, ENDPOINTS, endpoints('10.1.0.1'))
-  const [node] = arrayAt((await api.call('GET', NODES)).body, 'items')
-  expect(readyStatus(node)).toBe('True')
-  expect(arrayAt(node, 'status', 'conditions')).toHaveLength(2)
-})
 
 test('Services of type LoadBalancer get an address, as long as there are any', async () => {
   await api.make(SERVICES, service('a', { type: 'LoadBalancer' }))

@@ -281,7 +281,7 @@ test.each([
 test('whoever is too young to be an orphan is looked at again', () => {
   const cluster = createFakeCluster()
   cluster.put('endpoints', rawEndpoints([]))
-  const { againMs } = controller.reconcile('shop/web', cluster.view, Date.parse(BORN) + 1000)
+  const { againMs } = controller.reconcile('shop/web', cluster.view, Date.parse(BORN) + 1000, 0)
   expect(againMs).toBe(MINUTE - 1000)
 })
 

@@ -5,10 +5,7 @@ import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 import { recording } from '../runner/recording.ts'
 import type { Patch } from '../runner/write.ts'
-import { lastHeartbeat, nodeOfLease } from './heartbeat.ts'
-
-/** How long a node may be silent: four heartbeats of ten seconds. */
-const GRACE_MS = 40_000
+import { GRACE_MS, lifeOf, nodeOfLease } from './heartbeat.ts'
 
 const WAS_READY = { reason: 'NodeStatusUnknown', message: 'The node stopped sending heartbeats.' }
 
@@ -37,14 +34,12 @@ export const nodeLifecycleController: Controller = {
   reconcile,
 }
 
-function reconcile(key: string, view: View, now: number): Reconciliation {
+function reconcile(key: string, view: View, now: number, since: number): Reconciliation {
   const node = view.nodes.get(key)
-  const heartbeat = node && lastHeartbeat(node, view)
-  if (node === undefined || heartbeat === undefined) return SETTLED
-  const silentMs = now - heartbeat
-  if (silentMs >= GRACE_MS) return lost(node, now)
-  const againMs = Math.min(GRACE_MS, GRACE_MS - silentMs)
-  return { writes: returned(node, now), againMs }
+  const life = node && lifeOf(node, view, { now, since })
+  if (node === undefined || life === undefined) return SETTLED
+  if (life.isSilent) return lost(node, now)
+  return { writes: life.isHeard ? returned(node, now) : [], againMs: life.againMs }
 }
 
 function lost(node: NodeObject, now: number): Reconciliation {

@@ -2,6 +2,9 @@ import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
+import type { Controller } from '../runner/controller.ts'
+import { alone } from '../runner/leadership.ts'
+import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { NOT_READY, rawPod, rawService } from '../testing/fixtures.ts'
 import { runControllers } from '../testing/run-controllers.ts'
@@ -10,7 +13,8 @@ import { nodeOfLease } from './heartbeat.ts'
 import { nodeLifecycleController } from './nodelifecycle-controller.ts'
 import { podReadinessController } from './podreadiness-controller.ts'
 
-const T0 = Date.parse('2026-02-01T00:00:00Z')
+const T0 = new FakeClock().now()
+const HOUR = 3_600_000
 const PATCH = 'patch nodes/node-a'
 const EVENT = 'record NodeNotReady node-a'
 
@@ -36,13 +40,15 @@ function ready(cluster: FakeCluster, collection: 'nodes' | 'pods', key: string):
   return [stringAt(found, 'status'), stringAt(found, 'reason')].filter((one) => one !== '').join()
 }
 
-/** The writes at `T0 + ms`. */
-function look(cluster: FakeCluster, ms: number): Promise<readonly string[]> {
-  return reconcile(cluster, {
-    controller: nodeLifecycleController,
-    key: 'node-a',
-    now: T0 + ms,
-  })
+/** A cluster that is followed since `T0`, and the writes for its node at `T0 + ms`. */
+function scene(controller: Controller = nodeLifecycleController) {
+  const clock = new FakeClock()
+  const cluster = createFakeCluster(clock)
+  function look(ms: number, key = 'node-a'): Promise<readonly string[]> {
+    clock.elapse(T0 + ms - clock.now())
+    return reconcile(cluster, { controller, key, now: clock.now(), since: T0 })
+  }
+  return { clock, cluster, look }
 }
 
 const silence: readonly (readonly [string, readonly JsonObject[], JsonObject, string, boolean])[] =
@@ -64,13 +70,13 @@ const silence: readonly (readonly [string, readonly JsonObject[], JsonObject, st
   ]
 
 test.each(silence)('40 s after %s', async (_, leases, object, wanted, isLost) => {
-  const cluster = createFakeCluster()
+  const { cluster, look } = scene()
   for (const one of leases) cluster.put('leases', one)
   cluster.put('nodes', object)
-  expect(await look(cluster, 39_999)).toEqual([])
-  expect(await look(cluster, 40_000)).toEqual(isLost ? [PATCH, EVENT] : [])
+  expect(await look(39_999)).toEqual([])
+  expect(await look(40_000)).toEqual(isLost ? [PATCH, EVENT] : [])
   expect(ready(cluster, 'nodes', 'node-a')).toBe(wanted)
-  expect(await look(cluster, 50_000)).toEqual([])
+  expect(await look(50_000)).toEqual([])
   expect(arrayAt(cluster.get('nodes', 'node-a'), 'status', 'conditions')[0]).toEqual({
     type: 'DiskPressure',
     status: 'False',
@@ -84,14 +90,14 @@ const returns: readonly (readonly [string, JsonObject, string])[] = [
 ]
 
 test.each(returns)('a node that was %s comes back', async (_, object, wanted) => {
-  const cluster = createFakeCluster()
+  const { cluster, look } = scene()
   cluster.put('nodes', object)
   cluster.put('leases', lease(T0))
-  await look(cluster, 40_000)
+  await look(40_000)
   cluster.put('leases', lease(T0 + 60_000))
-  await look(cluster, 60_000)
+  await look(60_000)
   expect(ready(cluster, 'nodes', 'node-a')).toBe(wanted)
-  expect(await look(cluster, 60_000)).toEqual([])
+  expect(await look(60_000)).toEqual([])
 })
 
 test('only Leases of nodes concern nodes', () => {
@@ -99,12 +105,36 @@ test('only Leases of nodes concern nodes', () => {
   expect(keys.map(nodeOfLease)).toEqual([['node-a'], []])
 })
 
-test('a node whose clock is ahead is looked at again within the grace period', () => {
-  const cluster = createFakeCluster()
+test.each([
+  ['an hour behind', -HOUR],
+  ['an hour ahead', HOUR],
+])('a node whose clock is %s lives as long as it renews its Lease', async (_, wrong) => {
+  const { cluster, look } = scene()
   cluster.put('nodes', node('True'))
-  cluster.put('leases', lease(T0 + 1e12))
-  const { againMs } = nodeLifecycleController.reconcile('node-a', cluster.view, T0)
-  expect(againMs).toBe(40_000)
+  for (let ms = 0; ms <= 120_000; ms += 30_000) {
+    expect(await look(ms)).toEqual([])
+    cluster.put('leases', lease(T0 + wrong + ms))
+  }
+  expect(await look(159_999)).toEqual([])
+  expect(await look(160_000)).toEqual([PATCH, EVENT])
+})
+
+test('other changes of a Node or its Lease are no heartbeats', async () => {
+  const { clock, cluster, look } = scene()
+  for (const labels of [{}, { a: 'b' }]) {
+    cluster.put('nodes', { ...node('True', T0), metadata: { name: 'node-a', labels } })
+    cluster.put('leases', lease(T0, { labels }))
+    clock.elapse(30_000)
+  }
+  expect(await look(60_000)).toEqual([PATCH, EVENT])
+})
+
+test('when our clock was set back, what was heard later than now counts no more', async () => {
+  const { clock, cluster, look } = scene()
+  cluster.put('nodes', node('True'))
+  clock.elapse(HOUR)
+  cluster.put('leases', lease(T0))
+  expect(await look(40_000)).toEqual([PATCH, EVENT])
 })
 
 test('pods lose their readiness with their node and get back what was taken', async () => {
@@ -129,24 +159,85 @@ test('pods lose their readiness with their node and get back what was taken', as
   expect(ready(cluster, 'pods', 'shop/web-1')).toBe('True')
 })
 
-test('a node falls silent and returns: so do the endpoints of its pods', async () => {
+test('a Pod that its agent calls ready stays so while the node is not silent', async () => {
+  const { cluster, look } = scene(podReadinessController)
+  const key = 'shop/web-1'
+  cluster.put('nodes', node('Unknown'))
+  cluster.put('leases', lease(T0))
+  cluster.put('pods', rawPod(1))
+  expect(await look(39_999, key)).toEqual([])
+  const { againMs } = podReadinessController.reconcile(key, cluster.view, T0 + 30_000, T0)
+  expect(againMs).toBe(10_000)
+  expect(await look(40_000, key)).toEqual(['patch pods/shop/web-1'])
+  expect(await look(50_000, key)).toEqual([])
+})
+
+/** A Service on a node that was ready: what became of both, with all controllers at work. */
+async function served(leadership = alone, renewedMs = -HOUR) {
   const cluster = createFakeCluster()
   const clock = new FakeClock()
   cluster.put('services', rawService())
   cluster.put('pods', rawPod(1))
   cluster.put('nodes', node('True'))
-  cluster.put('leases', lease(clock.now()))
+  cluster.put('leases', lease(clock.now() + renewedMs))
   const controllers = [nodeLifecycleController, podReadinessController, endpointsController]
-  await runControllers(cluster, controllers, clock)
-  const serving = (): boolean => {
+  await runControllers(cluster, controllers, { clock, leadership })
+  const serves = (): boolean => {
     const [subset] = arrayAt(cluster.get('endpoints', 'shop/web'), 'subsets')
     return arrayAt(subset, 'addresses').length === 1
   }
+  return { cluster, clock, serves }
+}
+
+test('a node falls silent and returns: so do the endpoints of its pods', async () => {
+  const { cluster, clock, serves } = await served()
   await clock.advance(39_000)
-  expect(serving()).toBe(true)
+  expect(serves()).toBe(true)
   await clock.advance(1000)
-  expect(serving()).toBe(false)
+  expect(serves()).toBe(false)
   cluster.put('leases', lease(clock.now()))
   await clock.advance(0)
-  expect(serving()).toBe(true)
+  expect(serves()).toBe(true)
+})
+
+test('a new leader gives every node a whole grace, and nothing back unheard', async () => {
+  const { leadership, lead } = electable()
+  const { cluster, clock, serves } = await served(leadership)
+  await clock.advance(HOUR)
+  lead(true)
+  await clock.advance(39_999)
+  expect([serves(), ready(cluster, 'nodes', 'node-a')]).toEqual([true, 'True,AgentSays'])
+  await clock.advance(1)
+  expect(serves()).toBe(false)
+  lead(false)
+  lead(true)
+  await clock.advance(20_000)
+  expect([serves(), ready(cluster, 'nodes', 'node-a')]).toEqual([
+    false,
+    'Unknown,NodeStatusUnknown',
+  ])
+})
+
+const breaks: readonly (readonly [string, (cluster: FakeCluster, clock: FakeClock) => unknown])[] =
+  [
+    ['a new list', (cluster) => cluster.relist()],
+    ['a sleep of the machine', (_, clock) => clock.elapse(HOUR)],
+    [
+      'a watch that was broken',
+      async (cluster, clock) => {
+        cluster.isConnected = false
+        await clock.advance(HOUR)
+        cluster.isConnected = true
+      },
+    ],
+  ]
+
+test.each(breaks)('after %s every node has a whole grace', async (_, happens) => {
+  const { cluster, clock, serves } = await served()
+  await clock.advance(39_000)
+  await happens(cluster, clock)
+  await clock.advance(35_000)
+  expect(serves()).toBe(true)
+  await clock.advance(10_000)
+  expect(serves()).toBe(false)
 })

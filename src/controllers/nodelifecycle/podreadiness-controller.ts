@@ -5,6 +5,7 @@ import { podsOfNode } from '../objects/pods-of-node.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
+import { lifeOf } from './heartbeat.ts'
 
 /** By this reason the readiness that was taken here is told from that which a Pod lost itself. */
 const LOST = 'NodeStatusUnknown'
@@ -12,7 +13,8 @@ const LOST = 'NodeStatusUnknown'
 /**
  * Pods of a node of which nobody knows whether it is ready are not ready, and
  * so no endpoints. When the node is known again, they are what they were; its
- * agent says otherwise if it knows better.
+ * agent says otherwise if it knows better. What an agent says of a Pod stands as
+ * long as its node is not silent, whatever is still written on the Node.
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',
@@ -20,20 +22,25 @@ export const podReadinessController: Controller = {
   reconcile,
 }
 
-function reconcile(key: string, view: View, now: number): Reconciliation {
+function reconcile(key: string, view: View, now: number, since: number): Reconciliation {
   const pod = view.pods.get(key)
   const node = pod && view.nodes.get(pod.nodeName)
   if (pod === undefined || node === undefined) return SETTLED
   const isLost = node.ready.status === 'Unknown'
   const isTaken = !pod.ready && pod.readyReason === LOST
   if (isLost && pod.ready) {
-    const message = 'The node of the Pod stopped sending heartbeats.'
-    return readiness(pod, { status: 'False', reason: LOST, message }, now)
+    const life = lifeOf(node, view, { now, since })
+    return life?.isSilent === false ? { writes: [], againMs: life.againMs } : taken(pod, now)
   }
   if (!isLost && isTaken) {
     return readiness(pod, { status: 'True', reason: null, message: null }, now)
   }
   return SETTLED
+}
+
+function taken(pod: PodObject, now: number): Reconciliation {
+  const message = 'The node of the Pod stopped sending heartbeats.'
+  return readiness(pod, { status: 'False', reason: LOST, message }, now)
 }
 
 function readiness(

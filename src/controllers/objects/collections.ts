@@ -46,6 +46,8 @@ export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
   /** Names of the groups in which others look for the object. */
   readonly groups: (object: T) => readonly string[]
+  /** What its holder changes to show that it lives; empty: nothing. */
+  readonly heartbeat?: (object: T) => string
 }
 
 const OWNED: CollectionSpec<OwnedObject> = { decode: readOwned, groups: () => [] }
@@ -69,8 +71,8 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       ...(finished ? [FINISHED_GROUP] : []),
     ],
   },
-  nodes: { decode: readNode, groups: () => [] },
-  leases: { decode: readLease, groups: () => [] },
+  nodes: { decode: readNode, groups: () => [], heartbeat: ({ ready }) => ready.heartbeatAt },
+  leases: { decode: readLease, groups: () => [], heartbeat: ({ renewedAt }) => renewedAt },
   endpoints: { decode: readEndpoints, groups: () => [] },
   endpointslices: {
     decode: readSlice,

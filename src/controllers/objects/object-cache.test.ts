@@ -69,12 +69,47 @@ test('what we changed and somebody else deleted is gone', () => {
   expect(version()).toBeUndefined()
 })
 
-test('a complete list ends all doubt', () => {
+test('a list ends the doubt about a write that it includes', () => {
+  cache.watched('a', thing('7'))
+  cache.written('a', thing('9'))
+  expect(cache.listed('9')).toMatchObject([{ before: thing('9'), after: thing('7') }])
+  expect(version()).toBe('7')
+})
+
+test('a list from before our write does not undo it', () => {
+  cache.watched('a', thing('7'))
+  cache.written('a', thing('9'))
+  expect([cache.listed('8'), version()]).toEqual([[], '9'])
+  expect(cache.watched('a', thing('9'))).toMatchObject({ before: thing('7') })
+})
+
+test('nor does it bring back what we deleted, or end what we created', () => {
+  cache.watched('a', thing('7'))
+  cache.removed('a', 'u')
+  expect([cache.listed('8'), version()]).toEqual([[], undefined])
+  cache.written('a', thing('10', 'v'))
+  expect([cache.listed('9'), version()]).toEqual([[], '10'])
+})
+
+test('a second list began after the write: it ends all doubt', () => {
+  cache.watched('a', thing('7'))
+  cache.removed('a', 'u')
+  cache.listed('8')
+  expect(cache.listed('8')).toMatchObject([{ before: undefined, after: thing('7') }])
+})
+
+test('a list of a server that lost its past ends all doubt', () => {
   cache.watched('a', thing('7'))
   cache.written('a', thing('9'))
   cache.watched('a', thing('3'))
-  expect(cache.listed()).toMatchObject([{ before: thing('9'), after: thing('3') }])
+  expect(cache.listed('3')).toMatchObject([{ before: thing('9'), after: thing('3') }])
   expect(version()).toBe('3')
+})
+
+test('so does a list whose version cannot be compared, where a version was written', () => {
+  cache.watched('a', thing('x'))
+  cache.written('a', thing('y'))
+  expect([cache.listed('z').length, version()]).toEqual([1, 'x'])
 })
 
 test('what is known already is no change', () => {

@@ -1,5 +1,7 @@
-import { compareVersions } from '../../client/resource-version.ts'
-import type { ObjectMeta } from './object-meta.ts'
+import { isRewound } from '../../client/resource-version.ts'
+import type { Heartbeats } from './heartbeats.ts'
+import type { Identified, UnseenWrite } from './unseen-write.ts'
+import { isIncluded, isOlder, order } from './unseen-write.ts'
 import type { Collection } from './view.ts'
 
 export interface ObjectChange<T> {
@@ -8,30 +10,26 @@ export interface ObjectChange<T> {
   readonly after: T | undefined
 }
 
-/** A write of ours that the watch has not shown yet; `base` is what it has shown. */
-interface Unseen<T> {
-  readonly written: T | undefined
-  readonly base: T | undefined
-}
-
-interface Identified {
-  readonly meta: ObjectMeta
-}
-
 /**
  * One collection, as far as the watch has told and as far as we have written.
  * What a write of ours brought about is known at once, and older news of the
  * watch does not undo it: nothing is ever decided on a state from before one's
- * own writes. A complete list ends all doubt.
+ * own writes. A list ends the doubts about writes that it includes, and all of them
+ * when it is of another epoch: its version is below what the watch had told before,
+ * so the server has lost its past, and maybe our writes with it.
  */
 export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #groupsOf: (object: T) => readonly string[]
   readonly #objects = new Map<string, T>()
   readonly #groups = new Map<string, Map<string, T>>()
-  readonly #unseen = new Map<string, Unseen<T>>()
+  readonly #heartbeats: Heartbeats<T> | undefined
+  readonly #unseen = new Map<string, UnseenWrite<T>>()
+  /** The latest version that the watch or a list has told. */
+  #told = ''
 
-  constructor(groupsOf: (object: T) => readonly string[]) {
+  constructor(groupsOf: (object: T) => readonly string[], heartbeats?: Heartbeats<T>) {
     this.#groupsOf = groupsOf
+    this.#heartbeats = heartbeats
   }
 
   get(key: string): T | undefined {
@@ -50,8 +48,15 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#groups.get(name)?.size ?? 0
   }
 
+  heardAt(key: string): number | undefined {
+    return this.#heartbeats?.heardAt(key)
+  }
+
   /** What the watch says; undefined when that is nothing new, or older than a write of ours. */
   watched(key: string, value: T | undefined): ObjectChange<T> | undefined {
+    if (value !== undefined && !isRewound(this.#told, value.meta.version)) {
+      this.#told = value.meta.version
+    }
     const unseen = this.#unseen.get(key)
     if (unseen === undefined) {
       return value !== undefined && isSame(value, this.#objects.get(key))
@@ -69,8 +74,8 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   /** What a write, or a read of a single object, brought. */
   written(key: string, value: T): ObjectChange<T> | undefined {
     const base = this.#base(key)
-    if (base !== undefined && order(value, base) <= 0) return undefined
-    this.#unseen.set(key, { written: value, base })
+    if (base !== undefined && order(value.meta.version, base) <= 0) return undefined
+    this.#unseen.set(key, { written: value, base, isListed: false })
     return this.#set(key, value)
   }
 
@@ -79,15 +84,23 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     if (this.#objects.get(key)?.meta.uid !== uid) return undefined
     const base = this.#base(key)
     if (base === undefined) this.#unseen.delete(key)
-    else this.#unseen.set(key, { written: undefined, base })
+    else this.#unseen.set(key, { written: undefined, base, isListed: false })
     return this.#set(key, undefined)
   }
 
-  /** Everything has been listed: what the list shows counts. */
-  listed(): readonly ObjectChange<T>[] {
-    const doubts = [...this.#unseen]
-    this.#unseen.clear()
-    return doubts.map(([key, { base }]) => this.#set(key, base))
+  /** Everything has been listed, as it was at `version`; what that settles. */
+  listed(version: string): readonly ObjectChange<T>[] {
+    const isOtherEpoch = isRewound(this.#told, version)
+    this.#told = version
+    this.#heartbeats?.listed()
+    const changes: ObjectChange<T>[] = []
+    for (const [key, unseen] of this.#unseen) {
+      if (isOtherEpoch || isIncluded(unseen, version)) {
+        this.#unseen.delete(key)
+        changes.push(this.#set(key, unseen.base))
+      } else this.#unseen.set(key, { ...unseen, isListed: true })
+    }
+    return changes
   }
 
   #base(key: string): T | undefined {
@@ -96,6 +109,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
   #set(key: string, after: T | undefined): ObjectChange<T> {
     const before = this.#objects.get(key)
+    this.#heartbeats?.changed(key, before, after)
     if (before !== undefined) this.#leaveGroups(key, before)
     if (after === undefined) this.#objects.delete(key)
     else {
@@ -116,26 +130,6 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   }
 }
 
-/** Whether `value` is news from before an unseen write. */
-function isOlder<T extends Identified>(
-  value: T | undefined,
-  { written, base }: Unseen<T>,
-): boolean {
-  if (value === undefined)
-    return written !== undefined && base !== undefined && isOther(written, base)
-  if (written !== undefined) return order(value, written) < 0
-  return base !== undefined && !isOther(value, base)
-}
-
-function isOther(a: Identified, b: Identified): boolean {
-  return a.meta.uid !== b.meta.uid
-}
-
 function isSame(a: Identified, b: Identified | undefined): boolean {
   return a.meta.version !== '' && a.meta.version === b?.meta.version && a.meta.uid === b.meta.uid
-}
-
-/** Versions that cannot be compared are taken for newer. */
-function order(a: Identified, b: Identified): number {
-  return compareVersions(a.meta.version, b.meta.version) ?? 1
 }

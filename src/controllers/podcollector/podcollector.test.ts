@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { type PodParts, rawPod } from '../testing/fixtures.ts'
@@ -56,7 +55,7 @@ test.each(kept)('a pod %s stays', async (_, parts, nodes) => {
 test('a pod that leaves and runs nowhere is removed when its grace is over', async () => {
   const cluster = withPod(leaving(30, { nodeName: '' }))
   expect(await look(cluster, 29_999)).toEqual([])
-  expect(podCollector.reconcile('shop/web-1', cluster.view, T0 + 20_000).againMs).toBe(10_000)
+  expect(podCollector.reconcile('shop/web-1', cluster.view, T0 + 20_000, 0).againMs).toBe(10_000)
   expect(await look(cluster, 30_000)).toEqual([DELETED])
   expect(cluster.all('pods')).toEqual([])
 })
@@ -109,7 +108,7 @@ test('a node that only the caches miss keeps its pods', async () => {
 
 test('the pods of a node that goes are looked at, and again in time', async () => {
   const cluster = withPod({}, NODE)
-  const clock = await runControllers(cluster, [podCollector], new FakeClock())
+  const clock = await runControllers(cluster, [podCollector])
   expect(cluster.log).toEqual([])
   cluster.remove('nodes', 'node-a')
   await clock.advance(0)
@@ -146,6 +145,6 @@ test('12,500 finished pods are kept', () => {
   for (let serial = 0; serial <= 12_500; serial++) {
     cluster.put('pods', rawPod(serial, { status: { phase: 'Failed' } }))
   }
-  const { writes } = createFinishedPodsController().reconcile('finished', cluster.view, 0)
+  const { writes } = createFinishedPodsController().reconcile('finished', cluster.view, 0, 0)
   expect(writes).toHaveLength(1)
 })

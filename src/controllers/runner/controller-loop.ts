@@ -24,6 +24,8 @@ export interface LoopParts {
   readonly timing: LoopTiming
   /** Whether keys may be looked at: all is listed, and this replica leads. */
   readonly isOpen: () => boolean
+  /** Since when all is followed without a break. */
+  readonly since: () => number
   /** Makes a write and lets the caches know; undefined when it is done. */
   readonly write: (write: Write) => Promise<ApiFailure | undefined>
 }
@@ -119,8 +121,8 @@ export class ControllerLoop {
 
   /** Whether everything that the key asks for is done. */
   async #reconcile(key: string): Promise<boolean> {
-    const { controller, view, clock, isOpen } = this.#parts
-    const { writes, againMs } = controller.reconcile(key, view, clock.now())
+    const { controller, view, clock, isOpen, since } = this.#parts
+    const { writes, againMs } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
       if (!isOpen()) return false
       const failure = await this.#parts.write(write)

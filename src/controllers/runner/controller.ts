@@ -24,8 +24,11 @@ export interface Controller {
   /** Keys that are worked on at once; with 1, each sees what was written for the one before. */
   readonly workers?: number
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
-  /** `now` in milliseconds since the epoch. */
-  reconcile(key: string, view: View, now: number): Reconciliation
+  /**
+   * `now` in milliseconds since the epoch; since `since` the view has been
+   * followed without a break by a replica that leads.
+   */
+  reconcile(key: string, view: View, now: number, since: number): Reconciliation
 }
 
 /** Nothing is to be done. */

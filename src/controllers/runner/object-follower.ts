@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Change } from '../../client/object-tracker.ts'
-import { createReflector } from '../../client/reflector.ts'
+import { createReflector, type Reflector } from '../../client/reflector.ts'
 import type { ReflectorTiming } from '../../client/reflector-context.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject } from '../../lib/json.ts'
@@ -10,8 +10,8 @@ import { COLLECTIONS, pathOf } from '../objects/collections.ts'
 
 export interface FollowHandlers<T> {
   changed(changes: readonly Change<T>[]): void
-  /** A list is complete; all of it has gone through `changed`. */
-  listed(): void
+  /** A list, as of `version`, is complete; all of it has gone through `changed`. */
+  listed(version: string): void
 }
 
 /** Tells everything that happens to a collection. */
@@ -22,6 +22,8 @@ export interface ObjectFollower {
     handlers: FollowHandlers<Objects[K]>,
     signal: AbortSignal,
   ): Promise<unknown>
+  /** Whether every watch is open at this moment: what happens is told. */
+  isConnected(): boolean
 }
 
 export interface ObjectFollowerOptions {
@@ -33,18 +35,22 @@ export interface ObjectFollowerOptions {
 
 /** One reflector per collection, whoever asks for it. */
 export function createObjectFollower(options: ObjectFollowerOptions): ObjectFollower {
+  const reflectors = new Set<Pick<Reflector, 'state'>>()
   return {
+    isConnected: () => [...reflectors].every((one) => one.state().connected),
     follow(collection, handlers, signal) {
       const { decode } = COLLECTIONS[collection]
-      return createReflector<Objects[typeof collection], never>({
+      const reflector = createReflector<Objects[typeof collection], never>({
         ...options,
         resource: { path: pathOf(collection, ''), query: {} },
         decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? decode(raw) : undefined }),
         onChanges: (changes) => handlers.changed(changes),
-        onListed: () => handlers.listed(),
+        onListed: () => handlers.listed(reflector.state().resourceVersion ?? ''),
         onInvalid: () => undefined,
         onLost: () => undefined,
-      }).run(signal)
+      })
+      reflectors.add(reflector)
+      return reflector.run(signal).finally(() => reflectors.delete(reflector))
     },
   }
 }

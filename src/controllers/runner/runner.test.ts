@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
+import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'
 import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'
 import { createRecordingObserver } from '../testing/recording-observer.ts'
@@ -50,10 +51,11 @@ test('nothing is written before everything is listed', async () => {
   cluster.put('services', rawService())
   const listed: (() => void)[] = []
   const follower: FakeCluster['follower'] = {
+    isConnected: () => true,
     follow: (collection, handlers, signal) =>
       cluster.follower.follow(
         collection,
-        { ...handlers, listed: () => void listed.push(() => handlers.listed()) },
+        { ...handlers, listed: (version) => void listed.push(() => handlers.listed(version)) },
         signal,
       ),
   }
@@ -151,9 +153,9 @@ test('retries come after 5 ms, 10 ms, 20 ms, …', async () => {
 test('a reconcile that throws harms no other key', async () => {
   const faulty: Controller = {
     ...endpointsController,
-    reconcile(key, view, now) {
+    reconcile(key, ...rest) {
       if (key === 'shop/bad') throw new TypeError('oops')
-      return endpointsController.reconcile(key, view, now)
+      return endpointsController.reconcile(key, ...rest)
     },
   }
   const { cluster, clock, observer } = start({ controllers: [faulty] })
@@ -197,23 +199,6 @@ test('no more writes at once than workers, and never two for one key', async () 
   expect(most).toBe(2)
   expect(cluster.log.filter((one) => one.startsWith('create'))).toHaveLength(3)
 })
-
-function electable() {
-  let leads = false
-  const listeners = new Set<() => void>()
-  const lead = (value: boolean): void => {
-    leads = value
-    for (const listener of listeners) listener()
-  }
-  const leadership: Leadership = {
-    isLeader: () => leads,
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  }
-  return { leadership, lead, listeners }
-}
 
 test('a refusal of another kind is a trouble of its own', async () => {
   const { cluster, clock, observer } = start()
@@ -310,7 +295,10 @@ test('looks again when a reconcile asks for it', async () => {
 
 test('a bug in a follower ends the run', async () => {
   const cluster = createFakeCluster()
-  const follower = { follow: () => Promise.reject(new TypeError('oops')) }
+  const follower = {
+    follow: () => Promise.reject(new TypeError('oops')),
+    isConnected: () => true,
+  }
   const parts = { follower, writer: cluster.writer, clock: new FakeClock(), leadership: alone }
   const observer = createRecordingObserver()
   const runner = new Runner({ controllers: [endpointsController], observer, ...parts })

@@ -3,6 +3,7 @@ import type { CollectionName, Objects } from '../objects/collections.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import { perCollection } from '../objects/per-collection.ts'
 import type { View } from '../objects/view.ts'
+import { Attention } from './attention.ts'
 import { createCachedWriter } from './cached-writer.ts'
 import type { Affects, Controller } from './controller.ts'
 import type { LoopTiming } from './controller-loop.ts'
@@ -39,6 +40,7 @@ type SharedCollections = { readonly [K in CollectionName]: SharedCollection<K> }
  */
 export class Runner {
   readonly #options: RunnerOptions
+  readonly #attention: Attention
   readonly #collections: SharedCollections
   readonly #watched: ReadonlySet<CollectionName>
   readonly #unlisted: Set<CollectionName>
@@ -48,6 +50,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options
+    this.#attention = new Attention(options.clock, () => options.follower.isConnected())
     this.#collections = this.#createCollections()
     this.#view = viewOf(this.#collections)
     this.#watched = new Set(options.controllers.flatMap(watchedBy))
@@ -55,7 +58,8 @@ export class Runner {
     const { clock, observer, writer } = options
     const write = createCachedWriter(writer, (name) => this.#collections[name])
     const timing = { ...DEFAULT_TIMING, ...options.timing }
-    const shared = { view: this.#view, clock, observer, timing, write, isOpen: () => this.#open }
+    const gate = { isOpen: () => this.#open, since: () => this.#attention.since() }
+    const shared = { view: this.#view, clock, observer, timing, write, ...gate }
     this.#loops = options.controllers.map(
       (controller) => new ControllerLoop({ controller, ...shared }),
     )
@@ -70,6 +74,7 @@ export class Runner {
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     const unsubscribe = leadership.onChange(() => this.#gate(either))
+    const unwatch = this.#attention.watch()
     const followed = [...this.#watched].map((name) => {
       const listed = (): void => this.#listed(name, either)
       return this.#collections[name].follow(follower, listed, either)
@@ -78,6 +83,7 @@ export class Runner {
       await Promise.all(followed)
     } finally {
       unsubscribe()
+      unwatch()
       stop.abort()
       this.#open = false
       await Promise.allSettled(followed)
@@ -87,6 +93,7 @@ export class Runner {
 
   #listed(name: CollectionName, signal: AbortSignal): void {
     this.#unlisted.delete(name)
+    this.#attention.begin()
     this.#gate(signal)
   }
 
@@ -96,6 +103,7 @@ export class Runner {
     const open = this.#unlisted.size === 0 && isLeader && !signal.aborted
     if (open === this.#open) return
     this.#open = open
+    this.#attention.begin()
     if (open) for (const name of this.#watched) this.#collections[name].replay()
     else for (const loop of this.#loops) loop.rest()
   }
@@ -110,7 +118,7 @@ export class Runner {
 
   #createCollections(): SharedCollections {
     const create = <K extends CollectionName>(name: K): SharedCollection<K> =>
-      new SharedCollection(name, (change) => this.#affect(name, change))
+      new SharedCollection(name, (change) => this.#affect(name, change), this.#options.clock)
     return perCollection(create) as SharedCollections
   }
 }

@@ -1,6 +1,8 @@
+import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
 import { COLLECTIONS, groupsOf } from '../objects/collections.ts'
+import { Heartbeats } from '../objects/heartbeats.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import { ObjectCache } from '../objects/object-cache.ts'
 import { readMeta } from '../objects/object-meta.ts'
@@ -12,8 +14,14 @@ export class SharedCollection<K extends CollectionName> {
   readonly #name: K
   readonly #onChange: (change: ObjectChange<Objects[K]>) => void
 
-  constructor(name: K, onChange: (change: ObjectChange<Objects[K]>) => void) {
-    this.cache = new ObjectCache((object) => groupsOf(name, object))
+  constructor(
+    name: K,
+    onChange: (change: ObjectChange<Objects[K]>) => void,
+    clock: Pick<Clock, 'now'>,
+  ) {
+    const { heartbeat } = COLLECTIONS[name]
+    const heartbeats = heartbeat && new Heartbeats(heartbeat, clock)
+    this.cache = new ObjectCache((object) => groupsOf(name, object), heartbeats)
     this.#name = name
     this.#onChange = onChange
   }
@@ -26,8 +34,8 @@ export class SharedCollection<K extends CollectionName> {
           if (change !== undefined) this.#onChange(change)
         }
       },
-      listed: () => {
-        this.cache.listed().forEach(this.#onChange)
+      listed: (version: string) => {
+        this.cache.listed(version).forEach(this.#onChange)
         onListed()
       },
     }

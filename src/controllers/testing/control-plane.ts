@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createApiClient } from '../../client/api-client.ts'
 import { anonymous } from '../../client/credential.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import { mirroringController } from '../endpointslicemirroring/mirroring-controller.ts'
@@ -23,9 +23,9 @@ import { createRecordingObserver } from './recording-observer.ts'
 /**
  * Every controller at work on an API server, until the test ends; it fails if
  * one of them met a problem. What they do is told in the words of the
- * recording observer.
+ * recording observer; `clock` is that of the controllers.
  */
-export function startControlPlane(url: string): readonly string[] {
+export function startControlPlane(url: string, clock: Clock = systemClock): readonly string[] {
   const connection = {
     origin: url,
     basePath: '',
@@ -33,8 +33,8 @@ export function startControlPlane(url: string): readonly string[] {
     credentials: anonymous,
     source: 'test',
   }
-  const clock = systemClock
-  const createClient = () => createApiClient({ connection, clock, userAgent: 'controllers/test' })
+  const createClient = () =>
+    createApiClient({ connection, clock: systemClock, userAgent: 'controllers/test' })
   const [watching, writing] = [createClient(), createClient()]
   const observer = createRecordingObserver()
   const stop = new AbortController()
@@ -51,7 +51,7 @@ export function startControlPlane(url: string): readonly string[] {
       createFinishedPodsController(),
       createLoadBalancerController([parseAddressPool('192.0.2.1')]),
     ],
-    follower: createObjectFollower({ client: watching, clock, random: systemRandom }),
+    follower: createObjectFollower({ client: watching, clock: systemClock, random: systemRandom }),
     writer: createObjectWriter(writing),
     clock,
     leadership: alone,

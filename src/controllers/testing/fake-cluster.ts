@@ -1,5 +1,7 @@
 import type { ApiResult } from '../../client/failure.ts'
 import { statusFailure } from '../../client/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
@@ -36,6 +38,8 @@ export interface FakeCluster {
   release(): void
   /** Lists everything again, as after a reconnect. */
   relist(): void
+  /** Whether the watches say that they are open. */
+  isConnected: boolean
   /** Decides how a write ends before it is made; undefined: as the server would. */
   intercept: (write: Write) => Promise<ApiResult<unknown> | undefined>
 }
@@ -44,7 +48,8 @@ export function refusal(code: number, message = 'refused'): ApiResult<never> {
   return { ok: false, failure: statusFailure(code, { kind: 'Status', reason: 'Because', message }) }
 }
 
-export function createFakeCluster(): FakeCluster {
+/** `clock`: of who sees heartbeats in `view`. */
+export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): FakeCluster {
   const objects = new Map<string, JsonObject>()
   const watchers = new Map<string, FollowHandlers<never>[]>()
   const log: string[] = []
@@ -96,7 +101,7 @@ export function createFakeCluster(): FakeCluster {
   function list<K extends CollectionName>(name: K, handlers: FollowHandlers<Objects[K]>): void {
     const { decode } = COLLECTIONS[name]
     handlers.changed(all(name).map((one) => ({ key: readMeta(one).key, value: decode(one) })))
-    handlers.listed()
+    handlers.listed(String(revision))
   }
 
   function isPresent({ collection, namespace, name, uid }: ObjectIdentity): boolean {
@@ -149,7 +154,7 @@ export function createFakeCluster(): FakeCluster {
 
   const cluster: Omit<FakeCluster, 'view'> = {
     log,
-    follower: { follow },
+    follower: { follow, isConnected: () => cluster.isConnected },
     writer: {
       async write(write) {
         log.push(describe(write))
@@ -184,9 +189,10 @@ export function createFakeCluster(): FakeCluster {
         for (const one of handlers) list(name as CollectionName, one as FollowHandlers<unknown>)
       }
     },
+    isConnected: true,
     intercept: async () => undefined,
   }
-  return Object.assign(cluster, { view: viewOf(cluster.follower) })
+  return Object.assign(cluster, { view: viewOf(cluster.follower, clock) })
 }
 
 /** The object that a deletion only marks: held by finalizers, or a Pod that ends in peace. */
@@ -210,10 +216,10 @@ function describe(write: Write): string {
   return `${write.verb} ${write.collection}/${key}`
 }
 
-function viewOf(follower: ObjectFollower): View {
+function viewOf(follower: ObjectFollower, clock: Pick<Clock, 'now'>): View {
   const { signal } = new AbortController()
   const shared = <K extends CollectionName>(name: K): SharedCollection<K>['cache'] => {
-    const collection = new SharedCollection(name, () => undefined)
+    const collection = new SharedCollection(name, () => undefined, clock)
     void collection.follow(follower, () => undefined, signal)
     return collection.cache
   }

@@ -1,20 +1,25 @@
 import { onTestFinished } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Controller } from '../runner/controller.ts'
-import { alone } from '../runner/leadership.ts'
+import { alone, type Leadership } from '../runner/leadership.ts'
 import { Runner } from '../runner/runner.ts'
 import type { FakeCluster } from './fake-cluster.ts'
 import { createRecordingObserver } from './recording-observer.ts'
+
+interface Scene {
+  readonly clock?: FakeClock
+  readonly leadership?: Leadership
+}
 
 /** Controllers at work on a cluster until the test ends; they have seen what is there. */
 export async function runControllers(
   { follower, writer }: FakeCluster,
   controllers: readonly Controller[],
-  clock = new FakeClock(),
+  { clock = new FakeClock(), leadership = alone }: Scene = {},
 ): Promise<FakeClock> {
   const stop = new AbortController()
   const observer = createRecordingObserver()
-  const parts = { controllers, follower, writer, clock, leadership: alone, observer }
+  const parts = { controllers, follower, writer, clock, leadership, observer }
   const running = new Runner(parts).run(stop.signal)
   onTestFinished(() => {
     stop.abort()

@@ -4,10 +4,11 @@ import type { FakeCluster } from './fake-cluster.ts'
 /** Reconciles one key and makes the writes; returns them as `verb collection/key`. */
 export async function reconcile(
   cluster: FakeCluster,
-  { controller, key = 'shop/web', now = 0 }: { controller: Controller; key?: string; now?: number },
+  options: { controller: Controller; key?: string; now?: number; since?: number },
 ): Promise<readonly string[]> {
+  const { controller, key = 'shop/web', now = 0, since = 0 } = options
   const from = cluster.log.length
-  for (const write of controller.reconcile(key, cluster.view, now).writes) {
+  for (const write of controller.reconcile(key, cluster.view, now, since).writes) {
     const result = await cluster.writer.write(write)
     if (!result.ok) throw new Error(result.failure.message)
   }

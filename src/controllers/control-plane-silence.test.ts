@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { ENDPOINTS, SERVICES, service, startApi } from '../apiserver/test-api.ts'
+import { arrayAt, type Json, stringAt } from '../lib/json.ts'
+import { startControlPlane } from './testing/control-plane.ts'
+import { expectSoon } from './testing/expect-soon.ts'
+import { createFastClock } from './testing/fast-clock.ts'
+import { readyCondition } from './testing/fixtures.ts'
+import { endpoints } from './testing/shown-endpoints.ts'
+import { makePod } from './testing/web-pods.ts'
+
+const NODES = '/api/v1/nodes'
+const EVENTS = '/api/v1/namespaces/default/events'
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+
+function readyStatus(node: Json | undefined): string {
+  const conditions = arrayAt(node, 'status', 'conditions')
+  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
+  return stringAt(ready, 'status')
+}
+
+test('a silent node takes its pods out of the endpoints until it is heard of again', async () => {
+  const api = await startApi()
+  const clock = createFastClock(40)
+  startControlPlane(api.url, clock)
+  const metadata = { name: 'node-a' }
+  const renewTime = '2026-01-01T00:00:00.000000Z'
+  await api.make(LEASES, { metadata, spec: { holderIdentity: 'node-a', renewTime } })
+  const conditions = [{ type: 'DiskPressure', status: 'False' }, readyCondition(true)]
+  await api.make(NODES, { metadata, status: { conditions } })
+  await makePod(api, 1, { spec: { nodeName: 'node-a' } })
+  await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
+  await expectSoon(api, ENDPOINTS, endpoints('', '10.1.0.1'))
+  await expectSoon(api, NODES, ([node]) => readyStatus(node) === 'Unknown')
+  await expectSoon(api, EVENTS, (items) =>
+    items.some((one) => stringAt(one, 'reason') === 'NodeNotReady'),
+  )
+  clock.slowDown()
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') }
+  await api.call('PATCH', `${LEASES}/node-a`, { body: { spec }, headers })
+  await expectSoon(api, ENDPOINTS, endpoints('10.1.0.1'))
+  const [node] = arrayAt((await api.call('GET', NODES)).body, 'items')
+  expect(readyStatus(node)).toBe('True')
+  expect(arrayAt(node, 'status', 'conditions')).toHaveLength(2)
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { Heartbeats } from './heartbeats.ts'
+
+test('a heartbeat is heard when it changes or comes after the first list, and goes with its object', () => {
+  const clock = new FakeClock()
+  const heartbeats = new Heartbeats<string>((text) => text, clock)
+  const heard: unknown[] = []
+  const change = (before: string | undefined, after: string | undefined): void => {
+    clock.elapse(1)
+    heartbeats.changed('a', before, after)
+    heard.push(heartbeats.heardAt('a'))
+  }
+  const began = clock.now()
+  change(undefined, 'x')
+  heartbeats.listed()
+  change('x', 'x')
+  change('x', 'y')
+  change('y', 'y')
+  change('y', undefined)
+  change(undefined, 'y')
+  change('y', '')
+  expect(heard).toEqual([
+    undefined,
+    undefined,
+    began + 3,
+    began + 3,
+    undefined,
+    began + 6,
+    undefined,
+  ])
+})

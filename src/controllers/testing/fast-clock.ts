@@ -1,0 +1,22 @@
+import { type Clock, systemClock } from '../../lib/clock.ts'
+
+export interface FastClock extends Clock {
+  /** From now on its time passes as the machine's does. */
+  slowDown(): void
+}
+
+/** Time that passes `speed` times as fast as the machine's. */
+export function createFastClock(speed: number): FastClock {
+  let [origin, began, factor] = [systemClock.now(), systemClock.now(), speed]
+  const now = (): number => origin + (systemClock.now() - began) * factor
+  return {
+    now,
+    after: (ms, task) => systemClock.after(ms / factor, task),
+    slowDown() {
+      const passed = now()
+      began = systemClock.now()
+      origin = passed
+      factor = 1
+    },
+  }
+}
