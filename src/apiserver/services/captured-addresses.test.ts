@@ -57,3 +57,23 @@ test('a load balancer may have the address of a node, but no ClusterIP', async (
   expect((await report('192.0.2.1')).status).toBe(200)
   expect(messageOf(await report('10.96.0.10'))).toEqual([422, expect.stringContaining(RANGE)])
 })
+
+test('who newly sets externalIPs is warned, and nobody else', async () => {
+  const api = await startApi()
+  const made = await api.call('POST', SERVICES, {
+    body: service('x', { externalIPs: ['192.0.2.1'] }),
+  })
+  const change = (body: JsonObject) => api.call('PATCH', `${SERVICES}/x`, { body, ...MERGE })
+  const same = { spec: { externalIPs: ['192.0.2.1'] }, metadata: { labels: { a: 'b' } } }
+  const more = { spec: { externalIPs: ['192.0.2.1', '192.0.2.2'] } }
+  const fewer = { spec: { externalIPs: ['192.0.2.2'] } }
+  const answers = [made, await change(same), await change(more), await change(fewer)]
+  expect(answers.map(({ headers }) => headers['warning'])).toEqual([
+    expect.stringMatching(
+      /^299 - "spec\.externalIPs: .* use a Service of type LoadBalancer instead"$/,
+    ),
+    undefined,
+    expect.stringContaining('spec.externalIPs'),
+    undefined,
+  ])
+})

@@ -16,6 +16,11 @@ export function newlyCaptured(next: JsonObject, old: JsonObject | undefined) {
   return captured(next).filter(({ text }) => !before.has(text))
 }
 
+/** Those of them that its author names, and no load balancer. */
+export function newExternalIPs(next: JsonObject, old: JsonObject | undefined) {
+  return newlyCaptured(next, old).filter(({ field }) => field.startsWith('spec.'))
+}
+
 /** Nobody may capture what is, or may become, another Service's ClusterIP (CVE-2020-8554). */
 export function clusterIPCapture(
   addresses: readonly CapturedAddress[],

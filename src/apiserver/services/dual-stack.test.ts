@@ -68,6 +68,24 @@ test('a second family comes and goes with the policy, the primary address stays'
   await api.make(SERVICES, service('next', { clusterIP: second }))
 })
 
+test('who adds the second family may ask for its address, if it is free and in range', async () => {
+  const api = await startApi({ serviceAddressRanges: BOTH })
+  const made = await api.make(SERVICES, service('web'))
+  await api.make(SERVICES, service('other', { clusterIP: 'fd00:96::7' }))
+  const primary = stringAt(made, 'spec', 'clusterIP')
+  const upgrade = (second: string) =>
+    change(api, { ipFamilyPolicy: 'PreferDualStack', clusterIPs: [primary, second] })
+  expect(valueAt(await upgrade('fd00:96::7'), 'message')).toContain('is already allocated')
+  expect(valueAt(await upgrade('fd00:97::7'), 'message')).toContain('not in the valid range')
+  expect(objectAt(await upgrade('fd00:96::8'), 'spec')).toMatchObject({
+    clusterIP: primary,
+    clusterIPs: [primary, 'fd00:96::8'],
+    ipFamilies: DUAL,
+  })
+  const rival = service('rival', { clusterIP: 'fd00:96::8' })
+  expect((await api.call('POST', SERVICES, { body: rival })).status).toBe(422)
+})
+
 test('neither the primary family nor any address may change', async () => {
   const api = await startApi({ serviceAddressRanges: BOTH })
   const made = await api.make(SERVICES, service('web', { ipFamilyPolicy: 'PreferDualStack' }))

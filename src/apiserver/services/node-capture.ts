@@ -4,7 +4,7 @@ import { nodes } from '../kinds/node.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import type { StatusCause } from '../status.ts'
-import { newlyCaptured } from './captured-addresses.ts'
+import { newExternalIPs } from './captured-addresses.ts'
 import { invalidValue } from './invalid-value.ts'
 
 /**
@@ -16,7 +16,7 @@ export function nodeCapture(
   next: JsonObject,
   old: JsonObject | undefined,
 ): StatusCause | undefined {
-  const external = newlyCaptured(next, old).filter(({ field }) => field.startsWith('spec.'))
+  const external = newExternalIPs(next, old)
   if (external.length === 0) return undefined
   const items = feed.cache(nodes).under(storagePrefix(nodes))
   const own = new Set(items.flatMap(({ value }) => addressesOf(value)))

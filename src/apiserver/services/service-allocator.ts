@@ -8,8 +8,10 @@ import { AllocationPool } from './allocation-pool.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
 import { addressKey, allocationFor, describeKey, keysHeldBy } from './claim.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
+import { dropIngress } from './ingress.ts'
 import { invalidValue } from './invalid-value.ts'
-import { fillNodePorts, type PortRange } from './node-ports.ts'
+import { fillNodePorts } from './node-ports.ts'
+import type { PortRange } from './port-range.ts'
 import { dropTypeFields } from './type-fields.ts'
 
 export interface AllocatorOptions {
@@ -61,7 +63,9 @@ export class ServiceAllocator {
     if ('cause' in addresses) return addresses.cause
     const ports = fillNodePorts(addresses.spec, before, { range: this.#nodePorts, pool })
     if ('cause' in ports) return ports.cause
-    const object = { ...next, spec: ports.spec }
+    const status = dropIngress(next, old)
+    if ('cause' in status) return status.cause
+    const object = { ...status.object, spec: ports.spec }
     const held = keysHeldBy(object)
     const changes = difference(owner, held, old ? keysHeldBy(old) : new Set())
     const size = Math.max(held.size, changes.operations.length)

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { SERVICES, service, startApi } from '../test-api.ts'
 import { AllocationPool } from './allocation-pool.ts'
 import { ADDRESS_BAND, PORT_BAND, staticBand } from './static-band.ts'
 
@@ -24,4 +26,22 @@ test('the band is used when the rest is full, and never more than there is', () 
     return index
   })
   expect(chosen).toEqual([2, 3, 0, 1, undefined])
+})
+
+test('the server leaves the bands of both ranges to those who ask, until the rest is full', async () => {
+  const api = await startApi({
+    serviceAddressRanges: ['10.0.0.0/27'],
+    nodePortRange: { first: 3000, last: 3029 },
+  })
+  const isInBand = async (name: string, spec: JsonObject = {}): Promise<readonly boolean[]> => {
+    const made = await api.make(SERVICES, service(name, { type: 'NodePort', ...spec }))
+    const address = Number(stringAt(made, 'spec', 'clusterIP').split('.')[3])
+    return [address <= 16, Number(valueAt(arrayAt(made, 'spec', 'ports')[0], 'nodePort')) < 3016]
+  }
+  for (let index = 0; index < 14; index++) {
+    expect(await isInBand(`s${index}`)).toEqual([false, false])
+  }
+  const asked = { clusterIP: '10.0.0.1', ports: [{ port: 80, nodePort: 3000 }] }
+  expect(await isInBand('asked', asked)).toEqual([true, true])
+  expect(await isInBand('late')).toEqual([true, true])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import { SERVICES, service, startApi } from '../test-api.ts'
 import { dropTypeFields } from './type-fields.ts'
 
@@ -10,6 +10,7 @@ const BALANCED = {
   healthCheckNodePort: 30_001,
   allocateLoadBalancerNodePorts: true,
   loadBalancerClass: 'x.io/y',
+  loadBalancerSourceRanges: ['192.0.2.0/24'],
 }
 
 test.each<[JsonObject, JsonObject]>([
@@ -33,6 +34,7 @@ test.each<[JsonObject, string]>([
   [{ type: 'NodePort', ...LOCAL, healthCheckNodePort: 1 }, 'spec.healthCheckNodePort'],
   [{ type: 'LoadBalancer', healthCheckNodePort: 1 }, 'spec.healthCheckNodePort'],
   [{ type: 'NodePort', loadBalancerClass: 'x' }, 'spec.loadBalancerClass'],
+  [{ type: 'ClusterIP', loadBalancerSourceRanges: ['::/0'] }, 'spec.loadBalancerSourceRanges'],
   [
     { type: 'NodePort', allocateLoadBalancerNodePorts: false },
     'spec.allocateLoadBalancerNodePorts',
@@ -42,8 +44,37 @@ test.each<[JsonObject, string]>([
 })
 
 test('an empty value asks for nothing', () => {
-  const spec = { type: 'ClusterIP', externalTrafficPolicy: '', healthCheckNodePort: 0 }
+  const none = { externalTrafficPolicy: '', healthCheckNodePort: 0, loadBalancerSourceRanges: [] }
+  const spec = { type: 'ClusterIP', ...none }
   expect(dropTypeFields(spec, {})).toEqual({ spec })
+})
+
+test('an external name goes with the type, and any Service may be given one', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web', { type: 'ExternalName', externalName: 'a.example' }))
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const change = async (spec: JsonObject): Promise<unknown> => {
+    const { body } = await api.call('PATCH', `${SERVICES}/web`, { body: { spec }, headers })
+    return valueAt(body, 'spec', 'externalName')
+  }
+  expect(await change({ type: 'ClusterIP' })).toBeUndefined()
+  expect(await change({ externalName: 'b.example' })).toBe('b.example')
+  expect(await change({ sessionAffinity: 'ClientIP' })).toBe('b.example')
+})
+
+test('source ranges are of load balancers alone, and go with the type', async () => {
+  const api = await startApi()
+  const ranges = { loadBalancerSourceRanges: ['10.0.0.0/8'] }
+  const answer = await api.call('POST', SERVICES, { body: service('web', ranges) })
+  expect([answer.status, answer.body['message']]).toEqual([
+    422,
+    expect.stringContaining('spec.loadBalancerSourceRanges: Invalid value: ["10.0.0.0/8"]: may'),
+  ])
+  const made = await api.make(SERVICES, service('web', { type: 'LoadBalancer', ...ranges }))
+  const spec = { ...objectAt(made, 'spec'), type: 'ClusterIP' }
+  const put = await api.call('PUT', `${SERVICES}/web`, { body: { ...made, spec } })
+  expect(put.status).toBe(200)
+  expect(put.body).not.toHaveProperty('spec.loadBalancerSourceRanges')
 })
 
 test('a change of type through all types leaves nothing of the one before', async () => {

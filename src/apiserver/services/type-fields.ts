@@ -23,6 +23,7 @@ const FIELDS: readonly TypeField[] = [
   },
   { name: 'allocateLoadBalancerNodePorts', isOf: isBalanced, where: 'of type LoadBalancer' },
   { name: 'loadBalancerClass', isOf: isBalanced, where: 'of type LoadBalancer' },
+  { name: 'loadBalancerSourceRanges', isOf: isBalanced, where: 'of type LoadBalancer' },
 ]
 
 /**
@@ -36,11 +37,20 @@ export function dropTypeFields(spec: JsonObject, old: JsonObject): Filled {
     const message = `may only be set for a Service ${asked.where}`
     return { cause: invalidValue(`spec.${asked.name}`, spec[asked.name], message) }
   }
-  return { spec: without(spec, ...foreign.map(({ name }) => name)) }
+  const left = isLeftName(spec, old) ? ['externalName'] : []
+  return { spec: without(spec, ...foreign.map(({ name }) => name), ...left) }
+}
+
+/** Clients may give any Service an external name; one that was of the type goes with it. */
+function isLeftName(spec: JsonObject, old: JsonObject): boolean {
+  const isNamed = (one: JsonObject): boolean => stringAt(one, 'type') === 'ExternalName'
+  return isNamed(old) && !isNamed(spec) && spec['externalName'] === old['externalName']
 }
 
 function isGiven(spec: JsonObject, name: string): boolean {
-  return !['', 0, undefined].some((none) => valueAt(spec, name) === none)
+  const value = valueAt(spec, name)
+  const isEmpty = Array.isArray(value) && value.length === 0
+  return !isEmpty && !['', 0, undefined].some((none) => value === none)
 }
 
 function isBalanced(spec: JsonObject): boolean {

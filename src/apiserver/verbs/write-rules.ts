@@ -4,6 +4,7 @@ import { validateUpdate } from '../../resources/validate-update.ts'
 import { invalidObject } from '../admit.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { services } from '../kinds/service.ts'
+import { captureWarnings } from '../services/capture-warnings.ts'
 import { nodeCapture } from '../services/node-capture.ts'
 import type { Serving } from '../serving.ts'
 import type { Refusal, StatusCause } from '../status.ts'
@@ -22,7 +23,9 @@ export function checkWrite(
   const fixed = old === undefined ? [] : validateUpdate(resource.kind, next, old).map(fixedCause)
   const captured = resource === services ? nodeCapture(serving, next, old) : undefined
   const causes = captured === undefined ? fixed : [...fixed, captured]
-  return causes.length === 0 ? undefined : invalidObject(request, next, causes)
+  if (causes.length > 0) return invalidObject(request, next, causes)
+  if (resource === services) for (const text of captureWarnings(next, old)) request.warn(text)
+  return undefined
 }
 
 function fixedCause({ field, value, message }: Problem): StatusCause {
