@@ -1,5 +1,6 @@
 import { type JsonObject, objectAt, without } from '../lib/json.ts'
 import type { StoredEntry } from '../storage/store.ts'
+import { endOfObject } from './end-of-object.ts'
 import { apiVersionOf, type Face } from './resource.ts'
 
 /**
@@ -17,28 +18,34 @@ export function encodeStored(object: JsonObject): Buffer {
   return Buffer.from(`{"metadata":${metadata}${tail}`)
 }
 
-/** The object that an entry holds, with its resourceVersion. */
+/** The object that an entry holds, with its resourceVersion unless it was never stored (0). */
 export function decodeStored(entry: Pick<StoredEntry, 'value' | 'modRevision'>): JsonObject {
   const object = JSON.parse(entry.value.toString()) as JsonObject
-  objectAt(object, 'metadata')['resourceVersion'] = String(entry.modRevision)
+  const { modRevision } = entry
+  if (modRevision > 0) objectAt(object, 'metadata')['resourceVersion'] = String(modRevision)
   return object
 }
 
-/** How one face writes stored objects as wire bytes. */
+export interface ObjectType {
+  readonly kind: string
+  readonly apiVersion: string
+}
+
+/** How stored objects become wire bytes; without a resourceVersion at revision 0. */
 export interface WireEncoder {
-  /** A whole object with kind and apiVersion. */
+  /** An object by itself, with kind and apiVersion. */
   object(value: Buffer, revision: number): Buffer
-  /** An element of a list, which leaves kind and apiVersion to the list. */
+  /** An element of a list, which may leave kind and apiVersion to the list. */
   item(value: Buffer, revision: number): Buffer
 }
 
+/** Whole objects, as a face has them. */
 export function createWireEncoder(face: Face): WireEncoder {
   const { fromStored } = face
-  const kind = JSON.stringify(face.resource.kind)
-  const typed = `{"kind":${kind},"apiVersion":${JSON.stringify(apiVersionOf(face))},`
+  const typed = typeHead({ kind: face.resource.kind, apiVersion: apiVersionOf(face) })
   const write = (head: string, value: Buffer, revision: number): Buffer => {
     const body = fromStored === undefined ? value : convert(fromStored, value)
-    const front = Buffer.from(`${head}"metadata":{"resourceVersion":"${revision}",`)
+    const front = Buffer.from(`${head}${metadataHead(revision)}`)
     return Buffer.concat(
       [front, body.subarray(OPEN.length)],
       front.length + body.length - OPEN.length,
@@ -48,6 +55,27 @@ export function createWireEncoder(face: Face): WireEncoder {
     object: (value, revision) => write(typed, value, revision),
     item: (value, revision) => write('{', value, revision),
   }
+}
+
+/** Metadata alone, which are the same in every face, under a type of their own. */
+export function createPartialEncoder(type: ObjectType): WireEncoder {
+  const typed = typeHead(type)
+  const write = (value: Buffer, revision: number): Buffer => {
+    const front = Buffer.from(`${typed}${metadataHead(revision)}`)
+    const end = endOfObject(value, OPEN.length)
+    return Buffer.concat([front, value.subarray(OPEN.length, end), OBJECT_END])
+  }
+  return { object: write, item: write }
+}
+
+const OBJECT_END = Buffer.from('}')
+
+function typeHead({ kind, apiVersion }: ObjectType): string {
+  return `${JSON.stringify({ kind, apiVersion }).slice(0, -1)},`
+}
+
+function metadataHead(revision: number): string {
+  return revision === 0 ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
 }
 
 function convert(fromStored: (object: JsonObject) => JsonObject, value: Buffer): Buffer {

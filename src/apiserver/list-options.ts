@@ -56,7 +56,9 @@ function checkCombination(
   if (continueToken !== '' && revision !== undefined && revision !== 0) {
     return badRequest('specifying resource version is not allowed when using continue')
   }
-  if (query.has('sendInitialEvents')) return undefined
+  if (query.has('sendInitialEvents')) {
+    return invalidOptions('sendInitialEvents', 'sendInitialEvents is forbidden for list')
+  }
   if (match !== '' && revision === undefined) {
     return invalidOptions(
       field,
@@ -124,7 +126,7 @@ export function parseCount(query: URLSearchParams, name: string): number | undef
   return Number(text)
 }
 
-/** A boolean parameter: `1`, `true`, or present without a value. */
+/** A boolean parameter: absent, `0` and `false` mean false, everything else true. */
 export function parseFlag(query: URLSearchParams, name: string): boolean {
-  return ['1', 'true', 'True', 'TRUE', 't', 'T'].includes(query.get(name) ?? '')
+  return !['0', 'false'].includes(query.get(name)?.toLowerCase() ?? 'false')
 }

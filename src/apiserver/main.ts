@@ -4,7 +4,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
 import { createApiServer } from './api-server.ts'
 import type { ListenOptions } from './http/listen.ts'
-import type { PortRange } from './services/node-ports.ts'
+import type { PortRange } from './services/port-range.ts'
 
 const USAGE = `Usage: node src/apiserver/main.ts [options]
 

@@ -1,10 +1,12 @@
 import {
+  arrayAt,
   isJsonObject,
   type Json,
   type JsonObject,
   objectAt,
   ownValue,
   scalarText,
+  stringAt,
 } from '../lib/json.ts'
 import type { StatusCause } from './status.ts'
 
@@ -14,7 +16,7 @@ const VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const ANNOTATION_BYTES = 256 * 1024
 const LONGEST_SHOWN = 80
 
-/** What is wrong with an object's labels, annotations and finalizers. */
+/** What is wrong with an object's labels, annotations, finalizers and owners. */
 export function metadataCauses(object: JsonObject): readonly StatusCause[] {
   const metadata = objectAt(object, 'metadata')
   return [
@@ -22,6 +24,7 @@ export function metadataCauses(object: JsonObject): readonly StatusCause[] {
     ...mapCauses('metadata.annotations', ownValue(metadata, 'annotations'), () => true),
     ...sizeCauses(objectAt(metadata, 'annotations')),
     ...finalizerCauses(ownValue(metadata, 'finalizers')),
+    ...arrayAt(metadata, 'ownerReferences').flatMap(ownerCauses),
   ]
 }
 
@@ -76,6 +79,16 @@ function finalizerCauses(finalizers: Json | undefined): readonly StatusCause[] {
   const isTorn = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
   const torn = isTorn ? [cause(field, finalizers, 'orphan excludes foregroundDeletion')] : []
   return [...wrong.map((one) => cause(field, one, 'must be a qualified name')), ...torn]
+}
+
+/** What the garbage collector needs of an owner. */
+const OWNER_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
+
+function ownerCauses(owner: Json, index: number): readonly StatusCause[] {
+  const missing = OWNER_FIELDS.filter((name) => stringAt(owner, name) === '')
+  return missing.map((name) =>
+    cause(`metadata.ownerReferences[${index}].${name}`, '', 'must not be empty'),
+  )
 }
 
 function cause(field: string, value: Json, message: string): StatusCause {

@@ -22,7 +22,7 @@ export interface Write {
   readonly dryRun: boolean
 }
 
-/** The bytes and revision that the object has now. */
+/** The bytes and revision that the object has now; revision 0: it was never stored. */
 export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
 
 export interface Persisted extends Written {

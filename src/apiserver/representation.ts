@@ -1,23 +1,26 @@
 import { ownBuffer } from '../lib/own-buffer.ts'
 import { type ApiRequest, jsonReply, type Reply } from './api-request.ts'
 import type { EventType } from './cache/change.ts'
-import { createWireEncoder, type WireEncoder } from './codec.ts'
+import {
+  PARTIAL_OBJECT,
+  partialRepresentation,
+  plainRepresentation,
+} from './document-representation.ts'
 import { parseAccept } from './http/media-type.ts'
-import { type ListMeta, listMetadata } from './list-metadata.ts'
+import type { ListMeta } from './list-metadata.ts'
 import type { Written } from './persist.ts'
 import { notAcceptable } from './refusals.ts'
-import { apiVersionOf, type Face } from './resource.ts'
 import type { Serving } from './serving.ts'
 import { Refusal } from './status.ts'
 import { tableRepresentation } from './table/table-representation.ts'
 
-/** Bytes of an object and the revision to show with it. */
+/** Bytes of an object and the revision to show with it; 0: none yet. */
 export interface Shown {
   readonly value: Buffer
   readonly revision: number
 }
 
-/** One way of writing objects: plain, or as the rows of a table. */
+/** One way of writing objects: whole, by their metadata, or as the rows of a table. */
 export interface Representation {
   /** Distinguishes memoised frames: the same id means the same bytes. */
   readonly id: string
@@ -29,26 +32,47 @@ export interface Representation {
   readonly firstDiffers: boolean
 }
 
-/** Bytes per buffer of a long list, more or less. */
-const CHUNK_BYTES = 128 << 10
+const JSON_TYPES: readonly string[] = ['application/json', 'application/*', '*/*']
 
-const COMMA = Buffer.from(',')
-const LIST_END = Buffer.from(']}\n')
+/** What the answer holds: it decides which partial form there is. */
+type Shape = 'object' | 'list'
 
 /** The representation that the client prefers among those that there are. */
-export function negotiate(serving: Serving, request: ApiRequest): Representation | Refusal {
-  const { face, accept, query } = request
-  for (const { type, parameters } of parseAccept(accept)) {
-    if (!['application/json', 'application/*', '*/*'].includes(type)) continue
-    const as = parameters.get('as')
-    if (as === undefined) return plain(face)
-    const version = parameters.get('v') ?? ''
-    if (as !== 'Table' || parameters.get('g') !== 'meta.k8s.io') continue
-    if (version !== 'v1' && version !== 'v1beta1') continue
-    const include = query.get('includeObject') ?? 'Metadata'
-    return tableRepresentation({ face, version, include, clock: serving.clock })
+export function negotiate(
+  serving: Serving,
+  request: ApiRequest,
+  shape: Shape,
+): Representation | Refusal {
+  for (const { type, parameters } of parseAccept(request.accept)) {
+    if (!JSON_TYPES.includes(type)) continue
+    if (!parameters.has('as')) return plainRepresentation(request.face)
+    const found = transformed(serving, request, { parameters, shape })
+    if (found !== undefined) return found
   }
   return notAcceptable(['application/json'])
+}
+
+interface Transform {
+  /** Of the media type: into what (`as`), of which group (`g`) and version (`v`). */
+  readonly parameters: ReadonlyMap<string, string>
+  readonly shape: Shape
+}
+
+/** Objects as another kind; undefined when there is no such form. */
+function transformed(
+  { clock }: Serving,
+  { face, query }: ApiRequest,
+  { parameters, shape }: Transform,
+): Representation | undefined {
+  const version = parameters.get('v') ?? ''
+  if (parameters.get('g') !== 'meta.k8s.io') return undefined
+  if (version !== 'v1' && version !== 'v1beta1') return undefined
+  const partial = shape === 'list' ? `${PARTIAL_OBJECT}List` : PARTIAL_OBJECT
+  const as = parameters.get('as')
+  if (as === partial) return partialRepresentation(version)
+  if (as !== 'Table') return undefined
+  const include = query.get('includeObject') ?? 'Metadata'
+  return tableRepresentation({ face, version, include, clock })
 }
 
 /** One object as an answer. */
@@ -58,48 +82,10 @@ export function objectReply(
   code: number,
   written: Written,
 ): Reply | Refusal {
-  const representation = negotiate(serving, request)
+  const representation = negotiate(serving, request, 'object')
   if (representation instanceof Refusal) return representation
   const shown = { value: written.value, revision: written.modRevision }
   return jsonReply(code, representation.object(shown))
-}
-
-function plain(face: Face): Representation {
-  const wire = createWireEncoder(face)
-  const object = ({ value, revision }: Shown): Buffer => wire.object(value, revision)
-  return {
-    id: apiVersionOf(face),
-    object,
-    list: (items, meta) => writeList(face, wire, items, meta),
-    event: object,
-    firstDiffers: false,
-  }
-}
-
-/** A list, made while it is sent: a client that does not read costs one chunk. */
-function* writeList(
-  face: Face,
-  wire: WireEncoder,
-  items: readonly Shown[],
-  meta: ListMeta,
-): Generator<Buffer> {
-  const kind = JSON.stringify(`${face.resource.kind}List`)
-  const version = JSON.stringify(apiVersionOf(face))
-  const metadata = JSON.stringify(listMetadata(meta))
-  yield Buffer.from(`{"kind":${kind},"apiVersion":${version},"metadata":${metadata},"items":[`)
-  let parts: Buffer[] = []
-  let bytes = 0
-  for (const [index, { value, revision }] of items.entries()) {
-    if (index > 0) parts.push(COMMA)
-    const item = wire.item(value, revision)
-    parts.push(item)
-    bytes += item.length
-    if (bytes < CHUNK_BYTES) continue
-    yield Buffer.concat(parts)
-    parts = []
-    bytes = 0
-  }
-  yield Buffer.concat([...parts, LIST_END])
 }
 
 /** One line of a watch; a recent change keeps those of its events. */

@@ -55,7 +55,7 @@ export interface DerivedSubresource {
 export interface ResourceVersion {
   readonly group: string
   readonly version: string
-  /** Rewrites a stored object for this version; absent when nothing differs. */
+  /** Rewrites a stored object, but never its metadata, for this version; absent when nothing differs. */
   readonly fromStored?: (object: JsonObject) => JsonObject
   /** Rewrites a received object into stored form; absent when nothing differs. */
   readonly toStored?: (object: JsonObject) => JsonObject

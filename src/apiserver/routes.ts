@@ -1,38 +1,17 @@
 import createRouter from 'find-my-way'
-import type { Outcome, StreamRequest } from './api-request.ts'
 import { discoveryDocuments } from './discovery.ts'
 import type { HealthEndpoint } from './health-checks.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
-import { namespaces } from './kinds/namespace.ts'
-import { parseFlag } from './list-options.ts'
 import { openapiDocuments } from './openapi/openapi-documents.ts'
-import { apiVersionOf, type Face, facesOf, type Resource } from './resource.ts'
-import type { Serving } from './serving.ts'
-import { create } from './verbs/create.ts'
-import { remove } from './verbs/delete.ts'
-import { removeCollection } from './verbs/delete-collection.ts'
-import { get } from './verbs/get.ts'
-import { getDerived } from './verbs/get-derived.ts'
-import { list } from './verbs/list.ts'
-import { patch } from './verbs/patch.ts'
-import { update } from './verbs/update.ts'
-import { watch } from './watch/watch.ts'
-
-export type Verb = (serving: Serving, request: StreamRequest) => Promise<Outcome>
-
-export type Verbs = Readonly<Record<string, Verb>>
+import { facesOf, type Resource } from './resource.ts'
+import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
 
 /** What a path stands for. */
 export type Route =
   | { readonly kind: 'document'; readonly document: ServedDocument }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
   | { readonly kind: 'metrics' }
-  | {
-      readonly kind: 'resource'
-      readonly face: Face
-      readonly subresource: string
-      readonly verbs: Verbs
-    }
+  | ResourceRoute
 
 export interface FoundRoute {
   readonly route: Route
@@ -71,7 +50,9 @@ export function createRoutes(
   }
   on('/metrics', { kind: 'metrics' })
   for (const [path, document] of documents(resources)) on(path, { kind: 'document', document })
-  for (const face of resources.flatMap(facesOf)) addResource(on, face)
+  for (const face of resources.flatMap(facesOf)) {
+    for (const [path, route] of resourceRoutes(face)) on(path, route)
+  }
   return (path) => {
     const found = router.find('GET', path)
     if (found === null) return undefined
@@ -86,39 +67,4 @@ function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDo
     ...discoveryDocuments(resources),
     ...openapiDocuments(resources, VERSION.gitVersion),
   ])
-}
-
-function addResource(on: (path: string, route: Route) => void, face: Face): void {
-  const { resource } = face
-  const root = `${face.group === '' ? '/api' : '/apis'}/${apiVersionOf(face)}`
-  const base = resource.namespaced
-    ? `${root}/namespaces/:namespace/${resource.plural}`
-    : `${root}/${resource.plural}`
-  const route = (verbs: Verbs, subresource = ''): Route => ({
-    kind: 'resource',
-    face,
-    subresource,
-    verbs,
-  })
-  const { DELETE, ...withoutDelete } = collectionVerbs
-  on(base, route(resource === namespaces ? withoutDelete : { ...withoutDelete, DELETE }))
-  if (resource.namespaced) on(`${root}/${resource.plural}`, route({ GET: listOrWatch }))
-  const one = resource === namespaces ? `${base}/:namespace` : `${base}/:name`
-  on(one, route(objectVerbs))
-  if (resource.status !== undefined) on(`${one}/status`, route(statusVerbs, 'status'))
-  if (resource.reserved !== undefined) {
-    const { subresource } = resource.reserved
-    on(`${one}/${subresource}`, route({ PUT: update, PATCH: patch }, subresource))
-  }
-  for (const derived of resource.derived ?? []) {
-    on(`${one}/${derived.name}`, route({ GET: getDerived.bind(undefined, derived) }, derived.name))
-  }
-}
-
-const collectionVerbs = { GET: listOrWatch, POST: create, DELETE: removeCollection }
-const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
-const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
-
-function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {
-  return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)
 }

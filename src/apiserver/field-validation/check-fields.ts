@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { badRequest } from '../refusals.ts'
@@ -6,13 +6,13 @@ import { apiVersionOf } from '../resource.ts'
 import { messageOf } from '../schema/message-of.ts'
 import type { Refusal } from '../status.ts'
 import { duplicateFields } from './duplicate-fields.ts'
-import { unknownFields } from './unknown-fields.ts'
+import { examineFields, type FieldFindings } from './examine-fields.ts'
 
 /** What a client sent, as far as its fields are concerned. */
 export interface SentFields {
   /** The object that is to be, in the request's version. */
   readonly object: JsonObject
-  /** The object that was: what it has already, nobody is warned of. */
+  /** The object that was: of what it has already, nobody is told. */
   readonly before?: JsonObject
   /** The body where it is JSON, to be searched for names that come twice. */
   readonly body?: Buffer
@@ -20,42 +20,62 @@ export interface SentFields {
 
 /** An answer names this many fields. */
 const MOST = 100
+const MOST_MISTYPED = 10
 const LONGEST_PATH = 200
 
 const DIRECTIVES = ['', 'Ignore', 'Warn', 'Strict']
 
 /**
- * What `?fieldValidation=` asks for: Strict refuses fields that the kind does
- * not have or that come twice, Warn (the default) answers with a warning for
- * each, Ignore is silent.
+ * Refuses values of the wrong type: typed clients read a list as a whole, and
+ * one such value would hide all other objects from them. Of fields that the kind
+ * does not have or that come twice, `?fieldValidation=` decides: Strict refuses
+ * them, Warn (the default) answers with a warning for each, Ignore is silent.
  */
 export function checkFields(request: ApiRequest, sent: SentFields): Refusal | undefined {
   const directive = request.query.get('fieldValidation') ?? ''
   if (!DIRECTIVES.includes(directive)) return badRequest(wrongDirective(directive))
+  const { unknown, mistyped } = newFindings(request, sent)
+  if (mistyped.length > 0) return cannotBeHandled(request, mistyped.slice(0, MOST_MISTYPED))
   if (directive === 'Ignore') return undefined
-  const problems = fieldProblems(request, sent).slice(0, MOST)
-  if (problems.length === 0) return undefined
-  if (directive === 'Strict') return badRequest(refusalText(request, problems))
-  for (const problem of problems) request.warn(problem)
+  const problems = [...duplicates(sent), ...unknown.map((path) => `unknown field "${path}"`)]
+  const told = problems.slice(0, MOST)
+  if (told.length > 0 && directive === 'Strict') {
+    return cannotBeHandled(request, told, 'strict decoding error: ')
+  }
+  for (const problem of told) request.warn(problem)
   return undefined
 }
 
-function fieldProblems({ face }: ApiRequest, sent: SentFields): readonly string[] {
+const NOTHING: FieldFindings = { unknown: [], mistyped: [] }
+
+function newFindings({ face }: ApiRequest, { object, before }: SentFields): FieldFindings {
   const message = messageOf(apiVersionOf(face), face.resource.kind)
-  const unknown = (object: Json) => (message === undefined ? [] : unknownFields(message, object))
-  const known = new Set(sent.before === undefined ? [] : unknown(sent.before))
-  const added = unknown(sent.object).filter((path) => !known.has(path))
-  const twice = sent.body === undefined ? [] : duplicateFields(sent.body.toString())
-  return [
-    ...twice.map((path) => `duplicate field "${path.slice(0, LONGEST_PATH)}"`),
-    ...added.map((path) => `unknown field "${path.slice(0, LONGEST_PATH)}"`),
-  ]
+  if (message === undefined) return NOTHING
+  const found = examineFields(message, object)
+  if (before === undefined || found.unknown.length + found.mistyped.length === 0) return found
+  const old = examineFields(message, before)
+  return {
+    unknown: added(old.unknown, found.unknown),
+    mistyped: added(old.mistyped, found.mistyped),
+  }
 }
 
-function refusalText({ face }: ApiRequest, problems: readonly string[]): string {
+function added(before: readonly string[], after: readonly string[]): readonly string[] {
+  const known = new Set(before)
+  return after.filter((one) => !known.has(one))
+}
+
+function duplicates({ body }: SentFields): readonly string[] {
+  const twice = body === undefined ? [] : duplicateFields(body.toString())
+  return twice.map((path) => `duplicate field "${path.slice(0, LONGEST_PATH)}"`)
+}
+
+function cannotBeHandled({ face }: ApiRequest, problems: readonly string[], cause = ''): Refusal {
   const { kind } = face.resource
   const list = problems.join(', ')
-  return `${kind} in version "${face.version}" cannot be handled as a ${kind}: strict decoding error: ${list}`
+  return badRequest(
+    `${kind} in version "${face.version}" cannot be handled as a ${kind}: ${cause}${list}`,
+  )
 }
 
 function wrongDirective(directive: string): string {

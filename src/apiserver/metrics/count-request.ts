@@ -36,6 +36,7 @@ function verbOf(
   { name, namespace, route }: FoundRoute,
   query: URLSearchParams,
 ): string {
+  if (route.kind === 'resource' && route.isWatch && method === 'GET') return 'WATCH'
   const isNamespace = route.kind === 'resource' && route.face.resource.plural === 'namespaces'
   const isOne = (isNamespace ? namespace : name) !== ''
   if (isOne) return method

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { encodeStored } from '../codec.ts'
 import { configMaps } from '../kinds/config-map.ts'
 import { createManualClock } from '../manual-clock.ts'
+import { SERVICES, service, startApi } from '../test-api.ts'
 import { tableRepresentation } from './table-representation.ts'
 
 const table = tableRepresentation({
@@ -30,4 +31,18 @@ test('a long table is made in parts, so that it does not hold up others', () => 
 
 test.each([0, 1, 100])('a table of %i rows', (count) => {
   expect(rowsOf(count).names).toHaveLength(count)
+})
+
+test.each([
+  ['', { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }, ['metadata']],
+  ['?includeObject=Object', { kind: 'Service', apiVersion: 'v1' }, ['metadata', 'spec', 'status']],
+  ['?includeObject=None', undefined, []],
+])('a row of a table %s carries %j', async (query, type, fields) => {
+  const api = await startApi()
+  const made = await api.make(SERVICES, service('web'))
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  const { body } = await api.call('GET', `${SERVICES}${query}`, { headers })
+  const kept = Object.fromEntries(fields.map((field) => [field, made[field]]))
+  const [row] = body['rows'] as { object?: unknown }[]
+  expect(row?.object).toEqual(type && { ...type, ...kept })
 })

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { decodeStored } from '../codec.ts'
 import { listMetadata } from '../list-metadata.ts'
 import type { Representation, Shown } from '../representation.ts'
 import { apiVersionOf, type Face } from '../resource.ts'
@@ -25,7 +26,7 @@ export function tableRepresentation(options: TableOptions): Representation {
   }
   const rowText = (shown: Shown): string => JSON.stringify(row(options, shown))
   const one = (shown: Shown, withColumns: boolean): Buffer => {
-    const metadata = { resourceVersion: String(shown.revision) }
+    const metadata = shown.revision === 0 ? {} : { resourceVersion: String(shown.revision) }
     return Buffer.from(`${head(metadata, withColumns)}${rowText(shown)}]}`)
   }
   return {
@@ -64,9 +65,8 @@ function definition(column: Column): JsonObject {
 
 function row(options: TableOptions, shown: Shown): JsonObject {
   const { face, include, clock } = options
-  const stored = JSON.parse(shown.value.toString()) as JsonObject
+  const stored = decodeStored({ value: shown.value, modRevision: shown.revision })
   const object = face.fromStored?.(stored) ?? stored
-  objectAt(object, 'metadata')['resourceVersion'] = String(shown.revision)
   const now = clock.now()
   const cells = face.resource.columns.map((column) => column.cell(object, now))
   return { cells, ...included(options, object, include) }

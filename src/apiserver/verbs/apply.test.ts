@@ -101,7 +101,9 @@ test('a conflict is 409 with a cause per field, in words that name the other', a
   expect(two.body['message']).toBe(
     `Apply failed with 2 conflicts: conflicts with "you" using v1 at ${time}:\n- .metadata.labels.x\n- .spec.selector`,
   )
-  const forced = await apply(api, `${WEB}?fieldManager=me&force=true`, manifest)
+  const unforced = await apply(api, `${WEB}?fieldManager=me&force=False`, manifest)
+  expect(unforced.status).toBe(409)
+  const forced = await apply(api, `${WEB}?fieldManager=me&force=yes`, manifest)
   expect(forced.status).toBe(200)
   expect(forced.body).toMatchObject(manifest)
   expect(owners(forced.body, 'f:metadata', 'f:labels')).toEqual({

@@ -11,6 +11,8 @@ import { type Owner, readOwners, withOwners } from '../apply/owner.ts'
 import type { Writer } from '../apply/ownership-change.ts'
 import { parseYaml } from '../apply/parse-yaml.ts'
 import { checkWriter, writerOf } from '../apply/writer.ts'
+import { checkFields } from '../field-validation/check-fields.ts'
+import { parseFlag } from '../list-options.ts'
 import { dropNulls } from '../parse-json.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
@@ -61,7 +63,8 @@ function readApplied(serving: Serving, request: ApiRequest): JsonObject | Refusa
     return badRequest('metadata.managedFields must be nil')
   }
   const problems = appliedProblems(ownedStructure(request), appliedPart(request, object))
-  return problems.length === 0 ? object : untyped(request, problems)
+  if (problems.length > 0) return untyped(request, problems)
+  return checkFields(request, { object }) ?? object
 }
 
 /** What the object says of fields that can be owned, in the version of ownership. */
@@ -84,7 +87,7 @@ function appliedTo(
     applied: appliedPart(request, applied),
     owners: readOwners(live) ?? [unknownOwner(request, writer, live)],
     writer,
-    force: ['true', '1', ''].includes(request.query.get('force') ?? 'false'),
+    force: parseFlag(request.query, 'force'),
     free: lastAppliedFields(request, writer.name, live),
   })
   if ('conflicts' in result) return applyConflict(result.conflicts)

@@ -66,7 +66,7 @@ function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undef
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   if (namespace !== '' && namespace !== request.namespace) return wrongNamespace()
-  if (stringAt(metadata, 'resourceVersion') !== '') {
+  if (!['', '0'].includes(stringAt(metadata, 'resourceVersion'))) {
     return badRequest('resourceVersion should not be set on objects to be created')
   }
   if (stringAt(metadata, 'name') !== '' || stringAt(metadata, 'generateName') !== '')

@@ -15,7 +15,7 @@ export async function removeCollection(serving: Serving, request: ApiRequest): P
   if (options instanceof Refusal) return options
   const deleteOptions = readDeleteOptions(serving, request)
   if (deleteOptions instanceof Refusal) return deleteOptions
-  const representation = negotiate(serving, request)
+  const representation = negotiate(serving, request, 'list')
   if (representation instanceof Refusal) return representation
   const late = await awaitRevision(serving, await serving.store.revision())
   if (late !== undefined) return late

@@ -23,7 +23,7 @@ interface Found {
 export async function list(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = parseListOptions(request.face, request.query)
   if (options instanceof Refusal) return options
-  const representation = negotiate(serving, request)
+  const representation = negotiate(serving, request, 'list')
   if (representation instanceof Refusal) return representation
   const found = await find(serving, request, options)
   if (found instanceof Refusal) return found

@@ -13,8 +13,11 @@ export interface WatchOptions {
   readonly selection: Selection
   /** Undefined: the newest. 0: any. */
   readonly revision: number | undefined
-  /** Send the present objects as ADDED and a bookmark that ends them. */
-  readonly initialEvents: boolean
+  /**
+   * True: send the present objects as ADDED and a bookmark that ends them; false: do not.
+   * Undefined: send them without the bookmark when no revision is given.
+   */
+  readonly initialEvents: boolean | undefined
   readonly bookmarks: boolean
   /** Undefined: the server decides. */
   readonly timeoutSeconds: number | undefined
@@ -44,7 +47,7 @@ export function parseWatchOptions(face: Face, query: URLSearchParams): WatchOpti
   return {
     selection,
     revision,
-    initialEvents: parseFlag(query, 'sendInitialEvents'),
+    initialEvents: hasInitial ? parseFlag(query, 'sendInitialEvents') : undefined,
     bookmarks: parseFlag(query, 'allowWatchBookmarks'),
     timeoutSeconds: timeoutSeconds === 0 ? undefined : timeoutSeconds,
   }

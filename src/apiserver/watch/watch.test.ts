@@ -112,6 +112,29 @@ test('sendInitialEvents ends with a bookmark that says so', async () => {
   watch.close()
 })
 
+test.each(['', '&resourceVersion=0'])(
+  'sendInitialEvents=false%s begins with the present state, without showing it',
+  async (version) => {
+    const api = await startApi()
+    await api.make(SERVICES, service('a'))
+    const query = `watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan${version}`
+    const watch = await api.watch(`${SERVICES}?${query}`)
+    await api.make(SERVICES, service('b'))
+    expect(show((await watch.next())!)).toEqual(['ADDED', 'b'])
+    watch.close()
+  },
+)
+
+test('sendInitialEvents=false with a version shows what followed it', async () => {
+  const api = await startApi()
+  const made = await api.make(SERVICES, service('a'))
+  await api.make(SERVICES, service('b'))
+  const query = `resourceVersionMatch=NotOlderThan&resourceVersion=${versionOf(made)}`
+  const watch = await api.watch(`${SERVICES}?watch=1&sendInitialEvents=false&${query}`)
+  expect(show((await watch.next())!)).toEqual(['ADDED', 'b'])
+  watch.close()
+})
+
 test.each([
   'sendInitialEvents=true',
   'sendInitialEvents=true&resourceVersionMatch=Exact',

@@ -2,10 +2,11 @@ import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
 import { expired, tooManyRequests } from '../refusals.ts'
 import { eventFrame, negotiate, type Representation } from '../representation.ts'
-import { apiVersionOf, type Face, storagePrefix } from '../resource.ts'
+import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, statusDocument } from '../status.ts'
 import { awaitRevision } from '../verbs/await-revision.ts'
+import { bookmark, initialEventsEnd } from './bookmark.ts'
 import { parseWatchOptions, type WatchOptions } from './watch-options.ts'
 import { WatchStream } from './watch-stream.ts'
 
@@ -19,11 +20,11 @@ interface Start {
   readonly revision: number
 }
 
-/** GET of a collection with `watch`: an endless answer of one JSON event per line. */
+/** A watch, by `?watch` or by its path: an endless answer of one JSON event per line. */
 export async function watch(serving: Serving, request: StreamRequest): Promise<Outcome> {
   const options = parseWatchOptions(request.face, request.query)
   if (options instanceof Refusal) return options
-  const representation = negotiate(serving, request)
+  const representation = negotiate(serving, request, 'object')
   if (representation instanceof Refusal) return representation
   if (serving.watches.isFull) return tooManyRequests('too many watches at one time', 5)
   const needsNewest = options.revision === undefined
@@ -45,9 +46,9 @@ export async function watch(serving: Serving, request: StreamRequest): Promise<O
 function startOf(serving: Serving, request: StreamRequest, options: WatchOptions): Start | Refusal {
   const { resource } = request.face
   const cache = serving.feed.cache(resource)
-  const { revision = 0 } = options
-  if (options.initialEvents || revision === 0) {
-    const initial = cache.under(storagePrefix(resource, request.namespace))
+  const { revision = 0, initialEvents = revision === 0 } = options
+  if (initialEvents || revision === 0) {
+    const initial = initialEvents ? cache.under(storagePrefix(resource, request.namespace)) : []
     return { initial, from: cache.window.next, revision: serving.feed.revision }
   }
   const from = cache.window.numberAfter(revision)
@@ -75,16 +76,17 @@ function run(
   { options, representation, start }: Run,
 ): void {
   const { clock, feed, limits, watches } = serving
-  const { face, namespace, response } = request
+  const { face, response } = request
   const { selection } = options
-  const inNamespace = (item: Item): boolean => namespace === '' || item.namespace === namespace
   const stream = new WatchStream({
     response,
     cache: feed.cache(face.resource),
     representation,
-    matches: (item) => inNamespace(item) && selection.matches(item),
+    matches: (item) => isAsked(request, item) && selection.matches(item),
     initial: start.initial,
-    initialEnd: options.initialEvents ? bookmark(face, start.revision, true) : undefined,
+    initialEnd: options.initialEvents
+      ? initialEventsEnd(representation, start.revision)
+      : undefined,
     from: start.from,
     revision: start.revision,
     clock,
@@ -94,7 +96,7 @@ function run(
   const remind = (): void => {
     if (!options.bookmarks || !stream.isCaughtUp || feed.revision <= known) return
     known = feed.revision
-    stream.write(bookmark(face, known, false))
+    stream.write(bookmark(representation, known))
   }
   const lifetime = durationMs(serving, options)
   const cancels = [
@@ -113,6 +115,12 @@ function run(
   })
 }
 
+/** Whether the path of the watch names the object, its namespace or all of its kind. */
+function isAsked({ namespace, name }: StreamRequest, item: Item): boolean {
+  if (name !== '' && item.fields['metadata.name'] !== name) return false
+  return namespace === '' || item.namespace === namespace
+}
+
 /** The client's wish within the server's bound, or something below the bound so that clients spread. */
 function durationMs(serving: Serving, options: WatchOptions): number {
   const { limits, random } = serving
@@ -120,18 +128,4 @@ function durationMs(serving: Serving, options: WatchOptions): number {
   if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds, limits.watchSeconds) * 1000
   const half = Math.ceil(limits.watchSeconds / 2)
   return (half + random.below(half)) * 1000
-}
-
-function bookmark(face: Face, revision: number, endsInitialEvents: boolean): Buffer {
-  const annotations = { annotations: { 'k8s.io/initial-events-end': 'true' } }
-  const object = {
-    kind: face.resource.kind,
-    apiVersion: apiVersionOf(face),
-    metadata: {
-      resourceVersion: String(revision),
-      creationTimestamp: null,
-      ...(endsInitialEvents ? annotations : {}),
-    },
-  }
-  return eventFrame('BOOKMARK', Buffer.from(JSON.stringify(object)))
 }

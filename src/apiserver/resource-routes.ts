@@ -1,0 +1,85 @@
+import type { Outcome, StreamRequest } from './api-request.ts'
+import { namespaces } from './kinds/namespace.ts'
+import { parseFlag } from './list-options.ts'
+import { apiVersionOf, type Face, type Resource } from './resource.ts'
+import type { Serving } from './serving.ts'
+import { create } from './verbs/create.ts'
+import { remove } from './verbs/delete.ts'
+import { removeCollection } from './verbs/delete-collection.ts'
+import { get } from './verbs/get.ts'
+import { getDerived } from './verbs/get-derived.ts'
+import { list } from './verbs/list.ts'
+import { patch } from './verbs/patch.ts'
+import { update } from './verbs/update.ts'
+import { watch } from './watch/watch.ts'
+
+type Verb = (serving: Serving, request: StreamRequest) => Promise<Outcome>
+
+type Verbs = Readonly<Record<string, Verb>>
+
+/** What can be done at a path of a resource. */
+export interface ResourceRoute {
+  readonly kind: 'resource'
+  readonly face: Face
+  readonly subresource: string
+  readonly verbs: Verbs
+  /** Whether GET is a watch without being asked to. */
+  readonly isWatch: boolean
+}
+
+/** Every path of a face. */
+export function resourceRoutes(face: Face): ReadonlyMap<string, ResourceRoute> {
+  return new Map([...objectRoutes(face), ...watchRoutes(face)])
+}
+
+type Paths = ReadonlyMap<string, ResourceRoute>
+
+function objectRoutes(face: Face): Paths {
+  const { resource } = face
+  const { derived = [], reserved, status } = resource
+  const { everywhere, base, one } = placesOf(rootOf(face), resource)
+  const whole = resource === namespaces ? growingVerbs : collectionVerbs
+  const paths = new Map([[everywhere, routeOf(face, { GET: listOrWatch })]])
+  paths.set(base, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
+  if (status !== undefined) paths.set(`${one}/status`, routeOf(face, statusVerbs, 'status'))
+  if (reserved !== undefined) {
+    const { subresource } = reserved
+    paths.set(`${one}/${subresource}`, routeOf(face, { PUT: update, PATCH: patch }, subresource))
+  }
+  for (const each of derived) {
+    const verbs = { GET: getDerived.bind(undefined, each) }
+    paths.set(`${one}/${each.name}`, routeOf(face, verbs, each.name))
+  }
+  return paths
+}
+
+/** The paths that are watches by themselves: deprecated, and still asked by old clients. */
+function watchRoutes(face: Face): Paths {
+  const { everywhere, base, one } = placesOf(`${rootOf(face)}/watch`, face.resource)
+  const route = { ...routeOf(face, { GET: watch }), isWatch: true }
+  return new Map([everywhere, base, one].map((path) => [path, route]))
+}
+
+function routeOf(face: Face, verbs: Verbs, subresource = ''): ResourceRoute {
+  return { kind: 'resource', face, subresource, verbs, isWatch: false }
+}
+
+function rootOf(face: Face): string {
+  return `${face.group === '' ? '/api' : '/apis'}/${apiVersionOf(face)}`
+}
+
+/** Where all objects of a resource are, a collection of them (which may be all), and one. */
+function placesOf(root: string, resource: Resource) {
+  const everywhere = `${root}/${resource.plural}`
+  const base = resource.namespaced ? `${root}/namespaces/:namespace/${resource.plural}` : everywhere
+  return { everywhere, base, one: resource === namespaces ? `${base}/:namespace` : `${base}/:name` }
+}
+
+const growingVerbs: Verbs = { GET: listOrWatch, POST: create }
+const collectionVerbs: Verbs = { ...growingVerbs, DELETE: removeCollection }
+const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
+const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
+
+function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {
+  return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)
+}
