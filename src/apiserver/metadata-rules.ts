@@ -8,11 +8,9 @@ import {
   scalarText,
   stringAt,
 } from '../lib/json.ts'
+import { isLabelValue, isQualifiedName } from '../resources/names.ts'
 import type { StatusCause } from './status.ts'
 
-const KEY =
-  /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
-const VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const ANNOTATION_BYTES = 256 * 1024
 const LONGEST_SHOWN = 80
 
@@ -20,7 +18,7 @@ const LONGEST_SHOWN = 80
 export function metadataCauses(object: JsonObject): readonly StatusCause[] {
   const metadata = objectAt(object, 'metadata')
   return [
-    ...mapCauses('metadata.labels', ownValue(metadata, 'labels'), (value) => VALUE.test(value)),
+    ...mapCauses('metadata.labels', ownValue(metadata, 'labels'), isLabelValue),
     ...mapCauses('metadata.annotations', ownValue(metadata, 'annotations'), () => true),
     ...sizeCauses(objectAt(metadata, 'annotations')),
     ...finalizerCauses(ownValue(metadata, 'finalizers')),
@@ -36,7 +34,7 @@ function mapCauses(
   if (map === undefined) return []
   if (!isJsonObject(map)) return [cause(field, map, 'must be a map of strings')]
   return Object.entries(map).flatMap(([key, value]) => {
-    if (!isQualifiedName(field, key)) {
+    if (!isKey(field, key)) {
       return [
         cause(
           field,
@@ -58,8 +56,8 @@ function mapCauses(
 }
 
 /** Annotation keys may be upper case in their prefix; label keys may not. */
-function isQualifiedName(field: string, key: string): boolean {
-  return key.length <= 317 && KEY.test(field === 'metadata.annotations' ? key.toLowerCase() : key)
+function isKey(field: string, key: string): boolean {
+  return isQualifiedName(field === 'metadata.annotations' ? key.toLowerCase() : key)
 }
 
 function sizeCauses(annotations: JsonObject): readonly StatusCause[] {
@@ -75,7 +73,7 @@ function finalizerCauses(finalizers: Json | undefined): readonly StatusCause[] {
   if (finalizers === undefined) return []
   const field = 'metadata.finalizers'
   if (!Array.isArray(finalizers)) return [cause(field, finalizers, 'must be a list of names')]
-  const wrong = finalizers.filter((one) => typeof one !== 'string' || !KEY.test(one))
+  const wrong = finalizers.filter((one) => typeof one !== 'string' || !isQualifiedName(one))
   const isTorn = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
   const torn = isTorn ? [cause(field, finalizers, 'orphan excludes foregroundDeletion')] : []
   return [...wrong.map((one) => cause(field, one, 'must be a qualified name')), ...torn]

@@ -1,3 +1,4 @@
+import { isLabelValue, isQualifiedName } from '../../resources/names.ts'
 import { badRequest } from '../refusals.ts'
 import { Refusal } from '../status.ts'
 
@@ -8,9 +9,6 @@ export type LabelSelector = (labels: Labels) => boolean
 /** Longer selectors are refused before any of them is read. */
 const MAX_LENGTH = 16 * 1024
 
-const KEY =
-  /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
-const VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const SET = /^([^\s!=<>(),]+)\s+(in|notin)\s*\(([^()]*)\)$/
 const COMPARISON = /^([^\s!=<>(),]+)\s*(==|!=|=)\s*([^\s!=<>(),]*)$/
 const EXISTENCE = /^(!?)\s*([^\s!=<>(),]+)$/
@@ -38,7 +36,7 @@ function parseRequirement(text: string): LabelSelector | Refusal {
   if (existence === null)
     return unparsable(text, 'expected key, !key, key=value or key in (values)')
   const key = existence[2]!
-  if (!KEY.test(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
+  if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
   const wanted = existence[1] === ''
   return (labels) => Object.hasOwn(labels, key) === wanted
 }
@@ -50,10 +48,11 @@ function setRequirement(
   isIn: boolean,
   list: string,
 ): LabelSelector | Refusal {
-  if (!KEY.test(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
+  if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
   const values = new Set(list.split(',').map((value) => value.trim()))
   for (const value of values) {
-    if (!VALUE.test(value)) return unparsable(text, `${JSON.stringify(value)} is not a label value`)
+    if (!isLabelValue(value))
+      return unparsable(text, `${JSON.stringify(value)} is not a label value`)
   }
   return (labels) => (Object.hasOwn(labels, key) && values.has(labels[key]!)) === isIn
 }

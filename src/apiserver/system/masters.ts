@@ -10,7 +10,7 @@ export interface Master {
   readonly family: Family
 }
 
-/** The Services of the API with the first addresses of the primary range, one for each. */
+/** The Services of the API with the first addresses of a range, one for each. */
 export function mastersOf(range: AddressRange): readonly Master[] {
   const { family, size } = range
   return MASTER_NAMES.slice(0, size).map((name, index) => ({ name, family, ip: range.at(index) }))

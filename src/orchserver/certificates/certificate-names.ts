@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import { MASTER_NAMES, MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
 
 /** The names that a certificate is good for. */
 export interface CertificateNames {
@@ -10,21 +11,19 @@ export interface CertificateNames {
 export interface NameSources {
   readonly hostname: string
   readonly bindAddress: IpAddress
-  /** The first address of each Service range: where the API's own Service is. */
+  /** The first two addresses of each Service range: where the API's own Services are. */
   readonly serviceAddresses: readonly IpAddress[]
   readonly extraNames: readonly string[]
 }
-
-/** The Service of the API, as pods call it, under our name and under the ecosystem's. */
-const SERVICES = ['orch', 'kubernetes']
 
 /** Everything that clients call the server; each name once. */
 export function certificateNames(sources: NameSources): CertificateNames {
   const { hostname, bindAddress, serviceAddresses, extraNames } = sources
   const isAddress = (name: string): boolean => isIP(name) !== 0
-  const services = SERVICES.flatMap((name) =>
-    [name, `${name}.default`, `${name}.default.svc`].concat(`${name}.default.svc.cluster.local`),
-  )
+  const services = MASTER_NAMES.flatMap((name) => {
+    const full = `${name}.${MASTER_NAMESPACE}`
+    return [name, full, `${full}.svc`, `${full}.svc.cluster.local`]
+  })
   const dns = ['localhost', hostname, ...services, ...extraNames.filter((name) => !isAddress(name))]
   const ips = [
     '127.0.0.1',

@@ -53,7 +53,7 @@ describe('a certificate that is made', () => {
     expect([server.ca, server.keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.1']])
     expect(root.ca).toBe(true)
     expect(server.checkIssued(root) && server.verify(root.publicKey)).toBe(true)
-    expect(server.toLegacyObject().bits).toBe(256)
+    expect(server.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
     expect(server.validToDate.getTime() - START).toBe(365 * DAY)
     expect(root.validToDate.getTime() - START).toBe(3650 * DAY)
     expect(server.validFromDate.getTime()).toBeLessThan(START)

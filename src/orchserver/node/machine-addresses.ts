@@ -1,11 +1,9 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Family, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { isSpecialAddress } from '../../lib/special-address.ts'
 
 type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
-
-/** Of a link, and good for nobody who is not on it. */
-const LINK_LOCAL = /^(?:169\.254\.|fe80:)/i
 
 /**
  * The first address of this machine of each family that others can reach it by.
@@ -16,11 +14,11 @@ export function machineAddresses(
   families: readonly Family[],
 ): readonly IpAddress[] {
   const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
-  const reachable = all.filter(({ internal, address }) => !internal && !LINK_LOCAL.test(address))
-  const found = families.flatMap((family) => {
-    const first = reachable.find((one) => one.family === `IPv${family}`)
-    return (first && parseIp(first.address)) ?? []
-  })
+  const reachable = all
+    .filter(({ internal }) => !internal)
+    .flatMap(({ address }) => parseIp(address) ?? [])
+    .filter((ip) => !isSpecialAddress(ip))
+  const found = families.flatMap((family) => reachable.find((ip) => familyOf(ip) === family) ?? [])
   if (found.length > 0) return found
   throw new NodeProxyError(
     'NP_ORCHSERVER_NODE_ADDRESS',
