@@ -2,16 +2,25 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Runs `task` once after `ms` milliseconds; the returned function cancels it. */
+  /** Runs `task` once after `ms` milliseconds, however many; the returned function cancels it. */
   after(ms: number, task: () => void): () => void
 }
+
+/** The platform's timers hold no more, about 25 days, and fire at once when asked to. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending timer never keeps the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, task) {
-    const timer = setTimeout(task, ms)
-    timer.unref()
+    let timer: NodeJS.Timeout
+    const wait = (restMs: number): void => {
+      const isLast = restMs <= LONGEST_TIMER_MS
+      const next = isLast ? task : () => wait(restMs - LONGEST_TIMER_MS)
+      timer = setTimeout(next, Math.min(restMs, LONGEST_TIMER_MS))
+      timer.unref()
+    }
+    wait(ms)
     return () => clearTimeout(timer)
   },
 }

@@ -16,6 +16,7 @@ import type { NodeTools, Variable } from './pods/node-tools.ts'
 import { PodFleet } from './pods/pod-fleet.ts'
 import { podPath } from './pods/pod-path.ts'
 import { Prober } from './probing/prober.ts'
+import { endLeftovers } from './process/end-leftovers.ts'
 import { requireProgram } from './process/require-program.ts'
 
 export interface NodeAgentOptions {
@@ -74,8 +75,8 @@ async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise
   await registration.open(signal)
   if (signal.aborted) return
   logger.info({ node: node.nodeName, podCIDRs: node.podCIDRs }, 'the node is registered')
-  const beating = registration.run(heart.signal)
   const fleet = createFleet(options, node, tools)
+  const beating = registration.run(heart.signal, () => fleet.heard())
   stack.defer(async () => {
     await fleet.close(stopGraceMs)
     heart.abort()
@@ -93,13 +94,16 @@ async function openTools(
   const { networkNamespace, namespacePrefix: prefix } = options
   const namespace = namespaceNamed(networkNamespace)
   const [nsenter, setpriv] = [await requireProgram('nsenter'), await requireProgram('setpriv')]
+  const endAll = (): Promise<void> => endLeftovers(prefix, clock).catch(onError)
+  await endAll()
+  stack.defer(endAll)
   const network = new PodNetwork({ clock, node: namespace, nodeName, bridge, prefix, podCIDRs })
   await network.open()
   stack.defer(() => network.close())
   const prober = new Prober(namespace)
   stack.defer(() => prober.close())
   return {
-    ...{ clock, network, prober, logFolder },
+    ...{ clock, network, prober, logFolder, namespacePrefix: prefix },
     addresses: new PodAddresses(podCIDRs),
     programs: { nsenter, setpriv },
     nodeNamespace: networkNamespace,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { sleep } from '../../lib/sleep.ts'
+import { killProcess } from '../process/kill-process.ts'
 import { runCommand } from './command.ts'
 import { isOwnNamespace } from './namespace.ts'
 
@@ -18,18 +19,10 @@ export async function removeNamespace(name: string, clock: Clock): Promise<void>
     const pids = (await runCommand(['ip', 'netns', 'pids', name])).split('\n').filter(Boolean)
     if (pids.length === 0) break
     if (attempt === ATTEMPTS) throw refused(name, `process ${pids[0]} does not end`)
-    for (const pid of pids) kill(Number(pid))
+    for (const pid of pids) killProcess(Number(pid))
     await sleep(clock, PAUSE_MS)
   }
   await runCommand(['ip', 'netns', 'del', name])
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    return
-  }
 }
 
 function refused(name: string, why: string): NodeProxyError {

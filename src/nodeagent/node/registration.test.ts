@@ -72,7 +72,8 @@ test('takes over a Node that is there, and makes one again that was deleted', as
   const renewed = stringAt(await get(LEASE), 'spec', 'renewTime')
   await api.call('DELETE', PATH)
   const stop = new AbortController()
-  const running = registration.run(stop.signal)
+  let renewals = 0
+  const running = registration.run(stop.signal, () => void renewals++)
   let node: JsonObject = {}
   while (stringAt(node, 'metadata', 'name') === '') {
     await eventually(() => clock.hasTimers)
@@ -81,6 +82,7 @@ test('takes over a Node that is there, and makes one again that was deleted', as
   }
   expect(ready(node)).toMatchObject({ status: 'True' })
   expect(stringAt(await get(LEASE), 'spec', 'renewTime')).not.toBe(renewed)
+  expect(renewals).toBeGreaterThan(0)
   stop.abort()
   await running
   expect(errors).toEqual([])

@@ -42,13 +42,13 @@ export class Registration {
     }
   }
 
-  /** Sends heartbeats until `signal` is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Sends heartbeats until `signal` is aborted; `onRenewed`: the server took one. */
+  async run(signal: AbortSignal, onRenewed: () => void): Promise<void> {
     const { clock } = this.#options
     for (;;) {
       await sleep(clock, RENEW_MS, signal)
       if (signal.aborted) return
-      await this.#beat()
+      await this.#beat(onRenewed)
     }
   }
 
@@ -59,8 +59,9 @@ export class Registration {
     await this.#writeStatus({ isReady: false, ...reason, since })
   }
 
-  async #beat(): Promise<boolean> {
+  async #beat(onRenewed?: () => void): Promise<boolean> {
     const renewed = await this.#renew()
+    if (renewed.ok) onRenewed?.()
     const status = renewed.ok ? await this.#refresh() : renewed
     if (status.ok) this.#isFailing = false
     else if (!this.#isFailing) {

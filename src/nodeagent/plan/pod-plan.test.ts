@@ -18,6 +18,15 @@ test("the ecosystem's defaults", () => {
   })
 })
 
+test('the times of a probe are a day at most', () => {
+  const far = { initialDelaySeconds: 2 ** 31, periodSeconds: 86_401, timeoutSeconds: 2 ** 32 }
+  const readinessProbe = { tcpSocket: { port: 80 }, ...far }
+  const [container] = podPlan(containers({ readinessProbe })).containers
+  const day = 86_400_000
+  const times = { initialDelayMs: day, periodMs: day, timeoutMs: day }
+  expect(container?.probes.readiness).toMatchObject(times)
+})
+
 test('a deletion has its own grace', () => {
   const deletionTimestamp = '2030-01-01T00:00:00Z'
   const metadata = { deletionTimestamp, deletionGracePeriodSeconds: 0 }

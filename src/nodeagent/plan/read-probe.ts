@@ -18,6 +18,9 @@ export interface ProbeSource {
   readonly hostNetwork: boolean
 }
 
+/** One day, for all times of a probe. */
+const LONGEST_SECONDS = 86_400
+
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
 /** One probe with the ecosystem's defaults; undefined when there is none, or none that works. */
@@ -30,12 +33,14 @@ export function readProbe(kind: ProbeKind, source: ProbeSource): ProbePlan | und
     const value = valueAt(probe, key)
     return typeof value === 'number' && value >= 1 ? value : otherwise
   }
+  const milliseconds = (key: string, otherwise: number): number =>
+    1000 * Math.min(count(key, otherwise), LONGEST_SECONDS)
   const grace = valueAt(probe, 'terminationGracePeriodSeconds')
   return {
     handler,
-    initialDelayMs: 1000 * count('initialDelaySeconds', 0),
-    periodMs: 1000 * count('periodSeconds', 10),
-    timeoutMs: 1000 * count('timeoutSeconds', 1),
+    initialDelayMs: milliseconds('initialDelaySeconds', 0),
+    periodMs: milliseconds('periodSeconds', 10),
+    timeoutMs: milliseconds('timeoutSeconds', 1),
     successThreshold: count('successThreshold', 1),
     failureThreshold: count('failureThreshold', 3),
     graceMs: typeof grace === 'number' && grace > 0 ? 1000 * grace : undefined,

@@ -18,6 +18,8 @@ export interface NodeTools {
   readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
   readonly prober: Pick<Prober, 'ask'>
   readonly programs: Pick<Launch, 'nsenter' | 'setpriv'>
+  /** What the names of Pods' network namespaces begin with, and the marks of their processes. */
+  readonly namespacePrefix: string
   /** The node's own namespace; undefined: the one of this process. */
   readonly nodeNamespace: string | undefined
   readonly hostIPs: readonly IpAddress[]

@@ -24,16 +24,20 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
   const statuses = new Map<string, JsonObject>()
   const addresses = new PodAddresses(['10.0.0.0/29' as Cidr])
   const remaining = [...answers]
-  const answer = (verb: string, path: string, body: unknown) => {
+  /** How long the next answers take. */
+  const taking: Promise<void>[] = []
+  const answer = async (verb: string, path: string, body: unknown) => {
     const seen = objectAt(body as JsonObject)
     const said = stringAt(seen, 'spec', 'nodeName') || stringAt(seen, 'preconditions', 'uid')
     if (!path.endsWith('/events')) {
       sent.push([verb, path.replace('/api/v1/namespaces/default/pods/', ''), said].join(' ').trim())
     }
     const code = path.endsWith('/events') ? 0 : (remaining.shift() ?? 0)
-    if (code > 0) return Promise.resolve({ ok: false, failure: statusFailure(code, {}) } as const)
+    await taking.shift()
+    if (code > 0) return { ok: false, failure: statusFailure(code, {}) } as const
     const status = { ...statuses.get(path), ...objectAt(seen, 'status') }
-    return Promise.resolve({ ok: true, value: { ...seen, status } } as const)
+    statuses.set(path, status)
+    return { ok: true, value: { ...seen, status } } as const
   }
   const fleet = new PodFleet({
     client: {
@@ -51,6 +55,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       addresses,
       prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
       programs: { nsenter: '', setpriv: '' },
+      namespacePrefix: '',
       nodeNamespace: undefined,
       hostIPs: [],
       logFolder: '',
@@ -70,7 +75,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
     await clock.advance(0)
     return sent.splice(0)
   }
-  return { clock, fleet, problems, see, sent, left, addresses }
+  return { clock, fleet, problems, see, sent, left, addresses, taking }
 }
 
 test('Pods of the node get a status, those of none are bound, those of others are left alone', async () => {
@@ -190,6 +195,54 @@ test('a binding that goes on failing is told once', async () => {
   await see('a', pod('a'))
   await clock.advance(60_000)
   expect(problems).toEqual(['default/a 403'])
+})
+
+test('the answer to an older attempt says nothing about the latest one', async () => {
+  const { see, sent, clock, taking } = stage([409, 500])
+  const [older, latest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  taking.push(older.promise, latest.promise)
+  await see('a', pod('a'))
+  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['patch a node-a'])
+  older.resolve()
+  await clock.advance(0)
+  latest.resolve()
+  await clock.advance(5_000)
+  expect(sent).toEqual(['patch a node-a'])
+})
+
+test('another attempt is for the Pod as it was seen last', async () => {
+  const { see, sent, clock } = stage([500, 0])
+  await see('a', pod('a'))
+  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['patch a node-a'])
+  await clock.advance(60_000)
+  expect(sent).toEqual([])
+})
+
+test('the place of a Pod that could not be bound is free', async () => {
+  const { see, clock, sent, taking } = stage([409], 1)
+  const slow = Promise.withResolvers<void>()
+  taking.push(slow.promise)
+  await see('a', pod('a'))
+  expect(await see('b', pod('b'))).toEqual([])
+  slow.resolve()
+  await clock.advance(0)
+  expect(sent).toEqual(['patch b node-a'])
+})
+
+test('so is that of a Pod that went while it was being bound', async () => {
+  const { see } = stage([], 1)
+  await see('a', pod('a'))
+  await see('b', pod('b'))
+  expect(await see('a', undefined)).toEqual(['patch b node-a'])
+})
+
+test('a heartbeat reaches every Pod', async () => {
+  const { see, sent, fleet, clock } = stage()
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'NodeStatusUnknown' }]
+  await see('a', { ...pod('a', { ...HERE, containers: [] }), status: { conditions } })
+  fleet.heard()
+  await clock.advance(0)
+  expect(sent).toEqual(['patch a/status'])
 })
 
 test('closing ends every Pod, leaves the objects and begins none', async () => {

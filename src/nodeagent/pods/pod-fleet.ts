@@ -29,8 +29,10 @@ export class PodFleet {
   readonly #over = new Set<PodWorker>()
   /** Pods that wait for a place, by key. */
   readonly #waiting = new Map<string, JsonObject>()
-  /** Keys of those that are being bound, or bound and not yet seen so. */
-  readonly #binding = new Set<string>()
+  /** Those that are being bound, or bound and not yet seen so: the latest attempt of each, by key. */
+  readonly #binding = new Map<string, symbol>()
+  /** Takes back the next attempt of those whose latest one failed, by key. */
+  readonly #retries = new Map<string, () => void>()
   /** Keys of those whose binding fails, and that this was told of. */
   readonly #told = new Set<string>()
   #isClosing = false
@@ -41,14 +43,22 @@ export class PodFleet {
 
   changed(changes: readonly Change<JsonObject>[]): void {
     for (const { key, value } of changes) {
-      if (value === undefined) this.#gone(key)
-      else if (stringAt(value, 'spec', 'nodeName') === this.#options.nodeName) {
+      if (value === undefined) {
+        this.#gone(key)
+        this.#told.delete(key)
+      } else if (stringAt(value, 'spec', 'nodeName') === this.#options.nodeName) {
         this.#present(key, value)
       } else {
         this.#gone(key)
         this.#offer(key, value)
       }
     }
+    this.#fill()
+  }
+
+  /** The server took a heartbeat of the node. */
+  heard(): void {
+    for (const worker of this.#workers.values()) worker.heard()
   }
 
   /** Ends every Pod; resolves when all have ended. No new one is begun. */
@@ -59,8 +69,7 @@ export class PodFleet {
   }
 
   #present(key: string, object: JsonObject): void {
-    this.#waiting.delete(key)
-    this.#binding.delete(key)
+    this.#forget(key)
     this.#told.delete(key)
     const known = this.#workers.get(key)
     if (known?.uid === stringAt(object, 'metadata', 'uid')) known.update(object)
@@ -90,9 +99,16 @@ export class PodFleet {
     worker.update(object)
   }
 
-  #gone(key: string): void {
+  /** Whatever is under way to bind it was about an object of before. */
+  #forget(key: string): void {
     this.#waiting.delete(key)
     this.#binding.delete(key)
+    this.#retries.get(key)?.()
+    this.#retries.delete(key)
+  }
+
+  #gone(key: string): void {
+    this.#forget(key)
     this.#workers.get(key)?.gone()
     this.#workers.delete(key)
   }
@@ -109,22 +125,26 @@ export class PodFleet {
     for (const [key, object] of this.#waiting) {
       const taken = this.#running.size - this.#over.size + this.#binding.size
       if (this.#isClosing || taken >= this.#options.maxPods) return
+      const attempt = Symbol(key)
       this.#waiting.delete(key)
-      this.#binding.add(key)
-      void this.#bind(key, object)
+      this.#binding.set(key, attempt)
+      void this.#bind(key, object, attempt)
     }
   }
 
   /** A Pod that changed meanwhile is offered again by the watch; other failures pass. */
-  async #bind(key: string, object: JsonObject): Promise<void> {
+  async #bind(key: string, object: JsonObject, attempt: symbol): Promise<void> {
     const { client, tools, nodeName, onRefused } = this.#options
     const bound = await bind(client, object, nodeName)
-    if (bound.ok || !this.#binding.delete(key)) return
+    if (bound.ok || this.#binding.get(key) !== attempt) return
+    this.#binding.delete(key)
+    this.#fill()
     const { code } = bound.failure
     if (code === 404 || code === 409) return void this.#told.delete(key)
     if (!this.#told.has(key)) onRefused(bound.failure, key)
     this.#told.add(key)
-    tools.clock.after(RETRY_MS, () => this.#offer(key, object))
+    const retry = tools.clock.after(RETRY_MS, () => this.#offer(key, object))
+    this.#retries.set(key, retry)
   }
 }
 

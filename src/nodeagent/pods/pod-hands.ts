@@ -62,7 +62,7 @@ export class PodHands {
     }
   }
 
-  /** What cannot be removed keeps its address; the next node agent tries again. */
+  /** The Pod is over: nothing of it stays open. What cannot be removed keeps its address; the next node agent tries again. */
   async #disconnect(attempts: number): Promise<void> {
     const { clock, onError } = this.#tools
     try {
@@ -75,6 +75,7 @@ export class PodHands {
       onError(error)
     }
     this.#isDisconnected = true
+    await this.#processes.close().catch(onError)
     this.#tell({ is: 'disconnected' })
   }
 

@@ -11,6 +11,7 @@ import {
   type ProcessPlan,
   startProcess,
 } from '../process/container-process.ts'
+import { podMark } from '../process/pod-mark.ts'
 import { openRotatingLog, type RotatingLog } from '../process/rotating-log.ts'
 import { runOnce } from '../process/run-once.ts'
 import type { ProbeOutcome } from '../state/pod-event.ts'
@@ -25,6 +26,7 @@ export class PodProcesses {
   readonly #environments = new Map<string, ReadonlyMap<string, string>>()
   readonly #logs = new Map<string, RotatingLog>()
   #services: readonly Variable[] | undefined
+  #closed: Promise<void> | undefined
 
   constructor(tools: NodeTools, pod: PodPlan) {
     this.#tools = tools
@@ -59,17 +61,22 @@ export class PodProcesses {
     return runOnce(process, timeoutMs, this.#tools.clock)
   }
 
-  /** Closes the logs, with the last words of those that have ended. */
-  async close(): Promise<void> {
-    const { clock } = this.#tools
-    const said = Promise.all([...this.#processes.values()].map(({ closed }) => closed))
-    await Promise.race([said, sleep(clock, LAST_WORDS_MS)])
-    await Promise.all([...this.#logs.values()].map((log) => log.close()))
+  /** Closes the logs, once, with the last words of those that have ended. Nothing is started after that. */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
   }
 
   /** Removes the logs, if there are any. */
   async forget(): Promise<void> {
     if (this.#logs.size > 0) await rm(this.#logFolder(), { recursive: true, force: true })
+  }
+
+  async #close(): Promise<void> {
+    const processes = [...this.#processes.values()]
+    const said = Promise.all(processes.map(({ closed }) => closed))
+    await Promise.race([said, sleep(this.#tools.clock, LAST_WORDS_MS)])
+    for (const one of processes) one.release()
+    await Promise.all([...this.#logs.values()].map((log) => log.close()))
   }
 
   /** A restart need not wait for the API server: what was known before will do. */
@@ -85,10 +92,11 @@ export class PodProcesses {
     command: readonly string[],
     log: RotatingLog | undefined,
   ): ProcessPlan {
-    const { programs, network, nodeNamespace } = this.#tools
+    const { programs, network, nodeNamespace, namespacePrefix } = this.#tools
     const { hostNetwork, uid } = this.#pod
     const namespace = hostNetwork ? nodeNamespace : network.nameOf(uid)
-    const environment = this.#environments.get(name) ?? new Map<string, string>()
+    const known = this.#environments.get(name) ?? []
+    const environment = new Map([...known, podMark(namespacePrefix, uid)])
     return { launch: { ...programs, namespace, user }, command, environment, workingDir, log }
   }
 

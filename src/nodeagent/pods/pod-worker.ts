@@ -57,7 +57,9 @@ export class PodWorker {
     this.uid = pod.uid
     this.ended = this.#end.promise
     this.#hands = new PodHands(tools, pod, (event) => this.#happened(event))
-    this.#writer = new StatusWriter({ client, clock, pod, object, onRefused }, this.#gone.signal)
+    const onNews = (): void => this.#look()
+    const writing = { client, clock, pod, object, onRefused, onNews }
+    this.#writer = new StatusWriter(writing, this.#gone.signal)
     this.#recorder = new EventRecorder({ client, clock, pod })
     if (this.#state.outcome === undefined) addresses.keep(pod.uid, this.#state.network.ips)
     for (const note of notesOfPlan(pod)) this.#recorder.record(note)
@@ -71,6 +73,11 @@ export class PodWorker {
     if (deletionGraceMs === undefined) return this.#look()
     this.#isDeleted = true
     this.#happened({ is: 'stopped', graceMs: deletionGraceMs })
+  }
+
+  /** The server took a heartbeat of the node. */
+  heard(): void {
+    this.#writeStatus(true)
   }
 
   /** The object is gone although the Pod may still run. */
@@ -102,7 +109,7 @@ export class PodWorker {
       const ms = Math.max(0, wakeAt - this.#now())
       this.#cancelWake = this.#options.tools.clock.after(ms, () => this.#look())
     }
-    this.#writeStatus()
+    this.#writeStatus(false)
     if (isFinished(this.#state) && !this.#isFinishing) {
       this.#isFinishing = true
       this.#finish().then(this.#end.resolve, this.#end.reject)
@@ -117,10 +124,10 @@ export class PodWorker {
       .catch(this.#end.reject)
   }
 
-  #writeStatus(): void {
+  #writeStatus(isHeard: boolean): void {
     if (this.#gone.signal.aborted) return
     const { hostIPs } = this.#options.tools
-    const context = { now: this.#now(), hostIPs, before: this.#writer.known }
+    const context = { now: this.#now(), hostIPs, before: this.#writer.known, isHeard }
     this.#writer.write(podStatus(this.#plan, this.#state, context))
   }
 

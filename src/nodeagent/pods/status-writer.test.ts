@@ -20,8 +20,20 @@ test('only what differs, and addresses in place of the old ones', () => {
   expect(differences(known, { phase: 'Running', podIPs: [{ ip: '10.0.0.2' }] })).toEqual({
     podIPs: [{ ip: '10.0.0.2' }, { $patch: 'replace' }],
   })
-  const conditions = [{ ...READY, status: 'False' }]
-  expect(differences(known, { conditions })).toEqual({ conditions })
+  const [other, ready] = [known.conditions[1]!, { ...READY, status: 'False', reason: 'Other' }]
+  expect(differences(known, { conditions: [other, ready] })).toEqual({
+    conditions: [
+      { ...other, reason: null, message: null },
+      { ...ready, message: null },
+    ],
+  })
+})
+
+test('a condition without a reason loses the one that it had', () => {
+  const known = { conditions: [{ ...READY, reason: 'Lost', message: 'not heard' }] }
+  expect(differences(known, { conditions: [READY] })).toEqual({
+    conditions: [{ ...READY, reason: null, message: null }],
+  })
 })
 
 function stage(answers: readonly ('ok' | number)[]) {
@@ -29,8 +41,9 @@ function stage(answers: readonly ('ok' | number)[]) {
   const gone = new AbortController()
   const sent: JsonObject[] = []
   const refused: number[] = []
+  const news: JsonObject[] = []
   let version = 7
-  const writer = new StatusWriter(
+  const writer: StatusWriter = new StatusWriter(
     {
       client: {
         patch: (_path, body) => {
@@ -47,10 +60,11 @@ function stage(answers: readonly ('ok' | number)[]) {
       pod: podPlan(),
       object: { ...podObject({}, { resourceVersion: '7' }), status: { phase: 'Pending' } },
       onRefused: ({ code }) => refused.push(code),
+      onNews: () => news.push(writer.known),
     },
     gone.signal,
   )
-  return { clock, gone, sent, refused, writer }
+  return { clock, gone, sent, refused, news, writer }
 }
 
 test('writes the latest status once, for this very Pod', async () => {
@@ -78,6 +92,29 @@ test('news from before its own write are none', async () => {
   writer.write({ phase: 'Running' })
   await writer.settled()
   expect(sent).toHaveLength(2)
+})
+
+test.each(['ok', 503] as const)('news during a write that ends with %s count', async (answer) => {
+  const { writer, clock, news } = stage([answer])
+  writer.write({ phase: 'Running' })
+  for (const version of ['9', '10']) {
+    const status = { phase: 'Running', message: version }
+    writer.seen({ ...podObject({}, { resourceVersion: version }), status })
+  }
+  expect(news).toEqual([])
+  await clock.advance(0)
+  expect(news).toEqual([{ phase: 'Running', message: '10' }])
+})
+
+test('a status that is wanted in the very moment in which a write ends is written', async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const { writer, sent } = stage([])
+    writer.write({ phase: 'Running' })
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    writer.write({ phase: 'Failed' })
+    await writer.settled()
+    expect(sent.at(-1)).toMatchObject({ status: { phase: 'Failed' } })
+  }
 })
 
 test('a refusal is told once, and the write repeated', async () => {

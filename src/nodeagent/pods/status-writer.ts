@@ -1,9 +1,16 @@
 import type { ApiClient } from '../../client/api-client.ts'
-import type { ApiFailure } from '../../client/failure.ts'
+import type { ApiFailure, ApiResult } from '../../client/failure.ts'
 import { isRewound } from '../../client/resource-version.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { podPath } from './pod-path.ts'
@@ -15,6 +22,8 @@ export interface StatusWriterOptions {
   /** The object as it is now. */
   readonly object: JsonObject
   readonly onRefused: (failure: ApiFailure) => void
+  /** The object changed while a write was under way: what is wanted may be another status now. */
+  readonly onNews: () => void
 }
 
 const PAUSES_MS = [200, 1_000, 5_000, 15_000]
@@ -30,6 +39,9 @@ export class StatusWriter {
   #version: string
   #wanted: JsonObject
   #writing: Promise<void> | undefined
+  #isAsking = false
+  /** The newest object that was seen while a write was under way. */
+  #missed: JsonObject | undefined
 
   constructor(options: StatusWriterOptions, signal: AbortSignal) {
     this.#options = options
@@ -46,18 +58,14 @@ export class StatusWriter {
 
   /** The object as the watch tells of it: somebody else may have changed its status. */
   seen(object: JsonObject): void {
-    const version = stringAt(object, 'metadata', 'resourceVersion')
-    if (this.#writing !== undefined || isRewound(this.#version, version)) return
-    this.#version = version
-    this.#known = objectAt(object, 'status')
+    if (this.#isAsking) this.#missed = object
+    else this.#takeIn(object)
   }
 
   write(status: JsonObject): void {
     this.#wanted = status
-    if (this.#writing !== undefined || differences(this.#known, status) === undefined) return
-    this.#writing = this.#catchUp().finally(() => {
-      this.#writing = undefined
-    })
+    if (this.#writing !== undefined || this.#signal.aborted) return
+    if (differences(this.#known, status) !== undefined) this.#writing = this.#catchUp()
   }
 
   /** Resolves when the last status is written, or cannot be. */
@@ -73,25 +81,53 @@ export class StatusWriter {
     this.#known = { ...known, ...plain(status), conditions: arrayAt(known, 'conditions') }
   }
 
+  #takeIn(object: JsonObject): void {
+    const version = stringAt(object, 'metadata', 'resourceVersion')
+    if (isRewound(this.#version, version)) return
+    this.#version = version
+    this.#known = objectAt(object, 'status')
+  }
+
+  /** Its last look at what is wanted and the end of the writing are one step: nothing comes between. */
   async #catchUp(): Promise<void> {
-    const { client, clock, pod, onRefused } = this.#options
-    for (let failures = 0; !this.#signal.aborted; ) {
-      const status = differences(this.#known, this.#wanted)
-      if (status === undefined) return
-      const body = { metadata: { uid: pod.uid }, status }
-      const type = 'application/strategic-merge-patch+json'
-      const path = `${podPath(pod)}/status`
-      const written = await client.patch(path, body, { type, signal: this.#signal })
-      if (written.ok) {
-        this.#written(written.value, status)
-        failures = 0
-        continue
+    try {
+      for (let failures = 0; !this.#signal.aborted; ) {
+        const status = differences(this.#known, this.#wanted)
+        if (status === undefined) return
+        const written = await this.#send(status)
+        failures = written.ok ? 0 : failures + 1
+        if (written.ok) continue
+        if (written.failure.code === 404 || written.failure.code === 409) return
+        await this.#pause(written.failure, failures)
       }
-      const { code } = written.failure
-      if (code === 404 || code === 409) return
-      if (failures === 0 && !this.#signal.aborted) onRefused(written.failure)
-      await sleep(clock, PAUSES_MS[Math.min(failures++, PAUSES_MS.length - 1)] ?? 0, this.#signal)
+    } finally {
+      this.#writing = undefined
     }
+  }
+
+  async #pause(failure: ApiFailure, failures: number): Promise<void> {
+    const { clock, onRefused } = this.#options
+    if (failures === 1 && !this.#signal.aborted) onRefused(failure)
+    const ms = PAUSES_MS[Math.min(failures, PAUSES_MS.length) - 1] ?? 0
+    await sleep(clock, ms, this.#signal)
+  }
+
+  async #send(status: JsonObject): Promise<ApiResult<unknown>> {
+    const { client, pod, onNews } = this.#options
+    const body = { metadata: { uid: pod.uid }, status }
+    const type = 'application/strategic-merge-patch+json'
+    this.#isAsking = true
+    const path = `${podPath(pod)}/status`
+    const written = await client.patch(path, body, { type, signal: this.#signal })
+    this.#isAsking = false
+    if (written.ok) this.#written(written.value, status)
+    const missed = this.#missed
+    this.#missed = undefined
+    if (missed !== undefined) {
+      this.#takeIn(missed)
+      onNews()
+    }
+    return written
   }
 }
 
@@ -103,15 +139,18 @@ export function differences(known: JsonObject, wanted: JsonObject): JsonObject |
   const changed = Object.entries(wanted).filter(([key, value]) => {
     if (key !== 'conditions') return !isDeepEqual(known[key], value)
     const conditions = arrayAt(known, 'conditions')
-    return arrayAt(wanted, 'conditions').some((one) => !conditions.some((old) => covers(old, one)))
+    const isKnown = (one: Json): boolean => conditions.some((old) => covers(old, whole(one)))
+    return !arrayAt(wanted, 'conditions').every(isKnown)
   })
   if (changed.length === 0) return undefined
   return Object.fromEntries(
-    changed.map(([key, value]) => {
-      const isReplaced = REPLACED.has(key) && Array.isArray(value)
-      return [key, isReplaced ? [...value, { $patch: 'replace' }] : value]
-    }),
+    changed.map(([key, value]) => [key, Array.isArray(value) ? patchOf(key, value) : value]),
   )
+}
+
+function patchOf(key: string, list: readonly Json[]): Json[] {
+  if (key === 'conditions') return list.map(whole)
+  return REPLACED.has(key) ? [...list, { $patch: 'replace' }] : [...list]
 }
 
 /** What was asked for, without directives. */
@@ -123,8 +162,13 @@ function plain(status: JsonObject): JsonObject {
   )
 }
 
+/** Without a reason and a message of its own, a condition is to have none. */
+function whole(condition: Json): Json {
+  return isJsonObject(condition) ? { reason: null, message: null, ...condition } : condition
+}
+
 /** A condition may carry more than we write, such as the time of a probe. */
-function covers(old: unknown, wanted: unknown): boolean {
+function covers(old: Json, wanted: Json): boolean {
   if (!isJsonObject(old) || !isJsonObject(wanted)) return false
-  return Object.entries(wanted).every(([key, value]) => isDeepEqual(old[key], value))
+  return Object.entries(wanted).every(([key, value]) => isDeepEqual(old[key] ?? null, value))
 }

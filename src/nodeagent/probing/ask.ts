@@ -1,6 +1,7 @@
 import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
+import { systemClock } from '../../lib/clock.ts'
 import type { ProbeOutcome } from '../state/pod-event.ts'
 import type { Question } from './protocol.ts'
 
@@ -11,14 +12,18 @@ import type { Question } from './protocol.ts'
  */
 export function ask(question: Question, timeoutMs: number): Promise<ProbeOutcome> {
   const { promise, resolve } = Promise.withResolvers<ProbeOutcome>()
-  const signal = AbortSignal.timeout(timeoutMs)
+  const late = new AbortController()
   const settle = (fault: string): void => {
+    cancel()
     resolve(fault === '' ? { outcome: 'pass', message: '' } : { outcome: 'fail', message: fault })
   }
-  signal.addEventListener('abort', () => settle(`no answer within ${timeoutMs / 1000} s`))
+  const cancel = systemClock.after(timeoutMs, () => {
+    settle(`no answer within ${timeoutMs / 1000} s`)
+    late.abort()
+  })
   try {
-    if (question.kind === 'tcp') askTcp(question, signal, settle)
-    else askHttp(question, signal, settle)
+    if (question.kind === 'tcp') askTcp(question, late.signal, settle)
+    else askHttp(question, late.signal, settle)
   } catch (error) {
     settle(String(error))
   }

@@ -73,6 +73,12 @@ test('accepted, refused, silent', async () => {
   })
 })
 
+test.each([60_000.5, 2 ** 33])('may take %f ms', async (timeoutMs) => {
+  const port = await listening(createServer(() => undefined))
+  const question = { kind: 'tcp', host: '127.0.0.1', port } as const
+  expect(await ask(question, timeoutMs)).toMatchObject({ outcome: 'pass' })
+})
+
 test('asks from another process, and starts it again when it ended', async () => {
   const port = await listening(createServer(() => undefined))
   const prober = new Prober(namespaceNamed(undefined))

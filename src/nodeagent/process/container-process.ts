@@ -28,6 +28,8 @@ export interface ContainerProcess {
   readonly ended: Promise<ProcessEnd>
   /** Resolves when, beyond that, nobody holds its output any more. */
   readonly closed: Promise<void>
+  /** Takes no more of its output, whoever still holds it. */
+  release(): void
   /** SIGTERM goes to the process itself, SIGKILL to all that it started, too. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void
 }
@@ -70,6 +72,9 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
     pid,
     ended,
     closed: new Promise((resolve) => child.once('close', () => resolve())),
+    release: () => {
+      for (const output of [child.stdout, child.stderr]) output.destroy()
+    },
     signal: (name) => {
       if (name === 'SIGKILL') signalGroup(pid)
       else child.kill(name)

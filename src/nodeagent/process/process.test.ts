@@ -1,11 +1,14 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
+import { endLeftovers } from './end-leftovers.ts'
 import { findProgram } from './find-program.ts'
 import { launchWords } from './launch.ts'
+import { podMark } from './pod-mark.ts'
 import { requireProgram } from './require-program.ts'
 import { openRotatingLog } from './rotating-log.ts'
 import { runOnce } from './run-once.ts'
@@ -80,6 +83,18 @@ test('what a process started goes with it', async () => {
   expect(await child.ended).toEqual({ exitCode: 0, signal: 9 })
   await child.closed
   await log.close()
+})
+
+test('who left its group with its output cannot hold it open here', async () => {
+  const prefix = `np-process-${process.pid}`
+  onTestFinished(() => endLeftovers(prefix, systemClock))
+  const leaves = 'setsid sh -c "kill -9 \\$PPID; exec sleep 1000" & wait'
+  const environment = new Map([['PATH', '/usr/bin:/bin'], podMark(prefix, 'u1')])
+  const child = await startProcess(await plan(['sh', '-c', leaves], { environment }))
+  if (typeof child === 'string') throw new Error(child)
+  expect(await child.ended).toMatchObject({ signal: 9 })
+  child.release()
+  await child.closed
 })
 
 test('what a process leaves behind is ended', async () => {

@@ -11,24 +11,41 @@ interface Holding {
   readonly message?: string
 }
 
-/** The conditions that the node decides; each keeps the time of its last change. */
+/** By this reason readiness is taken from the Pods of a node that has been silent for too long. */
+const LOST = 'NodeStatusUnknown'
+
+export interface ConditionsContext {
+  readonly now: number
+  /** The object's status as it is: conditions keep their times, and those of others count. */
+  readonly before: JsonObject
+  /** The node was heard: the server took a heartbeat after `before` was seen. */
+  readonly isHeard: boolean
+}
+
+/**
+ * The conditions that the node decides; each keeps the time of its last change.
+ * Readiness that was taken from a silent node is left out until the node is heard:
+ * only a heartbeat answers whoever took it, anything else would be a quarrel.
+ */
 export function podConditions(
   plan: PodPlan,
   state: PodState,
-  { before, now }: { readonly before: JsonObject; readonly now: number },
+  { before, now, isHeard }: ConditionsContext,
 ): JsonObject[] {
   const known = arrayAt(before, 'conditions')
   const containers = containersReady(plan, state)
-  const gate = plan.readinessGates.find((type) => statusOf(known, type) !== 'True')
+  const gate = plan.readinessGates.find((type) => stringAt(find(known, type), 'status') !== 'True')
+  const ready = containers.holds && gate !== undefined ? gated(gate) : containers
+  const isLeft = ready.holds && !isHeard && isTaken(find(known, 'Ready'))
   const all: readonly (readonly [type: string, holding: Holding])[] = [
     ['PodScheduled', { holds: true }],
     ['Initialized', { holds: true }],
     ['ContainersReady', containers],
-    ['Ready', containers.holds && gate !== undefined ? gated(gate) : containers],
+    ...(isLeft ? [] : [['Ready', ready] as const]),
   ]
   return all.map(([type, { holds, reason, message }]) => {
     const status = holds ? 'True' : 'False'
-    const old = known.find((one) => stringAt(one, 'type') === type)
+    const old = find(known, type)
     const isSame = stringAt(old, 'status') === status
     const lastTransitionTime = (isSame && stringAt(old, 'lastTransitionTime')) || timestamp(now)
     const why = reason === undefined ? {} : { reason, message: message ?? '' }
@@ -53,9 +70,10 @@ function gated(gate: string): Holding {
   return { holds: false, reason: 'ReadinessGatesNotReady', message }
 }
 
-function statusOf(conditions: readonly Json[], type: string): string {
-  return stringAt(
-    conditions.find((one) => stringAt(one, 'type') === type),
-    'status',
-  )
+function isTaken(ready: Json | undefined): boolean {
+  return stringAt(ready, 'status') === 'False' && stringAt(ready, 'reason') === LOST
+}
+
+function find(conditions: readonly Json[], type: string): Json | undefined {
+  return conditions.find((one) => stringAt(one, 'type') === type)
 }

@@ -6,8 +6,12 @@ import { podStatus } from './pod-status.ts'
 
 const hostIPs = ['192.0.2.10' as IpAddress]
 
-function statusOf({ plan, state, second }: Story, before: JsonObject = {}): JsonObject {
-  return podStatus(plan, state, { now: second * 1000, hostIPs, before })
+function statusOf(
+  { plan, state, second }: Story,
+  before: JsonObject = {},
+  isHeard = false,
+): JsonObject {
+  return podStatus(plan, state, { now: second * 1000, hostIPs, before, isHeard })
 }
 
 function stateOf(status: JsonObject): Json | undefined {
@@ -146,4 +150,18 @@ test('readiness waits for the conditions of others', () => {
   ])
   const before = { conditions: [{ type: 'orch.io/drained', status: 'True' }] }
   expect(summary(statusOf(story, before))[3]).toBe('Ready True')
+})
+
+test('readiness that was taken from a silent node comes back once the node is heard', () => {
+  const story = new Story(podPlan())
+  story.runs()
+  const taken = { type: 'Ready', status: 'False', reason: 'NodeStatusUnknown' }
+  const before = { conditions: [taken] }
+  const own = ['PodScheduled True', 'Initialized True', 'ContainersReady True']
+  expect(summary(statusOf(story, before))).toEqual(own)
+  expect(summary(statusOf(story, before, true))).toEqual([...own, 'Ready True'])
+  const lost = { conditions: [{ ...taken, reason: 'ContainersNotReady' }] }
+  expect(summary(statusOf(story, lost))).toEqual([...own, 'Ready True'])
+  story.ends(1)
+  expect(summary(statusOf(story, before))[3]).toBe('Ready False ContainersNotReady')
 })

@@ -5,14 +5,11 @@ import type { PodPlan } from '../plan/pod-plan.ts'
 import { phaseOf } from '../state/phase.ts'
 import type { PodState } from '../state/pod-state.ts'
 import { containerStatus } from './container-status.ts'
-import { podConditions } from './pod-conditions.ts'
+import { type ConditionsContext, podConditions } from './pod-conditions.ts'
 
-export interface StatusContext {
-  readonly now: number
+export interface StatusContext extends ConditionsContext {
   /** First: `hostIP`. */
   readonly hostIPs: readonly IpAddress[]
-  /** The object's status as it is: conditions keep their times, and those of others count. */
-  readonly before: JsonObject
 }
 
 /** `status` of a Pod, as far as it is the node's to say. Pure. */

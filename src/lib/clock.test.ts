@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from './clock.ts'
+
+const DAY_MS = 86_400_000
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test.each([1, 1_000, 2 ** 31 - 1, 2 ** 31, 30 * DAY_MS, 365 * DAY_MS])(
+  'a task runs once after %i ms and not before',
+  (ms) => {
+    const task = vi.fn<() => void>()
+    systemClock.after(ms, task)
+    vi.advanceTimersByTime(ms - 1)
+    expect(task).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1)
+    expect(task).toHaveBeenCalledOnce()
+    expect(vi.getTimerCount()).toBe(0)
+  },
+)
+
+test.each([1, 29])('a long wait is cancelled on day %i', (day) => {
+  const task = vi.fn<() => void>()
+  const cancel = systemClock.after(30 * DAY_MS, task)
+  vi.advanceTimersByTime(day * DAY_MS)
+  cancel()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('no timer is asked for more than it holds', () => {
+  const asked = vi.spyOn(globalThis, 'setTimeout')
+  systemClock.after(Number.POSITIVE_INFINITY, () => undefined)
+  expect(asked.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1])
+  asked.mockRestore()
+})
