@@ -50,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['test/{house,kernel,server,e2e}/**', '**/*.docker.test.ts'],
+          exclude: ['test/{house,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
           // No module keeps state, so files share what was loaded once.
           isolate: false,
           maxWorkers: '100%',
@@ -148,12 +148,29 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
         },
       },
+      ...upstream(),
     ],
   },
 })
 
 function pureRooms(): string[] {
   return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
+}
+
+/** Programs of Kubernetes with ours: only where `npm run test:upstream` says where those are. */
+function upstream() {
+  if (process.env['NP_UPSTREAM_PROGRAMS'] === undefined) return []
+  const test = {
+    name: 'upstream',
+    include: ['test/upstream/**/*.upstream.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    globalSetup: ['test/support/require-root.ts'],
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
+    sequence: { groupOrder: 5 },
+  }
+  return [{ test }]
 }
 
 /** Workers are kept, because there they take seconds to start. */

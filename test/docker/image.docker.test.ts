@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { expect, test } from 'vitest'
+import { root } from '../support/on-demand/root.ts'
 import { daemonContainer } from './containers/manifest.ts'
 import { TestContainer } from './containers/test-container.ts'
-import { root } from './images/root.ts'
 import { describeWithEngine } from './with-engine.ts'
 
 const MIB = 1024 * 1024

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { root } from '../images/root.ts'
+import { root } from '../../support/on-demand/root.ts'
 
 /** What the tests take over from a container of the DaemonSet. */
 export interface ManifestContainer {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { runTests } from '../run-tests.ts'
-import { step } from '../step.ts'
+import { runProject } from '../../support/on-demand/run-project.ts'
+import { step } from '../../support/on-demand/step.ts'
 import { cgroupOf, removeScratch } from './scratch.ts'
 import { shelter } from './shelter.ts'
 
@@ -33,17 +33,17 @@ async function main(): Promise<number> {
   spawnSync('ip', ['link', 'set', 'lo', 'up'])
   await shelter(join(scratch, 'shelter'))
   const socket = join(scratch, 'docker.sock')
-  const engine = await step('starting dockerd in a network namespace of its own', () =>
+  const engine = await step('docker', 'starting dockerd in a network namespace of its own', () =>
     startEngine(socket),
   )
   try {
-    const status = await runTests(args, {
-      env: { DOCKER_HOST: `unix://${socket}` },
+    const status = await runProject('docker', args, {
+      env: { DOCKER_HOST: `unix://${socket}`, NP_DOCKER_REQUIRED: '1' },
       signal: stopping.signal,
     })
     return stopping.signal.aborted ? INTERRUPTED : status
   } finally {
-    await step('stopping dockerd', () => stop(engine))
+    await step('docker', 'stopping dockerd', () => stop(engine))
     if (stopping.signal.aborted) removeScratch(scratch)
   }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { execa } from 'execa'
-import { step } from '../step.ts'
+import { aptInstall } from '../../support/on-demand/apt.ts'
+import { step } from '../../support/on-demand/step.ts'
 
 /** Debian package: a file that it brings. */
 const WANTED = {
@@ -16,7 +16,6 @@ const WANTED = {
 /** What invoke-rc.d and deb-systemd-invoke ask before they start a service. */
 const POLICY = '/usr/sbin/policy-rc.d'
 const SERVICES = ['docker.socket', 'docker.service', 'containerd.service']
-const PATIENCE_MS = 10 * 60_000
 
 /**
  * Installs what an engine of our own needs and this machine lacks; returns the
@@ -31,7 +30,7 @@ export async function installEngine(): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) {
     throw new Error(`only root can install: apt-get install ${missing.join(' ')}`)
   }
-  await step(`installing Debian's ${missing.join(', ')}`, () => withoutServices(missing))
+  await step('docker', `installing Debian's ${missing.join(', ')}`, () => withoutServices(missing))
   return missing
 }
 
@@ -39,21 +38,9 @@ async function withoutServices(packages: readonly string[]): Promise<void> {
   const ours = !existsSync(POLICY)
   if (ours) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   try {
-    await apt(['install', ...packages]).catch(async () => {
-      await apt(['update'])
-      await apt(['install', ...packages])
-    })
+    await aptInstall(packages)
     if (packages.includes('docker.io')) spawnSync('systemctl', ['--quiet', 'disable', ...SERVICES])
   } finally {
     if (ours) rmSync(POLICY)
   }
-}
-
-async function apt(args: readonly string[]): Promise<void> {
-  const options = ['-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300']
-  await execa('apt-get', [...options, ...args], {
-    env: { DEBIAN_FRONTEND: 'noninteractive' },
-    stdin: 'ignore',
-    timeout: PATIENCE_MS,
-  })
 }

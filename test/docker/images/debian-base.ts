@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { step } from '../step.ts'
-import { root } from './root.ts'
+import { root } from '../../support/on-demand/root.ts'
+import { step } from '../../support/on-demand/step.ts'
 
 const SUITE = 'bookworm'
 const KEEP_MS = 7 * 24 * 60 * 60 * 1_000
@@ -71,6 +71,7 @@ export async function makeArchive(
   const made = join(scratch, 'archive')
   try {
     await step(
+      'docker',
       `making a Debian ${SUITE} with ${packages.join(' ')} (a minute or two)`,
       async () => {
         await run('unshare', debootstrap(tree, packages))

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createReadStream, readdirSync } from 'node:fs'
 import { type ContainerRuntimeClient, ImageName } from 'testcontainers'
-import { step } from '../step.ts'
+import { root } from '../../support/on-demand/root.ts'
+import { step } from '../../support/on-demand/step.ts'
 import { type DebianBase, debianBase, isFresh, makeArchive } from './debian-base.ts'
 import { DOCKERFILES } from './dockerfiles.ts'
-import { root } from './root.ts'
 
 /** What an engine without a registry cannot pull. */
 const REGISTRY_BASE = 'debian:bookworm-slim'
@@ -25,7 +25,7 @@ export async function buildImages(client: ContainerRuntimeClient): Promise<Image
   for (const which of ['daemon', 'kernelTest'] as const) {
     const [image, dockerfile] = [NAMES[which], DOCKERFILES[which]]
     const base = await chooseBase(client, debianBase(dockerfile))
-    await step(`building ${image} on ${base}`, () =>
+    await step('docker', `building ${image} on ${base}`, () =>
       build(client.container.dockerode, { t: image, dockerfile, buildargs: { BASE: base } }),
     )
   }
@@ -52,7 +52,7 @@ needs root and debootstrap: apt-get install debootstrap`)
 
 async function pull(client: ContainerRuntimeClient): Promise<string | undefined> {
   try {
-    await step(`pulling ${REGISTRY_BASE}`, () =>
+    await step('docker', `pulling ${REGISTRY_BASE}`, () =>
       client.image.pull(ImageName.fromString(REGISTRY_BASE)),
     )
     return undefined

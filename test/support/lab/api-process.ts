@@ -9,10 +9,10 @@ const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
 
 /**
  * `real`: the project's own API server; `orch-server`: the program around it, with its controllers,
- * in the node's namespace because it serves the loopback only. Otherwise a permissive stand-in that
- * offers Endpoints only, or EndpointSlices of one version.
+ * in the node's namespace because it serves the loopback only; `kube-apiserver`: Kubernetes' own, also
+ * there. Otherwise a permissive stand-in that offers Endpoints only, or EndpointSlices of one version.
  */
-export type ApiKind = 'real' | OrchServerKind | Serves
+export type ApiKind = 'real' | 'kube-apiserver' | OrchServerKind | Serves
 
 /** The API server of labs that do not ask for one: `NP_API_SERVER`, the stand-in unless set. */
 export function defaultApiKind(): ApiKind {
@@ -41,7 +41,7 @@ export interface ApiServer {
   output(): string
 }
 
-export function createApiServer(world: Site, kind: Exclude<ApiKind, OrchServerKind>): ApiServer {
+export function createApiServer(world: Site, kind: 'real' | Serves): ApiServer {
   const url = `http://${WORLD.v4}:${API_PORT}`
   let running: LabProcess | undefined
   return {

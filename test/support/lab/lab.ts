@@ -6,6 +6,7 @@ import { type Api, createApi } from './api.ts'
 import { type ApiKind, type ApiServer, createApiServer, defaultApiKind } from './api-process.ts'
 import { type Beyond, createBeyond, SINK } from './beyond.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
+import { createKubeApiserver } from './kube-apiserver.ts'
 import { labPrefix, removeLab, removeLeftovers } from './leftovers.ts'
 import { createOrchServer, isOrchServer } from './orch-server.ts'
 import { hostNet, isV6, NODE_ADDRESSES, NODE_NAME, OUTSIDE } from './plan.ts'
@@ -75,11 +76,8 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     bridgeNetfilter: options.bridgeNetfilter ?? true,
   })
   const kind = options.api ?? defaultApiKind()
-  const apiServer = isOrchServer(kind)
-    ? createOrchServer(node, kind, folder)
-    : createApiServer(world, kind)
+  const { apiServer, agent } = apiOf(kind, { node, world, folder })
   await apiServer.start()
-  const { agent } = isOrchServer(kind) ? node : world
   const api = createApi(agent, apiServer.url, apiServer.ca())
   await api.apply(nodeObject(options.nodeLabels ?? {}))
   const pods = createPods(prefix, node)
@@ -152,6 +150,23 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
       unguard()
     },
   }
+}
+
+interface Ground {
+  readonly node: Site
+  readonly world: Site
+  readonly folder: string
+}
+
+/** The server, and the agent of the namespace where it is. */
+function apiOf(kind: ApiKind, { node, world, folder }: Ground) {
+  if (kind === 'kube-apiserver') {
+    return { apiServer: createKubeApiserver(node, folder), agent: node.agent }
+  }
+  if (isOrchServer(kind)) {
+    return { apiServer: createOrchServer(node, kind, folder), agent: node.agent }
+  }
+  return { apiServer: createApiServer(world, kind), agent: world.agent }
 }
 
 async function serveInPod(pod: Site, ip: string, protocol: Transport, port: number): Promise<void> {

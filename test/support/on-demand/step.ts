@@ -1,6 +1,6 @@
 /** Says what is being done, and how long it took: `docker: building … done in 12 s`. */
-export async function step<T>(what: string, act: () => Promise<T>): Promise<T> {
-  process.stderr.write(`docker: ${what} … `)
+export async function step<T>(who: string, what: string, act: () => Promise<T>): Promise<T> {
+  process.stderr.write(`${who}: ${what} … `)
   const began = performance.now()
   let how = 'failed after'
   try {

@@ -1,0 +1,17 @@
+import { join } from 'node:path'
+
+/** Programs of Kubernetes that `npm run test:upstream` builds. */
+export const UPSTREAM_PROGRAMS = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-proxy',
+] as const
+
+export type UpstreamProgram = (typeof UPSTREAM_PROGRAMS)[number]
+
+/** Path of a program in the folder `NP_UPSTREAM_PROGRAMS`. */
+export function upstreamProgram(name: UpstreamProgram): string {
+  const folder = process.env['NP_UPSTREAM_PROGRAMS']
+  if (folder === undefined) throw new Error(`${name}: npm run test:upstream brings it`)
+  return join(folder, name)
+}

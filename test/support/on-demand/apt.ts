@@ -1,0 +1,20 @@
+import { execa } from 'execa'
+
+const PATIENCE_MS = 10 * 60_000
+
+/** Installs Debian packages, with package lists of today if those that are there name none. */
+export async function aptInstall(packages: readonly string[]): Promise<void> {
+  await apt(['install', ...packages]).catch(async () => {
+    await apt(['update'])
+    await apt(['install', ...packages])
+  })
+}
+
+async function apt(args: readonly string[]): Promise<void> {
+  const options = ['-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300']
+  await execa('apt-get', [...options, ...args], {
+    env: { DEBIAN_FRONTEND: 'noninteractive' },
+    stdin: 'ignore',
+    timeout: PATIENCE_MS,
+  })
+}
