@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeProxyError } from '../lib/error.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 
 /**
  * Writes a file that only this user may read. It has its old content or the new
@@ -12,7 +13,7 @@ import { NodeProxyError } from '../lib/error.ts'
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const partial = `${path}.${randomBytes(6).toString('hex')}.partial`
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     await writeFlushed(partial, text)
     await rename(partial, path)
     await flushFolder(dirname(path))

@@ -1,11 +1,6 @@
-import {
-  type DestinationStream,
-  destination,
-  type Logger as PinoLogger,
-  pino,
-  stdTimeFunctions,
-} from 'pino'
+import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
 import { errorFields } from './error-fields.ts'
+import { openLogDestination } from './log-destination.ts'
 import { redactFields, scrubText } from './redact.ts'
 
 export type Logger = PinoLogger
@@ -26,8 +21,8 @@ export interface LoggerOptions {
  * fields, and errors as `err`. Secrets are removed here, once, for every room.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
-  const stream = options.stream ?? destination({ fd: 1, sync: true })
-  return pino(
+  const stream = options.stream ?? openLogDestination({ onLoss })
+  const log = pino(
     {
       level: levelOf(options.verbosity),
       base: { ...options.fields },
@@ -38,6 +33,10 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     },
     options.pretty ? await prettyStream(stream) : stream,
   )
+  function onLoss(records: number): void {
+    log.warn({ records }, 'log records were lost: for a time they could not be written')
+  }
+  return log
 }
 
 /** 0–2 info, 3–5 debug, 6–10 trace. */

@@ -40,6 +40,8 @@ describe('createMetrics', () => {
   it('shows the process, and does not poll the event loop', async () => {
     const text = await createMetrics().text()
     expect(text).toContain('process_resident_memory_bytes')
+    expect(text).toMatch(/^process_open_fds \d+$/m)
+    expect(text).toMatch(/^process_max_fds \d+$/m)
     expect(text).not.toContain('nodejs_eventloop_')
   })
 })

@@ -21,13 +21,15 @@ export type MetricsOf<T extends MetricRows> = { readonly [K in keyof T]: MetricO
 const UNWANTED = /^nodejs_eventloop_/
 const NEVER_MS = 2 ** 30
 
-/** A registry of its own: nothing is global, so tests and servers do not meet. */
-export function createRegistry<T extends MetricRows>(rows: T, prefix: string): MetricsOf<T> {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
-  for (const { name } of registry.getMetricsAsArray()) {
-    if (UNWANTED.test(name)) registry.removeSingleMetric(name)
-  }
+/**
+ * Adds the metrics of a table to a registry. Nothing is global, so tests and
+ * servers do not meet; unless told otherwise, the process is shown beside them.
+ */
+export function createRegistry<T extends MetricRows>(
+  rows: T,
+  prefix: string,
+  registry: Registry = createProcessRegistry(),
+): MetricsOf<T> {
   const members = Object.entries(rows).map(([key, definition]) => [
     key,
     createMetric(definition, prefix, registry),
@@ -37,6 +39,15 @@ export function createRegistry<T extends MetricRows>(rows: T, prefix: string): M
     contentType: registry.contentType,
     text: () => registry.metrics(),
   }
+}
+
+function createProcessRegistry(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (UNWANTED.test(name)) registry.removeSingleMetric(name)
+  }
+  return registry
 }
 
 function createMetric(definition: MetricDefinition, prefix: string, registry: Registry) {
