@@ -1,13 +1,11 @@
 /** Chooses one among several replicas, for work that only one may do at a time. */
 export interface Election {
   /** Waits until this candidate leads. Rejects with the signal's reason when it is aborted before. */
-  campaign(candidate: string, signal?: AbortSignal): Promise<Leadership>
-  /** Who leads now, or undefined. */
-  leader(): Promise<string | undefined>
+  campaign(candidate: string, signal?: AbortSignal): Promise<Office>
 }
 
-/** One term of office. */
-export interface Leadership {
+/** Held by whoever leads, for one term. */
+export interface Office {
   /** Larger than that of every earlier term: a mark on what was done in this one. */
   readonly term: number
   /** Aborted as soon as another candidate may lead. Work of the term stops then. */

@@ -23,5 +23,5 @@ it('forgets what was there a round ago, also after a round that failed', async (
   for (let round = 0; round < 4; round++) await clock.advance(ROUND)
   expect(told).toEqual([10, 'Error: no etcd', 20])
   stop()
-  expect(clock.hasTimers).toBe(false)
+  expect(clock.pending()).toEqual([])
 })

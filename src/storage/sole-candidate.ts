@@ -3,21 +3,11 @@ import type { Election } from './election.ts'
 /** The election of a store that only one process can open: it always leads. */
 export function createSoleCandidate(): Election {
   let term = 0
-  let leader: string | undefined
   return {
-    async campaign(candidate, signal) {
+    async campaign(_candidate, signal) {
       signal?.throwIfAborted()
-      leader = candidate
       const over = new AbortController()
-      return {
-        term: ++term,
-        lost: over.signal,
-        async resign() {
-          leader = undefined
-          over.abort()
-        },
-      }
+      return { term: ++term, lost: over.signal, resign: async () => over.abort() }
     },
-    leader: async () => leader,
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../storage/embedded/embedded-store.ts'
@@ -61,12 +61,26 @@ describe('backup and restore', () => {
     expect(existsSync(join(folder, 'new'))).toBe(true)
   })
 
+  it.runIf(process.getuid?.() === 0)('as root: the store is that of the owner', async () => {
+    const [directory, folder] = [newFolder(), newFolder()]
+    await keys(directory)
+    await backUp(at(directory), join(folder, 'backup'))
+    chownSync(folder, 65_534, 65_533)
+    await restore(at(folder), join(folder, 'backup'), false)
+    const names = readdirSync(folder).filter((name) => name !== 'backup')
+    expect(names).toEqual(expect.arrayContaining(['lock', 'store.sqlite']))
+    for (const name of names) {
+      expect(statSync(join(folder, name))).toMatchObject({ uid: 65_534, gid: 65_533 })
+    }
+  })
+
   it('refuse what is not there, and what is no backup', async () => {
     const folder = newFolder()
     const file = join(folder, 'text')
     const code = 'NP_ORCHSERVER_BACKUP'
     await expect(backUp(at(folder), file)).rejects.toMatchObject({ code, object: folder })
     await expect(restore(at(folder), file, false)).rejects.toMatchObject({ code, object: file })
+    await expect(restore(at(folder), folder, false)).rejects.toMatchObject({ code, object: folder })
     writeFileSync(file, 'a text that is no database, and long enough to be looked at as one')
     await expect(restore(at(folder), file, false)).rejects.toMatchObject({
       code: expect.stringMatching(/^NP_STORAGE_/),

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { NodeProxyError } from '../../lib/error.ts'
 import { writeBackup } from '../../storage/embedded/backup.ts'
 import { restoreEmbeddedStore } from '../../storage/embedded/restore.ts'
-import { storeFiles } from '../../storage/embedded/store-file.ts'
+import { currentFile, storeFiles } from '../../storage/embedded/store-file.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { giveToOwner } from './give-to-owner.ts'
 
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
 
@@ -13,8 +14,8 @@ type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function backUp(where: Where, file: string): Promise<string> {
-  const { store } = storeFiles(where.dataDir)
   refuseEtcd(where, 'etcdctl snapshot save')
+  const store = currentFile(where.dataDir)
   if (!existsSync(store)) throw refusal(where.dataDir, 'holds no store', 'check --data-dir')
   if (existsSync(file)) throw refusal(file, 'exists', 'name a new file, or remove this one')
   await writeBackup(store, file)
@@ -22,14 +23,15 @@ export async function backUp(where: Where, file: string): Promise<string> {
 }
 
 /**
- * Makes a backup the store of the data directory, which no server may use.
- * Returns what to tell.
+ * Makes a backup the store of the data directory, which no server may use; its
+ * owner owns the store then, whoever restores. Returns what to tell.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function restore(where: Where, file: string, replace: boolean): Promise<string> {
   const { dataDir } = where
   refuseEtcd(where, 'etcdutl snapshot restore')
   if (!existsSync(file)) throw refusal(file, 'does not exist', 'name a backup')
+  if (!statSync(file).isFile()) throw refusal(file, 'is no regular file', 'name a backup')
   if (!replace && existsSync(storeFiles(dataDir).store)) {
     throw refusal(
       dataDir,
@@ -37,7 +39,9 @@ export async function restore(where: Where, file: string, replace: boolean): Pro
       'write --replace to lose it, or choose another --data-dir',
     )
   }
-  const revision = await restoreEmbeddedStore({ from: file, directory: dataDir })
+  const revision = await restoreEmbeddedStore({ from: file, directory: dataDir }).finally(() =>
+    giveToOwner(dataDir),
+  )
   return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
 }
 

@@ -1,19 +1,25 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { completeConfiguration } from '../../settings/settings.ts'
+import { madeCertificate } from '../certificates/made-certificate.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/settings-table.ts'
 import { newFolder } from '../fixtures.ts'
-import { openStore } from './open-store.ts'
+import { openStore, type StoreParts } from './open-store.ts'
 
 /** Nobody listens there. */
 const AWAY = ['http://127.0.0.1:9']
 
-async function open(dataDir: string, etcd: Partial<EtcdConfiguration> = {}) {
+async function open(
+  dataDir: string,
+  etcd: Partial<EtcdConfiguration> = {},
+  parts: StoreParts = { clock: systemClock, onError: () => undefined },
+) {
   const config = completeConfiguration(SETTINGS_TABLE, new Map())
-  const parts = { clock: systemClock, onError: () => undefined }
-  return (await openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } }, parts)).store
+  return openStore({ ...config, dataDir, etcd: { ...config.etcd, ...etcd } }, parts)
 }
 
 it.each([
@@ -21,10 +27,10 @@ it.each([
   ['in etcd', { servers: AWAY }],
 ])('a data directory belongs to one process while the store is %s', async (_name, etcd) => {
   const dataDir = join(newFolder(), 'data')
-  const store = await open(dataDir, etcd)
+  const { store } = await open(dataDir, etcd)
   await expect(open(dataDir, etcd)).rejects.toMatchObject({ code: 'NP_STORAGE_LOCKED' })
   await store.close()
-  await (await open(dataDir, etcd)).close()
+  await (await open(dataDir, etcd)).store.close()
 })
 
 it('refuses certificates for etcd that cannot be read, and lets go of the directory', async () => {
@@ -34,7 +40,7 @@ it('refuses certificates for etcd that cannot be read, and lets go of the direct
     code: 'NP_ORCHSERVER_ETCD_FILE',
     object: '/no/such',
   })
-  await (await open(dataDir)).close()
+  await (await open(dataDir)).store.close()
 })
 
 it('refuses what is no address of etcd, and lets go of the directory', async () => {
@@ -42,5 +48,55 @@ it('refuses what is no address of etcd, and lets go of the directory', async () 
   await expect(open(dataDir, { servers: ['ftp://a'] })).rejects.toMatchObject({
     code: 'NP_STORAGE_ETCD_ENDPOINT',
   })
-  await (await open(dataDir)).close()
+  await (await open(dataDir)).store.close()
+})
+
+it('tells a store that was made from one that was there', async () => {
+  const dataDir = join(newFolder(), 'data')
+  const openings: boolean[] = []
+  for (const lost of [false, false, true]) {
+    if (lost) rmSync(join(dataDir, 'store.sqlite'))
+    const { store, isNew } = await open(dataDir)
+    openings.push(isNew)
+    await store.close()
+  }
+  expect(openings).toEqual([true, false, true])
+})
+
+it.each([
+  ['ca.crt', 'caFile', 'nonsense', 'holds no certificate in PEM'],
+  ['server.key', 'keyFile', 'nonsense', 'holds no private key in PEM'],
+  ['server.crt', 'certFile', undefined, 'do not belong together'],
+] as const)('refuses a %s for etcd that is of no use', async (name, field, content, message) => {
+  const folder = newFolder()
+  const names = { dns: ['a'], ips: [] }
+  await madeCertificate({ folder, names, clock: systemClock }).current()
+  const [caFile, certFile, keyFile] = ['ca.crt', 'server.crt', 'server.key'].map((one) =>
+    join(folder, one),
+  ) as [string, string, string]
+  const changed = content === undefined ? { [field]: caFile } : {}
+  if (content !== undefined) writeFileSync(join(folder, name), content)
+  const etcd = { servers: AWAY, caFile, certFile, keyFile, ...changed }
+  await expect(open(join(folder, 'data'), etcd)).rejects.toMatchObject({
+    code: 'NP_ORCHSERVER_ETCD_FILE',
+    message: expect.stringContaining(message),
+  })
+})
+
+it('looks for renewed certificates for etcd, and tells what is wrong with them', async () => {
+  const folder = newFolder()
+  const names = { dns: ['a'], ips: [] }
+  await madeCertificate({ folder, names, clock: systemClock }).current()
+  const caFile = join(folder, 'ca.crt')
+  const clock = new FakeClock()
+  const told = Promise.withResolvers<unknown>()
+  const onError = (error: unknown) => {
+    if ((error as { code?: unknown }).code === 'NP_ORCHSERVER_ETCD_FILE') told.resolve(error)
+  }
+  const { store } = await open(join(folder, 'data'), { servers: AWAY, caFile }, { clock, onError })
+  writeFileSync(caFile, 'nonsense')
+  await clock.advance(600_000)
+  expect(await told.promise).toMatchObject({ object: caFile })
+  await store.close()
+  expect(clock.pending()).toEqual([])
 })

@@ -1,12 +1,14 @@
-import { readFile } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
 import type { Election } from '../../storage/election.ts'
-import type { EtcdTls } from '../../storage/etcd/secure-channel.ts'
+import { storeFiles } from '../../storage/embedded/store-file.ts'
+import type { EtcdTls } from '../../storage/etcd/present-tls.ts'
 import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
+import { readEtcdTls } from './etcd-tls.ts'
+import { followEtcdTls } from './follow-etcd-tls.ts'
 
 /** How long the controllers rest when their server died without a word. */
 const LEASE_SECONDS = 5
@@ -17,6 +19,8 @@ export interface OpenedStore {
   readonly election: Election
   /** Resolves when the store can only be opened anew, to the reason. */
   readonly broken: Promise<Error>
+  /** The data directory held none, so this one is empty. Never of a store in etcd. */
+  readonly isNew: boolean
 }
 
 export interface StoreParts {
@@ -31,9 +35,15 @@ export async function openStore(
   parts: StoreParts,
 ): Promise<OpenedStore> {
   if (etcd.servers.length > 0) return openEtcd(dataDir, etcd, parts)
+  const isNew = !holdsStore(dataDir)
   const { openEmbeddedStore } = await import('../../storage/embedded/embedded-store.ts')
   const store = await openEmbeddedStore({ directory: dataDir })
-  return { store, election: createSoleCandidate(), broken: store.broken }
+  return { store, election: createSoleCandidate(), broken: store.broken, isNew }
+}
+
+function holdsStore(dataDir: string): boolean {
+  const { store, restored } = storeFiles(dataDir)
+  return [store, restored].some((file) => existsSync(file) && statSync(file).size > 0)
 }
 
 /** Certificates lie in the data directory also here, so one process holds it all the same. */
@@ -44,16 +54,21 @@ async function openEtcd(
 ): Promise<OpenedStore> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
   const { lockDirectory } = await import('../../storage/embedded/directory-lock.ts')
-  const tls = await readTls(etcd)
+  const tls = await readEtcdTls(etcd)
   const endpoints = etcd.servers
   using opened = new DisposableStack()
   const lock = lockDirectory(dataDir)
   opened.defer(() => lock.release())
-  const store = createEtcdStore({ endpoints, prefix: etcd.prefix, ...(tls && { tls }) })
-  const stopCompacting = compactRegularly({ store, ...parts })
+  const isTls = Object.keys(tls).length > 0
+  const store = createEtcdStore({ endpoints, prefix: etcd.prefix, ...(isTls && { tls }) })
+  const onChange = (next: EtcdTls): void => store.renewTls(next)
+  const stops = [
+    compactRegularly({ store, ...parts }),
+    followEtcdTls({ ...parts, first: tls, read: () => readEtcdTls(etcd), onChange }),
+  ]
   const held = opened.move()
   const close = async (): Promise<void> => {
-    stopCompacting()
+    for (const stop of stops) stop()
     await store.close()
     held.dispose()
   }
@@ -61,25 +76,6 @@ async function openEtcd(
     store: { ...store, close },
     election: store.election('controllers', LEASE_SECONDS),
     broken: Promise.withResolvers<Error>().promise,
-  }
-}
-
-async function readTls({ caFile, certFile, keyFile }: EtcdConfiguration) {
-  const tls: EtcdTls = {
-    ...(caFile !== '' && { ca: await read(caFile) }),
-    ...(certFile !== '' && { cert: await read(certFile), key: await read(keyFile) }),
-  }
-  return Object.keys(tls).length === 0 ? undefined : tls
-}
-
-async function read(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path)
-  } catch (cause) {
-    throw new NodeProxyError('NP_ORCHSERVER_ETCD_FILE', `cannot read ${path}: ${String(cause)}`, {
-      object: path,
-      hint: 'check the path and the permissions of the file',
-      cause,
-    })
+    isNew: false,
   }
 }

@@ -21,7 +21,7 @@ export async function writeBackup(store: string, file: string): Promise<void> {
   })
   try {
     await copy(store, partial)
-    publish(partial, file)
+    withOpenErrors(file, () => publish(partial, file))
   } catch (error) {
     rmSync(partial, { force: true })
     throw storageError(error, file)

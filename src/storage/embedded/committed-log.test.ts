@@ -16,7 +16,7 @@ function newLog() {
   const writeAll = (value: string) =>
     writer.commit([{ compare: [], operations: NAMES.map((name) => put(name, value)) }])
   writeAll('old')
-  return { writer, writeAll, log: new CommittedLog(new LogReader(database)) }
+  return { writer, writeAll, log: new CommittedLog(new LogReader(database), (error) => error) }
 }
 
 /** A list of three chunks, of which the first is read before everything is replaced and compacted. */

@@ -22,13 +22,16 @@ const BATCH = { events: 1000, bytes: 4 << 20 } as const
  */
 export class CommittedLog implements WatchedLog {
   readonly #reader: LogReader
+  readonly #meaningOf: (error: unknown) => unknown
   #oldest: number
   #newest: number
   #failure: Error | undefined
   #latest: { readonly question: string; readonly changes: Changes } | undefined
 
-  constructor(reader: LogReader) {
+  /** `meaningOf` is told what a read threw, and returns what is thrown instead. */
+  constructor(reader: LogReader, meaningOf: (error: unknown) => unknown) {
     this.#reader = reader
+    this.#meaningOf = meaningOf
     const { oldest, newest } = reader.bounds()
     this.#oldest = oldest
     this.#newest = newest
@@ -58,7 +61,7 @@ export class CommittedLog implements WatchedLog {
   }
 
   at(key: string, revision = this.bounds().newest): StoredEntry | undefined {
-    return this.#reader.at(key, revision)
+    return this.#read(() => this.#reader.at(key, revision))
   }
 
   refusal(revision: number): RevisionRefusal | undefined {
@@ -90,12 +93,12 @@ export class CommittedLog implements WatchedLog {
   changes(prefix: string, revision: number): Changes {
     const question = `${revision} ${this.bounds().newest} ${prefix}`
     if (this.#latest?.question !== question) {
-      this.#latest = { question, changes: this.#readChanges(prefix, revision) }
+      this.#latest = { question, changes: this.#read(() => this.#changes(prefix, revision)) }
     }
     return this.#latest.changes
   }
 
-  #readChanges(prefix: string, revision: number): Changes {
+  #changes(prefix: string, revision: number): Changes {
     const { newest } = this.bounds()
     const events: StoreEvent[] = []
     let bytes = 0
@@ -115,14 +118,24 @@ export class CommittedLog implements WatchedLog {
     let after = query.after ?? ''
     for (let isEnd = limit === 0; !isEnd; ) {
       const size = Math.min(CHUNK, limit - entries.length)
-      const chunk = this.#reader.list({ prefix, after, revision }, size)
+      const from = { prefix, after, revision }
+      const chunk = this.#read(() => this.#reader.list(from, size))
       entries.push(...chunk)
       after = chunk.at(-1)?.key ?? after
       isEnd = chunk.length < size || entries.length === limit
       if (!isEnd) await this.#pause()
     }
-    const remaining = entries.length < limit ? 0 : this.#reader.count({ prefix, after, revision })
+    if (entries.length < limit) return { entries, revision, remaining: 0 }
+    const remaining = this.#read(() => this.#reader.count({ prefix, after, revision }))
     return { entries, revision, remaining }
+  }
+
+  #read<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      throw this.#meaningOf(error)
+    }
   }
 
   async #pause(): Promise<void> {

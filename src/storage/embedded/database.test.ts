@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { put, write } from '../conformance-steps.ts'
+import { writeBackup } from './backup.ts'
 import { openForReading, openForWriting } from './database.ts'
 import { newDirectory, newStore } from './fixtures.ts'
+import { restoreEmbeddedStore } from './restore.ts'
 
 test('a store of a newer program is refused, not guessed at', async () => {
   const store = await newStore()
@@ -23,6 +25,49 @@ test('a database that is no store is refused by readers', () => {
   const file = join(newDirectory(), 'other.sqlite')
   new DatabaseSync(file).close()
   expect(() => openForReading(file)).toThrow(expect.objectContaining({ code: 'NP_STORAGE_SCHEMA' }))
+})
+
+test.each([
+  ['our tables without their version', 'CREATE TABLE log (id); CREATE TABLE meta (one)'],
+  ['tables of another program', 'CREATE TABLE other (id)'],
+  ['tables of another program, in a version', 'CREATE TABLE other (id); PRAGMA user_version = 1'],
+])('a database with %s is no store', async (_, sql) => {
+  const directory = newDirectory()
+  const database = new DatabaseSync(join(directory, 'store.sqlite'))
+  database.exec(sql)
+  database.close()
+  await expect(newStore({ directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_SCHEMA',
+    message: expect.stringContaining('no store'),
+  })
+})
+
+test('a store that names its history in a column that is not used any more opens and serves', async () => {
+  const before = await newStore()
+  const { directory } = before
+  await write(before, put('/a', '1'))
+  await before.close()
+  const database = new DatabaseSync(join(directory, 'store.sqlite'))
+  database.exec(`
+    CREATE TABLE old (
+      one INTEGER PRIMARY KEY CHECK (one = 1), epoch TEXT NOT NULL, oldest INTEGER NOT NULL,
+      line_revision INTEGER NOT NULL, line_time INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO old SELECT one, 'a name', oldest, line_revision, line_time FROM meta;
+    DROP TABLE meta;
+    ALTER TABLE old RENAME TO meta;`)
+  database.close()
+  const store = await newStore({ directory })
+  await store.compact(await write(store, put('/a', '2')))
+  const from = join(newDirectory(), 'backup')
+  await writeBackup(join(directory, 'store.sqlite'), from)
+  await store.close()
+  const revision = await restoreEmbeddedStore({ from, directory })
+  const restored = await newStore({ directory })
+  expect([await restored.revision(), String((await restored.get('/a'))?.value)]).toEqual([
+    revision,
+    '2',
+  ])
 })
 
 test('a damaged file is called corrupt, and the directory is free again', async () => {

@@ -11,8 +11,8 @@ const SCHEMA = 1
  * deleted. `by_key` answers lists without reading a value.
  *
  * `meta` says what the rows cannot: `oldest`, the revision up to which history
- * is forgotten (after a restore also the newest); `epoch`, the name of this
- * history; `line_revision` and `line_time`, see `revision-line.ts`.
+ * is forgotten (after a restore also the newest); `line_revision` and
+ * `line_time`, see `revision-line.ts`.
  */
 const tables = `
   CREATE TABLE log (
@@ -26,7 +26,6 @@ const tables = `
   CREATE INDEX by_revision ON log (revision);
   CREATE TABLE meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    epoch TEXT NOT NULL,
     oldest INTEGER NOT NULL,
     line_revision INTEGER NOT NULL,
     line_time INTEGER NOT NULL
@@ -47,10 +46,10 @@ export function openForWriting(file: string, now: number): DatabaseSync {
   return withStorageErrors(file, () => {
     const database = new DatabaseSync(file)
     try {
-      const version = schemaVersion(database)
-      refuseOther(version, file)
+      const isNew = isEmpty(database)
+      if (!isNew) refuseOther(database, file)
       database.exec(settings)
-      if (version === 0) createTables(database, now)
+      if (isNew) createTables(database, now)
       else putPointRight(database, Math.floor(now))
       return database
     } catch (error) {
@@ -65,9 +64,7 @@ export function openForReading(file: string): DatabaseSync {
   return withStorageErrors(file, () => {
     const database = new DatabaseSync(file, { readOnly: true })
     try {
-      const version = schemaVersion(database)
-      if (version === 0) throw notAStore(file)
-      refuseOther(version, file)
+      refuseOther(database, file)
       database.exec('PRAGMA cache_size = -8000')
       return database
     } catch (error) {
@@ -79,9 +76,7 @@ export function openForReading(file: string): DatabaseSync {
 
 function createTables(database: DatabaseSync, now: number): void {
   database.exec(`BEGIN IMMEDIATE; ${tables} PRAGMA user_version = ${SCHEMA};`)
-  database
-    .prepare('INSERT INTO meta VALUES (1, ?, 0, 0, ?)')
-    .run(crypto.randomUUID(), Math.floor(now))
+  database.prepare('INSERT INTO meta VALUES (1, 0, 0, ?)').run(Math.floor(now))
   database.exec('COMMIT')
 }
 
@@ -101,12 +96,25 @@ function putPointRight(database: DatabaseSync, now: number): void {
     .run(now)
 }
 
+function isEmpty(database: DatabaseSync): boolean {
+  return schemaVersion(database) === 0 && tablesOf(database).length === 0
+}
+
 function schemaVersion(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }
 
-function refuseOther(version: number, file: string): void {
-  if (version === 0 || version === SCHEMA) return
+function tablesOf(database: DatabaseSync): readonly unknown[] {
+  const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  return rows.map(({ name }) => name)
+}
+
+/** Other programs count the versions of their tables, too: ours are known by name. */
+function refuseOther(database: DatabaseSync, file: string): void {
+  const version = schemaVersion(database)
+  const tables = tablesOf(database)
+  if (version === SCHEMA && ['log', 'meta'].every((name) => tables.includes(name))) return
+  if (version === 0 || version === SCHEMA) throw notAStore(file)
   throw new NodeProxyError(
     'NP_STORAGE_SCHEMA',
     `the store has schema ${version}, this program knows ${SCHEMA}`,
@@ -115,7 +123,7 @@ function refuseOther(version: number, file: string): void {
 }
 
 function notAStore(file: string): NodeProxyError {
-  return new NodeProxyError('NP_STORAGE_SCHEMA', 'the database is no store: it has no schema', {
+  return new NodeProxyError('NP_STORAGE_SCHEMA', 'the database is no store of this program', {
     object: file,
     hint: 'name a data directory or a backup that this program has written',
   })

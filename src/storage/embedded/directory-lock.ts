@@ -1,6 +1,7 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { makeFolder } from '../../lib/make-folder.ts'
 import { withOpenErrors } from './open-error.ts'
 import { withStorageErrors } from './sqlite-error.ts'
 
@@ -19,7 +20,7 @@ export interface DirectoryLock {
 export function lockDirectory(directory: string): DirectoryLock {
   const file = join(directory, 'lock')
   withOpenErrors(directory, () => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     makeFile(file)
     accessSync(file, constants.W_OK)
   })

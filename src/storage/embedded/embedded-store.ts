@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Store } from '../store.ts'
+import { refuseCutLog } from './cut-log.ts'
 import { openForReading } from './database.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { LogReader } from './log-reader.ts'
@@ -19,12 +20,8 @@ export interface EmbeddedStoreOptions {
 
 /** A store in one directory of this machine. */
 export interface EmbeddedStore extends Store {
-  /** Names this history: a restored store has another one. */
-  readonly epoch: string
   /** Resolves when the store can only be opened anew, to the reason. */
   readonly broken: Promise<Error>
-  /** Writes the present state to a new file while everything goes on. */
-  backup(file: string): Promise<void>
 }
 
 /**
@@ -40,6 +37,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const lock = lockDirectory(directory)
   opened.defer(() => lock.release())
   const file = prepareFile(directory)
+  refuseCutLog(file)
   const writer = await startWriter({ file, now: clock.now() })
   opened.defer(() => writer.end())
   const database = openForReading(file)

@@ -68,6 +68,13 @@ export class GroupCommit {
     }
   }
 
+  /** Refuses everything from now on, also what waits. */
+  fail(error: Error): void {
+    this.#refusal = error
+    this.#listener.failed(error)
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  }
+
   /** Takes nothing more; resolves when all that was waiting is committed. */
   async close(): Promise<void> {
     this.#refusal ??= new NodeProxyError('NP_STORAGE_CLOSED', 'the store is closed')
@@ -112,9 +119,7 @@ export class GroupCommit {
   /** From now on, unless the file is as it was before the error. */
   #refuseAll(error: unknown): void {
     if (error instanceof NodeProxyError && withoutEffect.has(error.code)) return
-    this.#refusal = error instanceof Error ? error : new Error(String(error))
-    this.#listener.failed(this.#refusal)
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#refusal)
+    this.fail(error instanceof Error ? error : new Error(String(error)))
   }
 }
 

@@ -67,11 +67,6 @@ export class LogReader {
     return { oldest: Number(row['oldest']), newest: Number(row['newest']) }
   }
 
-  /** The name of this history. */
-  epoch(): string {
-    return String(this.#meta.get()!['epoch'])
-  }
-
   /** A point on the line below which all revisions of this history are. */
   point(): RevisionPoint {
     const row = this.#meta.get()!

@@ -33,7 +33,10 @@ test('a group for which the disk has no room leaves nothing behind, and the next
   database.exec(`PRAGMA max_page_count = ${Number(pages) + 4}`)
   const large = { compare: [], operations: [put('/b', 'x'), put('/c', 'x'.repeat(100_000))] }
   const small = { compare: [], operations: [put('/d', 'x')] }
-  expect(refusalOf(() => writer.commit([small, large]))).toMatchObject({ code: 'NP_STORAGE_FULL' })
+  expect(refusalOf(() => writer.commit([small, large]))).toMatchObject({
+    code: 'NP_STORAGE_FULL',
+    hint: expect.stringContaining('nothing was kept of what was being written'),
+  })
   expect([rows(), reader.bounds().newest]).toEqual([1, 1])
   expect(writer.commit([small])).toEqual([{ committed: true, revision: 2 }])
 })

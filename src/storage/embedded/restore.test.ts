@@ -1,9 +1,18 @@
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { put, remove, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
+import { writeBackup } from './backup.ts'
 import { newDirectory, newStore } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { storeFiles } from './store-file.ts'
@@ -25,7 +34,7 @@ async function newBackup() {
   const from = join(newDirectory(), 'backup')
   await write(store, put('/a', '1'), put('/gone', '1'))
   await write(store, put('/a', '2'), remove('/gone'))
-  await store.backup(from)
+  await writeBackup(storeFiles(store.directory).store, from)
   return { store, from, directory: store.directory }
 }
 
@@ -36,13 +45,24 @@ test('a backup is one moment of a store that is being written', async () => {
     write(store, put('/left', String(index)), put('/right', String(index))),
   )
   await writing[50]
-  await store.backup(from)
+  await writeBackup(storeFiles(store.directory).store, from)
   await Promise.all(writing)
   const directory = newDirectory()
   await restoreEmbeddedStore({ from, directory })
   const [left, right] = await keys(await newStore({ directory }))
   expect(left?.split('=')[1]).toBe(right?.split('=')[1])
   expect(statSync(from).mode & 0o077).toBe(0)
+})
+
+test('a backup that cannot take its name leaves nothing', async () => {
+  const store = await newStore()
+  const file = join(newDirectory(), 'taken')
+  mkdirSync(file)
+  await expect(writeBackup(storeFiles(store.directory).store, file)).rejects.toMatchObject({
+    code: 'NP_STORAGE_OPEN',
+    object: file,
+  })
+  expect(existsSync(`${file}.partial`)).toBe(false)
 })
 
 test('a restored store stands above every revision of the old one, and has forgotten them', async () => {
@@ -52,7 +72,6 @@ test('a restored store stands above every revision of the old one, and has forgo
   const revision = await restoreEmbeddedStore({ from, directory })
   const restored = await newStore({ directory })
   expect(await keys(restored)).toEqual(['/a=2'])
-  expect(restored.epoch).not.toBe(store.epoch)
   expect(await restored.revision()).toBe(revision)
   for (const after of [2, later, later + 1000]) {
     const { value } = await restored.watch({ prefix: '/', after }).next()
@@ -75,7 +94,7 @@ test('a store made under a clock that was a year ahead counts from when that was
   await ahead.close()
   const store = await newStore({ directory: ahead.directory, clock: stoppedAt(now) })
   const from = join(newDirectory(), 'backup')
-  await store.backup(from)
+  await writeBackup(storeFiles(store.directory).store, from)
   const options = { from, directory: newDirectory(), clock: stoppedAt(now + 24 * HOUR) }
   expect(await restoreEmbeddedStore(options)).toBeGreaterThan(24 * 3600 * 99_999)
 })
@@ -91,9 +110,25 @@ test('a store in use is not replaced, a backup with one wrong letter replaces no
   writeFileSync(from, damaged)
   await expect(restoreEmbeddedStore({ from, directory })).rejects.toMatchObject({
     code: 'NP_STORAGE_CORRUPT',
+    object: from,
+    hint: expect.stringContaining('another backup'),
   })
   expect(readdirSync(directory).filter((name) => name.startsWith('restored'))).toEqual([])
   expect(await keys(await newStore({ directory }))).toEqual(['/a=2'])
+})
+
+test('what is no database, or ends too early, is no backup', async () => {
+  const { from } = await newBackup()
+  const whole = readFileSync(from)
+  for (const content of ['a text that is long enough to be looked at', whole.subarray(0, 5000)]) {
+    writeFileSync(from, content)
+    await expect(restoreEmbeddedStore({ from, directory: newDirectory() })).rejects.toMatchObject({
+      code: 'NP_STORAGE_CORRUPT',
+      object: from,
+      message: expect.stringContaining('is damaged'),
+      hint: expect.stringContaining('another backup'),
+    })
+  }
 })
 
 test('a restore that was interrupted before the end is ended by opening the store', async () => {

@@ -21,7 +21,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
     13,
     {
       code: 'NP_STORAGE_FULL',
-      hint: 'free space on the disk; nothing of the transaction was kept',
+      hint: 'free space on the disk; nothing was kept of what was being written',
     },
   ],
   [

@@ -10,13 +10,15 @@ import type {
   TxnResult,
   WatchQuery,
 } from '../store.ts'
-import { writeBackup } from './backup.ts'
 import { CommittedLog } from './committed-log.ts'
 import type { EmbeddedStore } from './embedded-store.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { LogReader } from './log-reader.ts'
 import { type Retention, RetentionRule } from './retention.ts'
+import { storageError } from './sqlite-error.ts'
 import type { WriterThread } from './writer-thread.ts'
+
+const lasting: ReadonlySet<string> = new Set(['NP_STORAGE_CORRUPT', 'NP_STORAGE_IO'])
 
 export interface StoreParts {
   readonly file: string
@@ -27,7 +29,6 @@ export interface StoreParts {
 
 /** The parts of an open store as one: what is committed by the writer is read from the log. */
 export class SqliteStore implements EmbeddedStore {
-  readonly epoch: string
   /** What is released when the store is closed. */
   readonly held = new AsyncDisposableStack()
   readonly #file: string
@@ -39,8 +40,7 @@ export class SqliteStore implements EmbeddedStore {
 
   constructor({ file, writer, reader, retention }: StoreParts) {
     this.#file = file
-    this.epoch = reader.epoch()
-    this.#log = new CommittedLog(reader)
+    this.#log = new CommittedLog(reader, (error) => this.#readFailed(error))
     this.#retention = new RetentionRule(retention, (...query) => reader.overflow(...query))
     this.#commits = new GroupCommit(writer, {
       committed: (newest) => this.#committed(newest),
@@ -85,10 +85,6 @@ export class SqliteStore implements EmbeddedStore {
     await this.#commits.compact(before, this.#log.bounds().oldest)
   }
 
-  backup(file: string): Promise<void> {
-    return writeBackup(this.#file, file)
-  }
-
   async close(): Promise<void> {
     this.#parking.close()
     await this.#commits.close()
@@ -98,10 +94,21 @@ export class SqliteStore implements EmbeddedStore {
 
   #committed(newest: number): void {
     this.#log.acknowledge(newest)
-    const due = this.#retention.due(this.#log.bounds())
-    // A compaction that fails is made up by the next one.
-    if (due !== undefined) this.compact(due).catch(() => undefined)
+    // What is committed stays so if this fails; the next one makes up for it.
+    this.#shorten().catch(() => undefined)
     this.#parking.wakeAll()
+  }
+
+  async #shorten(): Promise<void> {
+    const due = this.#retention.due(this.#log.bounds())
+    if (due !== undefined) await this.compact(due)
+  }
+
+  /** Damage that a read finds ends the store as if a write had found it; a lock passes. */
+  #readFailed(error: unknown): unknown {
+    const known = storageError(error, this.#file)
+    if (known instanceof NodeProxyError && lasting.has(known.code)) this.#commits.fail(known)
+    return known
   }
 
   #failed(error: Error): void {

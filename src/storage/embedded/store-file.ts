@@ -40,6 +40,12 @@ export function adoptRestored(directory: string): void {
   flush(directory)
 }
 
+/** The file that holds the store now: a restored one that could not take its place yet counts. */
+export function currentFile(directory: string): string {
+  const { store, restored } = storeFiles(directory)
+  return existsSync(restored) ? restored : store
+}
+
 /** Gives a complete file its name, both on the disk. */
 export function publish(partial: string, file: string): void {
   flush(partial)

@@ -15,16 +15,17 @@ const RETRY_MS = 100
 
 /**
  * Calls to whichever endpoint answers. What changes nothing is repeated until
- * its time is over; what may have changed something is sent once.
+ * its time is over, at once when others leave its endpoint; what may have changed something is
+ * sent once, and waits for its answer.
  */
 export class Caller {
+  /** Bounds connecting, and again each call. */
+  readonly timeoutMs: number
   readonly #pool: EndpointPool
-  readonly #timeoutMs: number
 
-  /** `timeoutMs` bounds connecting, and again each call. */
   constructor(pool: EndpointPool, timeoutMs: number) {
     this.#pool = pool
-    this.#timeoutMs = timeoutMs
+    this.timeoutMs = timeoutMs
   }
 
   /** A call that may be repeated. Rejects with `…_ETCD_REFUSED` or `…_ETCD_UNREACHABLE`. */
@@ -46,13 +47,16 @@ export class Caller {
     return this.#call(method, init, false)
   }
 
-  /** A stream, and the endpoint to leave if it breaks. Aborting only ends the wait for an endpoint. */
+  /**
+   * A stream, and the endpoint to leave if it breaks. It ends when others leave that
+   * endpoint. Aborting only ends the wait for one.
+   */
   async stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     signal?: AbortSignal,
   ): Promise<{ readonly call: Duplex<I, O>; readonly client: Client }> {
-    const client = await this.#pool.ready(Date.now() + this.#timeoutMs, signal)
-    return { call: stream(client, method), client }
+    const client = await this.#pool.ready(performance.now() + this.timeoutMs, signal)
+    return { call: stream(client, method, this.#pool.departure(client)), client }
   }
 
   leave(client: Client): void {
@@ -64,17 +68,21 @@ export class Caller {
     init: MessageInitShape<I>,
     mayRepeat: boolean,
   ): Promise<MessageShape<O>> {
-    const deadline = Date.now() + 2 * this.#timeoutMs
+    const deadline = performance.now() + 2 * this.timeoutMs
     for (;;) {
       const client = await this.#pool.ready(deadline)
+      const limits = {
+        timeoutMs: this.timeoutMs,
+        ...(mayRepeat && { signal: this.#pool.departure(client) }),
+      }
       try {
-        return await unary(client, method, init, Date.now() + this.#timeoutMs)
+        return await unary(client, method, init, limits)
       } catch (error) {
         const outcome = outcomeOf(error)
         if (outcome === 'refused') throw refused(method.name, error)
         this.#pool.leave(client)
         if (outcome === 'unknown' && !mayRepeat) throw unknownOutcome(method.name, error)
-        if (Date.now() + RETRY_MS >= deadline) throw this.#pool.unreachable(error)
+        if (performance.now() + RETRY_MS >= deadline) throw this.#pool.unreachable(error)
         await delay(RETRY_MS)
       }
     }

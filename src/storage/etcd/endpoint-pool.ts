@@ -1,57 +1,86 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, connectivityState } from '@grpc/grpc-js'
 import type { NodeProxyError } from '../../lib/error.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Endpoint } from './endpoint.ts'
-import { unreachable } from './failure.ts'
+import { unreachable, wordsOf } from './failure.ts'
 import { Maintenance } from './generated/etcd_pb.ts'
+import type { PresentTls } from './present-tls.ts'
 import { unary } from './rpc.ts'
-import { channelSecurity, type EtcdTls } from './secure-channel.ts'
+import { channelSecurity } from './secure-channel.ts'
+import { remedyOfTls } from './tls-fault.ts'
 
 /** How long one endpoint may take to connect while there are others. */
 const CONNECT_MS = 2000
 /** Between two rounds in which no endpoint could be connected. */
 const ROUND_MS = 100
 
+/** Pings show who fell silent to those who only listen; etcd allows one every five seconds. */
 const CHANNEL_OPTIONS = {
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2000,
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5000,
+  'grpc.keepalive_time_ms': 6000,
+  'grpc.keepalive_timeout_ms': 4000,
   'grpc.max_receive_message_length': -1,
 }
 
 /**
  * One connection per endpoint, of which one is used until it fails. Whether an
  * endpoint can be reached is found out before anything is sent to it, so moving
- * to another one never repeats a request.
+ * to another one never repeats a request. Deadlines are in ms of `performance.now()`.
  */
 export class EndpointPool {
   readonly #addresses: readonly string[]
   readonly #clients: readonly Client[]
-  #current = 0
+  readonly #members = new Set<Client>()
+  readonly #departures = new Map<Client, AbortController>()
+  /** Why each could not be used when it was last tried. */
+  readonly #reasons = new Map<Client, unknown>()
+  #cluster: bigint | undefined
+  #current: number
   #closed = false
 
-  constructor(endpoints: readonly Endpoint[], tls: EtcdTls = {}) {
+  /** Begins at any one of them, so that several servers do not all use the first. */
+  constructor(endpoints: readonly Endpoint[], tls: PresentTls, random: Random) {
     this.#addresses = endpoints.map(({ address }) => address)
     this.#clients = endpoints.map((endpoint) => clientOf(endpoint, tls))
+    this.#current = random.below(endpoints.length)
   }
 
-  /** A connected endpoint, or `NP_STORAGE_ETCD_UNREACHABLE` at `deadline` (ms since the epoch). */
+  /**
+   * A connected endpoint, or `NP_STORAGE_ETCD_UNREACHABLE`: at `deadline`, or at
+   * once where TLS keeps every one away, for that does not pass by itself.
+   */
   async ready(deadline: number, signal?: AbortSignal): Promise<Client> {
     for (;;) {
       signal?.throwIfAborted()
       if (this.#closed) throw this.unreachable(new Error('the store was closed'))
       const client = await this.#round(deadline)
       if (client !== undefined) return client
-      if (Date.now() + ROUND_MS >= deadline) throw this.unreachable(await this.#reason())
+      const reasons = this.#clients.map((one) => this.#reasons.get(one))
+      const untrusted = reasons.filter((reason) => remedyOfTls(wordsOf(reason)) !== undefined)
+      const isOver = performance.now() + ROUND_MS >= deadline
+      if (isOver || untrusted.length === reasons.length) {
+        throw this.unreachable(untrusted[0] ?? reasons[this.#current])
+      }
       await delay(ROUND_MS)
     }
   }
 
-  /** Uses another endpoint from now on, if `client` is still the one in use. */
+  /** Uses another endpoint from now on, if there is one and `client` is still the one in use. */
   leave(client: Client): void {
-    if (this.#clients[this.#current] === client) this.#advance()
+    if (this.#clients.length === 1 || this.#clients[this.#current] !== client) return
+    this.#current = (this.#current + 1) % this.#clients.length
+    this.#departures.get(client)?.abort()
+    this.#departures.delete(client)
+  }
+
+  /** Aborted when `client` is left: what goes on over it is to go on elsewhere. */
+  departure(client: Client): AbortSignal {
+    const known = this.#departures.get(client) ?? new AbortController()
+    this.#departures.set(client, known)
+    return known.signal
   }
 
   /** The error of whoever found no endpoint in time; `cause` is what the last one said. */
@@ -67,30 +96,49 @@ export class EndpointPool {
   async #round(deadline: number): Promise<Client | undefined> {
     for (const _ of this.#clients) {
       const client = this.#clients[this.#current]!
-      if (await connects(client, Math.min(deadline, Date.now() + CONNECT_MS))) return client
+      const until = Math.min(deadline, performance.now() + CONNECT_MS)
+      if ((await connects(client, until)) && (await this.#belongs(client))) return client
+      this.#reasons.set(client, await reasonOf(client))
       this.leave(client)
     }
     return undefined
   }
 
-  /** Only a call tells why there is no connection; it fails at once. */
-  async #reason(): Promise<unknown> {
-    const deadline = Date.now() + ROUND_MS
-    const client = this.#clients[this.#current]!
-    return unary(client, Maintenance.method.status, {}, deadline).catch((error: unknown) => error)
-  }
-
-  #advance(): void {
-    this.#current = (this.#current + 1) % this.#clients.length
+  /** Whether an endpoint is of the cluster that was reached first: another one would be another history. */
+  async #belongs(client: Client): Promise<boolean> {
+    if (this.#clients.length === 1 || this.#members.has(client)) return true
+    const cluster = await clusterOf(client)
+    if (cluster === undefined) return false
+    this.#cluster ??= cluster
+    if (cluster !== this.#cluster) return false
+    this.#members.add(client)
+    return true
   }
 }
 
-function clientOf(endpoint: Endpoint, tls: EtcdTls): Client {
+/** Only a call tells why there is no connection; it fails at once. */
+async function reasonOf(client: Client): Promise<unknown> {
+  try {
+    await unary(client, Maintenance.method.status, {}, { timeoutMs: ROUND_MS })
+    return new Error('it answers again, or is of another cluster than the first that was reached')
+  } catch (error) {
+    return error
+  }
+}
+
+function clientOf(endpoint: Endpoint, tls: PresentTls): Client {
   const security = channelSecurity(endpoint, tls)
   return new Client(endpoint.address, security.credentials, {
     ...CHANNEL_OPTIONS,
     ...security.options,
   })
+}
+
+/** Undefined from one that does not say, be it that it has no leader. */
+async function clusterOf(client: Client): Promise<bigint | undefined> {
+  const limits = { timeoutMs: CONNECT_MS }
+  const status = await unary(client, Maintenance.method.status, {}, limits).catch(() => undefined)
+  return status?.header?.clusterId
 }
 
 async function connects(client: Client, deadline: number): Promise<boolean> {
@@ -101,7 +149,8 @@ async function connects(client: Client, deadline: number): Promise<boolean> {
     if (state === connectivityState.TRANSIENT_FAILURE) return false
     if (state === connectivityState.SHUTDOWN) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    channel.watchConnectivityState(state, deadline, (error) => resolve(error === undefined))
+    const until = Date.now() + deadline - performance.now()
+    channel.watchConnectivityState(state, until, (error) => resolve(error === undefined))
     if (!(await promise)) return false
   }
 }

@@ -1,4 +1,5 @@
 import { NodeProxyError } from '../../lib/error.ts'
+import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Election } from '../election.ts'
 import type { Store, Transaction, TxnResult } from '../store.ts'
 import { Caller } from './caller.ts'
@@ -9,8 +10,8 @@ import { revisionFault } from './failure.ts'
 import { KV } from './generated/etcd_pb.ts'
 import { KeySpace } from './key-space.ts'
 import { LeaseElection } from './lease-election.ts'
+import { type EtcdTls, PresentTls } from './present-tls.ts'
 import { Reader } from './reader.ts'
-import type { EtcdTls } from './secure-channel.ts'
 import { markerPut, txnRequest, txnResult } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
@@ -22,18 +23,23 @@ export interface EtcdOptions {
   readonly tls?: EtcdTls
   /** Bounds each call, and the connecting before it. Default 5 s. */
   readonly timeoutMs?: number
+  /** Chooses the endpoint to begin with. */
+  readonly random?: Random
 }
 
 export interface EtcdStore extends Store {
   /** An election among all stores with this prefix. A lead that is not renewed for `ttlSeconds` ends. */
   election(name: string, ttlSeconds?: number): Election
+  /** Takes renewed certificates: connections that begin from now on use them, those that stand stay. */
+  renewTls(tls: EtcdTls): void
 }
 
 /** A store in an etcd cluster, which it does not contact before it has to. */
 export function createEtcdStore(options: EtcdOptions): EtcdStore {
-  const { prefix = '/registry', tls, timeoutMs = 5000 } = options
-  const endpoints = parseEndpoints(options.endpoints, tls !== undefined)
-  const pool = new EndpointPool(endpoints, tls)
+  const { prefix = '/registry', timeoutMs = 5000, random = systemRandom } = options
+  const endpoints = parseEndpoints(options.endpoints, options.tls !== undefined)
+  const tls = new PresentTls(options.tls ?? {})
+  const pool = new EndpointPool(endpoints, tls, random)
   const caller = new Caller(pool, timeoutMs)
   const keys = new KeySpace(prefix)
   const reader = new Reader(caller, keys)
@@ -54,6 +60,7 @@ export function createEtcdStore(options: EtcdOptions): EtcdStore {
     compact: (revision) => compact(caller, reader, revision),
     election: (name, ttlSeconds = 15) =>
       new LeaseElection(caller, { root: `${prefix}-elections`, name, ttlSeconds }),
+    renewTls: (next) => tls.replace(next),
     close: async () => {
       closed.abort()
       pool.close()

@@ -1,5 +1,6 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
 import { NodeProxyError } from '../../lib/error.ts'
+import { remedyOfTls } from './tls-fault.ts'
 
 /**
  * What an error of a call tells about its effect. `refused`: etcd answered, and
@@ -21,18 +22,23 @@ const LOST: ReadonlySet<status> = new Set([
 const UNSENT =
   /etcdserver: (no leader|not capable|too many requests|rpc not supported for learner)|^No connection established|^Name resolution failed/
 
+/** What grpc-js says of a stream that was cut off by ENHANCE_YOUR_CALM (RFC 9113 §7), with the status of a refusal. */
+const CUT_OFF = /^Bandwidth exhausted/
+
 export function outcomeOf(error: unknown): Outcome {
   if (!isServiceError(error)) return 'refused'
   if (UNSENT.test(error.details)) return 'unsent'
+  if (CUT_OFF.test(error.details)) return 'unknown'
   return LOST.has(error.code) ? 'unknown' : 'refused'
 }
 
 /** Why a revision cannot be read, if that is what the error says. */
 export function revisionFault(error: unknown): 'compacted' | 'future' | undefined {
-  const cause = error instanceof NodeProxyError ? error.cause : error
-  if (!isServiceError(cause) || cause.code !== status.OUT_OF_RANGE) return undefined
-  if (cause.details.includes('has been compacted')) return 'compacted'
-  return cause.details.includes('future revision') ? 'future' : undefined
+  const words = wordsOf(error instanceof NodeProxyError ? error.cause : error)
+  const fault = /mvcc: required revision (?:has been (compacted)|is a (future) revision)/.exec(
+    words,
+  )
+  return (fault?.[1] ?? fault?.[2]) as 'compacted' | 'future' | undefined
 }
 
 export function refused(what: string, error: unknown): NodeProxyError {
@@ -40,28 +46,28 @@ export function refused(what: string, error: unknown): NodeProxyError {
   return new NodeProxyError('NP_STORAGE_ETCD_REFUSED', `etcd refused ${what}: ${words}`, {
     object: what,
     hint: hintFor(words),
-    cause: error,
+    cause: briefly(error),
   })
 }
 
+const NOBODY_THERE =
+  'check that etcd runs and has a leader (etcdctl endpoint health), that the addresses and ports are right, and that both sides use TLS or neither'
+
 export function unreachable(endpoints: readonly string[], error: unknown): NodeProxyError {
   const list = endpoints.join(', ')
-  return new NodeProxyError(
-    'NP_STORAGE_ETCD_UNREACHABLE',
-    `no etcd answers at ${list}: ${wordsOf(error)}`,
-    {
-      object: list,
-      hint: 'check that etcd runs and has a leader (etcdctl endpoint health), that the addresses and ports are right, and that both sides use TLS or neither',
-      cause: error,
-    },
-  )
+  const words = wordsOf(error)
+  return new NodeProxyError('NP_STORAGE_ETCD_UNREACHABLE', `no etcd answers at ${list}: ${words}`, {
+    object: list,
+    hint: remedyOfTls(words) ?? NOBODY_THERE,
+    cause: briefly(error),
+  })
 }
 
 export function unknownOutcome(what: string, error: unknown): NodeProxyError {
   return new NodeProxyError(
     'NP_STORAGE_UNKNOWN_OUTCOME',
     `${what} was sent, but not answered: ${wordsOf(error)}`,
-    { object: what, hint: 'read the keys again before deciding what to do', cause: error },
+    { object: what, hint: 'read the keys again before deciding what to do', cause: briefly(error) },
   )
 }
 
@@ -71,12 +77,27 @@ function hintFor(words: string): string {
   }
   if (words.includes('too many operations')) return "raise etcd's --max-txn-ops"
   if (words.includes('too large')) return "raise etcd's --max-request-bytes"
+  if (words.includes('user name is empty')) {
+    return 'etcd demands authentication, and orch-server has no user name and password to give: make the common name of its certificate (--etcd-certfile) a user of etcd that may read and write --etcd-prefix; etcd takes it with --client-cert-auth'
+  }
   return "check the client's certificate and the permissions that etcd gives it"
 }
 
-function wordsOf(error: unknown): string {
-  if (isServiceError(error)) return error.details || error.message
-  return error instanceof Error ? error.message : 'it answers again'
+/** In one line, and without what grpc-js and OpenSSL wrap around the words of a connection. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it answers again'
+  const words = (isServiceError(error) && error.details) || error.message
+  return words
+    .replace(/^No connection established\. Last error: (?:Error(?: \[\w+\])?: )?/, '')
+    .replace(/\s*(?:\([\d-]+T[\d:.]+Z\))?\. Resolution note:.*$/s, '')
+    .replace(/[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*/s, '$1')
+    .replaceAll(/\s+/g, ' ')
+}
+
+/** A cause for the log: what was said, and no stack, because it is no bug of ours. */
+function briefly(error: unknown): unknown {
+  if (!isServiceError(error)) return error
+  return Object.assign(new Error(wordsOf(error)), { code: status[error.code] })
 }
 
 function isServiceError(error: unknown): error is ServiceError {

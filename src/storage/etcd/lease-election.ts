@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { Election, Leadership } from '../election.ts'
+import type { Election, Office } from '../election.ts'
 import type { RevisionRefusal } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { watchEtcd } from './etcd-watch.ts'
@@ -45,17 +45,13 @@ export class LeaseElection implements Election {
     this.#ttlSeconds = ttlSeconds
   }
 
-  async leader(): Promise<string | undefined> {
-    return (await this.#reader.get(this.#key))?.value.toString()
-  }
-
-  async campaign(candidate: string, signal?: AbortSignal): Promise<Leadership> {
+  async campaign(candidate: string, signal?: AbortSignal): Promise<Office> {
     for (;;) {
       signal?.throwIfAborted()
       try {
         await this.#vacancy(signal)
-        const leadership = await this.#claim(candidate)
-        if (leadership !== undefined) return leadership
+        const office = await this.#claim(candidate)
+        if (office !== undefined) return office
       } catch (error) {
         signal?.throwIfAborted()
         if (!isPassing(error)) throw error
@@ -93,11 +89,11 @@ export class LeaseElection implements Election {
   }
 
   /** Undefined when another candidate was faster. */
-  async #claim(candidate: string): Promise<Leadership | undefined> {
+  async #claim(candidate: string): Promise<Office | undefined> {
     const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
     try {
       const term = await this.#write(candidate, lease)
-      if (term !== undefined) return this.#leadership(term, lease)
+      if (term !== undefined) return this.#office(term, lease)
     } catch (error) {
       await lease.revoke()
       throw error
@@ -121,7 +117,7 @@ export class LeaseElection implements Election {
   }
 
   /** It also ends when somebody deletes the key by hand. */
-  #leadership(term: number, lease: Lease): Leadership {
+  #office(term: number, lease: Lease): Office {
     void this.#gone(term, lease.lost)
       .catch(() => undefined)
       .then(() => lease.revoke())

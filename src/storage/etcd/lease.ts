@@ -1,10 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { create } from '@bufbuild/protobuf'
 import type { Caller } from './caller.ts'
 import { LeaseKeepAliveRequestSchema, Lease as LeaseService } from './generated/etcd_pb.ts'
 import { responses } from './rpc.ts'
 
-/** Renewals per lifetime: two may fail in a row. */
-const RENEWALS = 3
+/**
+ * Parts of a lifetime. One passes until the next renewal, and each attempt has
+ * one; so after an endpoint that fell silent there is time for two others.
+ */
+const PARTS = 4
+/** Between two attempts. */
+const RETRY_MS = 100
 
 /**
  * A lease that is renewed until it is revoked or lost. Keys that were written
@@ -16,7 +22,6 @@ export class Lease {
   readonly #caller: Caller
   readonly #ttlMs: number
   readonly #lost = new AbortController()
-  readonly #renewals: NodeJS.Timeout
   #expiry: NodeJS.Timeout
 
   /** `sent`: when it was asked for, in ms of `performance.now()`. */
@@ -25,7 +30,7 @@ export class Lease {
     this.id = granted.id
     this.#ttlMs = granted.ttlMs
     this.#expiry = this.#expireAfter(sent)
-    this.#renewals = setInterval(() => void this.#renew(), granted.ttlMs / RENEWALS).unref()
+    void this.#keep()
   }
 
   static async grant(caller: Caller, ttlSeconds: number): Promise<Lease> {
@@ -49,19 +54,30 @@ export class Lease {
       .catch(() => undefined)
   }
 
-  /** A failed renewal is made up for by the next one, or by the expiry. */
-  async #renew(): Promise<void> {
+  /** Renews it until it is lost. */
+  async #keep(): Promise<void> {
+    for (let rest = this.#ttlMs / PARTS; !this.lost.aborted; ) {
+      await delay(rest, undefined, { signal: this.lost, ref: false }).catch(() => undefined)
+      if (this.lost.aborted) return
+      rest = (await this.#renew()) ? this.#ttlMs / PARTS : RETRY_MS
+    }
+  }
+
+  /** Whether it was renewed. */
+  async #renew(): Promise<boolean> {
     const sent = performance.now()
     const alive = await this.#keepAlive().catch(() => undefined)
-    if (this.#lost.signal.aborted || alive === undefined) return
-    if (!alive) return this.#end()
+    if (alive === false) this.#end()
+    if (this.lost.aborted || alive !== true) return false
     clearTimeout(this.#expiry)
     this.#expiry = this.#expireAfter(sent)
+    return true
   }
 
   async #keepAlive(): Promise<boolean | undefined> {
-    const { call, client } = await this.#caller.stream(LeaseService.method.leaseKeepAlive)
-    const late = setTimeout(() => call.cancel(), this.#ttlMs / RENEWALS)
+    const method = LeaseService.method.leaseKeepAlive
+    const { call, client } = await this.#caller.stream(method, this.lost)
+    const late = setTimeout(() => call.cancel(), this.#ttlMs / PARTS)
     try {
       call.write(create(LeaseKeepAliveRequestSchema, { id: this.id }))
       for await (const { ttl } of responses(call)) return ttl > 0n
@@ -80,7 +96,6 @@ export class Lease {
   }
 
   #end(): void {
-    clearInterval(this.#renewals)
     clearTimeout(this.#expiry)
     this.#lost.abort()
   }

@@ -4,6 +4,7 @@ import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-pro
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
 import { nextBatch, put, remove, write } from '../conformance-steps.ts'
 import { createEtcdStore, type EtcdOptions, type EtcdStore } from './etcd-store.ts'
+import { beginningAt } from './fixtures.ts'
 
 /** Nobody listens on the port for discarded data. */
 const NOBODY = 'http://127.0.0.1:9'
@@ -95,9 +96,19 @@ describe.runIf(hasEtcd())('when etcd', () => {
       code: 'NP_STORAGE_ETCD_UNREACHABLE',
       message: expect.stringContaining('127.0.0.1:9'),
     })
-    const store = open({ endpoints: [NOBODY, etcd.endpoint] })
+    const store = open({ endpoints: [NOBODY, etcd.endpoint], ...beginningAt(0) })
     const revision = await write(store, put('/a', '1'))
     expect((await store.get('/a'))?.modRevision).toBe(revision)
+  })
+
+  test('dies, another cluster among the endpoints does not take its place', async () => {
+    await using stranger = await startEtcd()
+    const endpoints = [stranger.endpoint, etcd.endpoint]
+    const store = open({ endpoints, timeoutMs: 500, ...beginningAt(1) })
+    await write(store, put('/a', '1'))
+    await etcd.kill()
+    await expect(store.get('/a')).rejects.toMatchObject({ code: 'NP_STORAGE_ETCD_UNREACHABLE' })
+    expect(await open({ endpoints: [stranger.endpoint] }).revision()).toBe(0)
   })
 
   test('refuses, its own words are told', async () => {

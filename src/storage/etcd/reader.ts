@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ListPage, ListQuery, ListResult, RevisionRefusal, StoredEntry } from '../store.ts'
 import type { Caller } from './caller.ts'
-import { revisionFault } from './failure.ts'
+import { outcomeOf, refused, revisionFault } from './failure.ts'
 import {
   KV,
   type RangeRequestSchema,
@@ -78,7 +78,7 @@ export class Reader {
         if (fault === undefined || attempt === ATTEMPTS) throw error
         if (revision === undefined) continue
         if (fault === 'future') return future(await this.revision())
-        at = await this.#begin()
+        at = (await this.#begin()) ?? at
         const oldest = await this.revisionAt(at)
         if (oldest === undefined || oldest <= revision) continue
         return { refused: 'compacted', oldest, newest: await this.revision() }
@@ -118,18 +118,27 @@ export class Reader {
     return { page: page!, header: revisionOf(header), marker: markerOf(marker!) }
   }
 
-  /** Where etcd's history begins: a watch of all ends by saying so, once it was compacted. */
-  async #begin(): Promise<number> {
-    const { call } = await this.#caller.stream(Watch.method.watch)
+  /**
+   * Where etcd's history begins: a watch of all ends by saying so, once it was compacted.
+   * Undefined from an endpoint that does not say so in time: it is left.
+   */
+  async #begin(): Promise<number | undefined> {
+    const { call, client } = await this.#caller.stream(Watch.method.watch)
+    const late = setTimeout(() => call.cancel(), this.#caller.timeoutMs)
     try {
       call.write(createWatch(this.#keys.everything(), 1))
-      for await (const response of responses(call)) {
-        if (response.canceled) return Number(response.compactRevision)
+      for await (const { canceled, compactRevision, cancelReason } of responses(call)) {
+        if (canceled && compactRevision === 0n) throw new Error(cancelReason)
+        if (canceled) return Number(compactRevision)
       }
-      return 0
+    } catch (error) {
+      if (outcomeOf(error) === 'refused') throw refused('Watch', error)
+      this.#caller.leave(client)
     } finally {
+      clearTimeout(late)
       call.cancel()
     }
+    return undefined
   }
 
   #range(request: RangeRequest): Promise<RangeResponse> {

@@ -21,30 +21,39 @@ interface Method {
   readonly parent: { readonly typeName: string }
 }
 
-/** One request, one response, or the `ServiceError` of gRPC. `deadline`: ms since the epoch. */
+/** How long a call may take; aborting `signal` ends it before. */
+export interface CallLimits {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+/** One request, one response, or the `ServiceError` of gRPC. */
 export function unary<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodUnary<I, O>,
   init: MessageInitShape<I>,
-  deadline: number,
+  { timeoutMs, signal }: CallLimits,
 ): Promise<MessageShape<O>> {
   const { promise, resolve, reject } = Promise.withResolvers<MessageShape<O>>()
-  client.makeUnaryRequest(
+  const call = client.makeUnaryRequest(
     pathOf(method),
     encoder(method.input),
     decoder(method.output),
     create(method.input, init),
     leaderRequired(),
-    { deadline },
+    { deadline: Date.now() + timeoutMs },
     (error, response) => (error === null ? resolve(response!) : reject(error)),
   )
-  return promise
+  const cancel = (): void => call.cancel()
+  signal?.addEventListener('abort', cancel)
+  return promise.finally(() => signal?.removeEventListener('abort', cancel))
 }
 
-/** A stream in both directions. What its end says after `cancel()` is dropped. */
+/** A stream in both directions, until `signal` is aborted. What its end says after `cancel()` is dropped. */
 export function stream<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodBiDiStreaming<I, O>,
+  signal: AbortSignal,
 ): Duplex<I, O> {
   const call = client.makeBidiStreamRequest(
     pathOf(method),
@@ -53,6 +62,9 @@ export function stream<I extends DescMessage, O extends DescMessage>(
     leaderRequired(),
   )
   call.on('error', () => undefined)
+  const cancel = (): void => call.cancel()
+  signal.addEventListener('abort', cancel)
+  call.once('status', () => signal.removeEventListener('abort', cancel))
   return call
 }
 

@@ -1,31 +1,31 @@
 import { isIP } from 'node:net'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
-import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc/grpc-js'
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  credentials,
+  experimental,
+} from '@grpc/grpc-js'
 import type { Endpoint } from './endpoint.ts'
-
-/** PEM texts. Without `ca`, the system's authorities are trusted. */
-export interface EtcdTls {
-  readonly ca?: Buffer
-  readonly cert?: Buffer
-  readonly key?: Buffer
-}
+import type { PresentTls } from './present-tls.ts'
 
 /** What TLS says it wants to reach where only an address is known: server names are never addresses. */
 const NAME_OF_ADDRESSES = 'etcd'
 
-/** How a channel to an endpoint is protected. */
+/** How a channel to an endpoint is protected; each new connection uses what `tls` is then. */
 export function channelSecurity(
   { address, secure }: Endpoint,
-  tls: EtcdTls,
+  tls: PresentTls,
 ): { readonly credentials: ChannelCredentials; readonly options: ChannelOptions } {
   if (!secure) return { credentials: credentials.createInsecure(), options: {} }
-  const { ca = null, cert = null, key = null } = tls
+  const { createCertificateProviderChannelCredentials: follow } = experimental
+  const identity = tls.hasIdentity ? tls : null
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '')
-  if (isIP(host) === 0) return { credentials: credentials.createSsl(ca, key, cert), options: {} }
+  if (isIP(host) === 0) return { credentials: follow(tls, identity), options: {} }
   // grpc-js would ask for the address as a server name, which Node refuses.
   const verify = (_name: string, peer: PeerCertificate) => checkServerIdentity(host, peer)
   return {
-    credentials: credentials.createSsl(ca, key, cert, { checkServerIdentity: verify }),
+    credentials: follow(tls, identity, { checkServerIdentity: verify }),
     options: { 'grpc.ssl_target_name_override': NAME_OF_ADDRESSES },
   }
 }

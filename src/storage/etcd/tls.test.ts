@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
 import { put, write } from '../conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
+import { beginningAt } from './fixtures.ts'
 
 describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   const folder = mkdtempSync(join(tmpdir(), 'np-etcd-tls-'))
@@ -68,22 +69,51 @@ describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
     await store.close()
   })
 
+  const withoutIdentity = () => ({ ca: pem('ca.crt') })
+  const withoutTrust = () => ({ ...clientTls(), ca: pem('other.crt') })
   test.concurrent.each([
-    ['without a certificate', '127.0.0.1', () => ({ ca: pem('ca.crt') })],
-    [
-      'without trusting its authority',
-      '127.0.0.1',
-      () => ({ ...clientTls(), ca: pem('other.crt') }),
-    ],
-    ['at an address that its certificate does not name', '127.0.0.2', clientTls],
-    ['under a name that its certificate does not name', 'localhost', clientTls],
-  ])('is not used %s', async (_, host, tls) => {
+    ['without a certificate', '127.0.0.1', withoutIdentity, '--etcd-certfile'],
+    ['without trusting its authority', '127.0.0.1', withoutTrust, '--etcd-cafile'],
+    ['at an address that its certificate does not name', '127.0.0.2', clientTls, '--etcd-servers'],
+    ['under a name that its certificate does not name', 'localhost', clientTls, '--etcd-servers'],
+  ])('is not used %s, which is said at once', async (_, host, tls, remedy) => {
     const endpoint = etcd.endpoint.replace('127.0.0.1', host)
-    const store = createEtcdStore({ endpoints: [endpoint], tls: tls(), timeoutMs: 500 })
+    const endpoints = [endpoint, endpoint]
+    const store = createEtcdStore({ endpoints, tls: tls(), timeoutMs: 60_000 })
     await expect(write(store, put('/a', '2'))).rejects.toMatchObject({
       code: 'NP_STORAGE_ETCD_UNREACHABLE',
-      message: expect.stringMatching(/certificate|altnames/i),
+      message: expect.stringMatching(/: [^\n]*(certificate|altnames)[^\n]*$/i),
+      hint: expect.stringContaining(remedy),
+      cause: { code: 'UNAVAILABLE' },
     })
+    await store.close()
+  })
+
+  test('is used without an endpoint that is not trusted', async () => {
+    const stranger = etcd.endpoint.replace('127.0.0.1', '127.0.0.2')
+    const store = createEtcdStore({
+      ...{ endpoints: [stranger, etcd.endpoint], tls: clientTls() },
+      ...beginningAt(0),
+    })
+    expect(await write(store, put('/a', '2'))).toBeGreaterThan(0)
+    await store.close()
+  })
+
+  test('is connected with the certificates that are there then', async () => {
+    const tls = { ...clientTls(), ca: pem('other.crt') }
+    const store = createEtcdStore({ endpoints: [etcd.endpoint], tls, timeoutMs: 500 })
+    await expect(store.revision()).rejects.toMatchObject({ code: 'NP_STORAGE_ETCD_UNREACHABLE' })
+    store.renewTls(clientTls())
+    await vi.waitFor(() => write(store, put('/a', '3')), { timeout: 4000 })
+    store.renewTls({ ...clientTls(), ca: pem('other.crt') })
+    await write(store, put('/a', '4'))
+    await etcd.kill()
+    await etcd.start()
+    await vi.waitFor(() =>
+      expect(store.revision()).rejects.toMatchObject({
+        hint: expect.stringContaining('--etcd-cafile'),
+      }),
+    )
     await store.close()
   })
 })

@@ -2,17 +2,28 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
+import { tieToUs } from '../tie-to-us.ts'
+import { freeAddress } from './free-address.ts'
 
 export interface EtcdProcessOptions {
   /** Further arguments, for example `--experimental-watch-progress-notify-interval=100ms`. */
   readonly args?: readonly string[]
   /** PEM files for the client side; clients need a certificate of the same authority. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
+  /** Its place in a cluster of several. Default: it is alone. */
+  readonly member?: EtcdMember
+}
+
+export interface EtcdMember {
+  readonly name: string
+  /** Where the others reach it. */
+  readonly peer: string
+  /** All members, as in `a=http://127.0.0.1:1,b=http://127.0.0.1:2`. */
+  readonly cluster: string
 }
 
 /** A real etcd on loopback, with data of its own that outlive its death. */
@@ -33,9 +44,9 @@ export interface EtcdProcess extends AsyncDisposable {
 
 export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'np-etcd-'))
-  const [client, peer] = [await freePort(), await freePort()]
-  const endpoint = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${client}`
-  const args = [...addresses(folder, endpoint, `http://127.0.0.1:${peer}`), ...argsOf(options)]
+  const endpoint = await freeAddress(options.tls === undefined ? 'http' : 'https')
+  const member = options.member ?? (await loneMember())
+  const args = [...addresses(folder, endpoint, member), ...argsOf(options)]
   let child = await spawnEtcd(args)
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -71,16 +82,25 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
   }
 }
 
-function addresses(folder: string, client: string, peer: string): readonly string[] {
+async function loneMember(): Promise<EtcdMember> {
+  const [name, peer] = ['test', await freeAddress('http')]
+  return { name, peer, cluster: `${name}=${peer}` }
+}
+
+function addresses(
+  folder: string,
+  client: string,
+  { name, peer, cluster }: EtcdMember,
+): readonly string[] {
   return [
     `--data-dir=${folder}`,
-    '--name=test',
+    `--name=${name}`,
     // Every address of loopback, so that a client can use one that no certificate names.
     `--listen-client-urls=${client},${client.replace('127.0.0.1', '127.0.0.2')}`,
     `--advertise-client-urls=${client}`,
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
-    `--initial-cluster=test=${peer}`,
+    `--initial-cluster=${cluster}`,
     '--logger=zap',
     '--heartbeat-interval=20',
     '--election-timeout=200',
@@ -109,23 +129,9 @@ async function spawnEtcd(args: readonly string[]): Promise<ChildProcess> {
     if (/serving (insecure )?client (requests|traffic)/.test(line)) resolve(child)
   })
   child.once('error', reject)
-  const killWithUs = (): void => void child.kill('SIGKILL')
-  process.once('exit', killWithUs)
-  child.once('exit', () => {
-    process.off('exit', killWithUs)
-    reject(new Error(`etcd ended:\n${words.join('\n')}`))
-  })
+  child.once('exit', () => reject(new Error(`etcd ended:\n${words.join('\n')}`)))
+  tieToUs(child)
   return promise
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 /** Whether every thread of a process stands still (T in proc(5)); a signal takes a moment to reach all. */

@@ -1,0 +1,72 @@
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put, write } from '../conformance-steps.ts'
+import { newDirectory, newStore } from './fixtures.ts'
+
+const FRAME = 24 + 4096
+
+/** A directory as a killed server left it, and its log. */
+async function killedStore() {
+  const store = await newStore()
+  for (let count = 0; count < 10; count++) await write(store, put('/a', `${count}`))
+  const directory = newDirectory()
+  cpSync(store.directory, directory, { recursive: true })
+  return { directory, log: join(directory, 'store.sqlite-wal') }
+}
+
+type Harm = (log: string, bytes: Buffer) => void
+
+test.each<readonly [string, Harm]>([
+  ['is gone', (log) => rmSync(log)],
+  ['is empty', (log) => truncateSync(log, 0)],
+  ['lost its last page', (log, bytes) => truncateSync(log, bytes.length - FRAME)],
+  ['lost a letter of it', (log, bytes) => truncateSync(log, bytes.length - 1)],
+  ['has a wrong letter', (log, bytes) => writeFileSync(log, bytes.fill('x', 32 + 30, 32 + 31))],
+  ['has pages of an older one', (log, bytes) => writeFileSync(log, bytes.fill('x', 40, 41))],
+])('a store is refused when the log of a killed server %s', async (_, harm) => {
+  const { directory, log } = await killedStore()
+  harm(log, readFileSync(log))
+  await expect(newStore({ directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    message: expect.stringContaining('lost acknowledged writes'),
+  })
+})
+
+test.each<readonly [string, Harm]>([
+  ['as it was', () => undefined],
+  [
+    'with a write that was not acknowledged',
+    (log, bytes) => {
+      writeFileSync(log, Buffer.concat([bytes, bytes.subarray(-FRAME)]))
+    },
+  ],
+  [
+    'of which there is no index, as after a power failure',
+    (log) => {
+      rmSync(log.replace('-wal', '-shm'))
+    },
+  ],
+  [
+    'whose index was being written',
+    (log) => {
+      const index = log.replace('-wal', '-shm')
+      writeFileSync(index, readFileSync(index).fill(0xff, 16, 20))
+    },
+  ],
+  [
+    'whose index is of an older one',
+    (log) => {
+      const index = log.replace('-wal', '-shm')
+      writeFileSync(
+        index,
+        readFileSync(index).fill(0xff, 16, 18).fill(1, 32, 40).copyWithin(48, 0, 48),
+      )
+    },
+  ],
+])('a store opens with the log of a killed server, %s', async (_, change) => {
+  const { directory, log } = await killedStore()
+  change(log, readFileSync(log))
+  const store = await newStore({ directory })
+  expect(String((await store.get('/a'))?.value)).toBe('9')
+})

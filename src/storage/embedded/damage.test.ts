@@ -1,0 +1,26 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put, write } from '../conformance-steps.ts'
+import { newStore } from './fixtures.ts'
+
+const PAGE = 4096
+
+test('damage that a read finds ends the store with its name', async () => {
+  const store = await newStore()
+  for (let index = 0; index < 20; index++)
+    await write(store, put(`/${index}`, 'x'.repeat(2 * PAGE)))
+  const { directory } = store
+  await store.close()
+  const file = join(directory, 'store.sqlite')
+  const bytes = readFileSync(file)
+  // The first pages are the schema and the roots of its trees.
+  bytes.fill(0xff, 8 * PAGE)
+  writeFileSync(file, bytes)
+  const damaged = await newStore({ directory })
+  const corrupt = { code: 'NP_STORAGE_CORRUPT', object: file }
+  await expect(damaged.list({ prefix: '/' })).rejects.toMatchObject(corrupt)
+  expect(await damaged.broken).toMatchObject(corrupt)
+  await expect(damaged.revision()).rejects.toMatchObject(corrupt)
+  await expect(write(damaged, put('/0', 'y'))).rejects.toMatchObject(corrupt)
+})

@@ -1,0 +1,103 @@
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { put, write } from '../conformance-steps.ts'
+import { writeBackup } from './backup.ts'
+import { newDirectory, newStore } from './fixtures.ts'
+import { restoreEmbeddedStore } from './restore.ts'
+import { currentFile, storeFiles } from './store-file.ts'
+
+/** What is called before each step that a crash can separate from the one before it. */
+const step = vi.hoisted((): { before: () => void } => ({ before: () => undefined }))
+
+vi.mock('node:fs', async (importOriginal) => {
+  const original = await importOriginal<typeof fs>()
+  const announced = <Args extends readonly unknown[], Result>(work: (...args: Args) => Result) => {
+    return (...args: Args): Result => {
+      step.before()
+      return work(...args)
+    }
+  }
+  const { renameSync, rmSync, fsyncSync } = original
+  return {
+    ...original,
+    renameSync: announced(renameSync),
+    rmSync: announced(rmSync),
+    fsyncSync: announced(fsyncSync),
+  }
+})
+
+/** A directory as a killed server left it: the last change is in the log alone. */
+async function killedStore() {
+  const store = await newStore()
+  const from = join(newDirectory(), 'backup')
+  await write(store, put('/a', 'backed up'))
+  await writeBackup(storeFiles(store.directory).store, from)
+  const newest = await write(store, put('/a', 'old'))
+  const directory = copyOf(store.directory)
+  return { directory, from, newest }
+}
+
+function copyOf(directory: string): string {
+  const copy = newDirectory()
+  fs.cpSync(directory, copy, { recursive: true })
+  return copy
+}
+
+/** The directory before each step of the work: what a kill -9 at that moment leaves. */
+async function momentsOf(directory: string, work: () => Promise<unknown>) {
+  const moments: string[] = []
+  const idle = step.before
+  onTestFinished(() => void (step.before = idle))
+  step.before = () => void moments.push(copyOf(directory))
+  await work()
+  step.before = idle
+  return moments
+}
+
+async function contentOf(directory: string) {
+  const store = await newStore({ directory })
+  const content = {
+    value: String((await store.get('/a'))?.value),
+    revision: await store.revision(),
+  }
+  await store.close()
+  return content
+}
+
+test('a restore that is killed at any step leaves the old store or the new one', async () => {
+  const { directory, from, newest } = await killedStore()
+  const moments = await momentsOf(directory, () => restoreEmbeddedStore({ from, directory }))
+  const restored = await contentOf(directory)
+  const contents = await Promise.all(moments.map(contentOf))
+  const old = { value: 'old', revision: newest }
+  const turn = contents.findIndex(({ value }) => value !== 'old')
+  expect(restored.revision).toBeGreaterThan(newest)
+  expect(turn).toBeGreaterThan(0)
+  expect(contents).toEqual([
+    ...contents.slice(0, turn).map(() => old),
+    ...contents.slice(turn).map(() => restored),
+  ])
+})
+
+test('a restore after one that was killed stands above what both replaced, whatever the clock says', async () => {
+  const { directory, from } = await killedStore()
+  const moments = await momentsOf(directory, () => restoreEmbeddedStore({ from, directory }))
+  const clock = { now: () => 0, after: () => () => undefined }
+  for (const moment of moments) {
+    const { revision } = await contentOf(copyOf(moment))
+    expect(await restoreEmbeddedStore({ from, directory: moment, clock })).toBeGreaterThan(revision)
+  }
+})
+
+test('a backup after a restore that was killed is of what the next start serves', async () => {
+  const { directory, from } = await killedStore()
+  const moments = await momentsOf(directory, () => restoreEmbeddedStore({ from, directory }))
+  for (const moment of moments) {
+    const copied = join(newDirectory(), 'copied')
+    await writeBackup(currentFile(moment), copied)
+    const elsewhere = newDirectory()
+    await restoreEmbeddedStore({ from: copied, directory: elsewhere })
+    expect((await contentOf(elsewhere)).value).toBe((await contentOf(moment)).value)
+  }
+})
