@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
+import { FakeClock } from '../lib/fake-clock.ts'
 import type { ApiClient } from './api-client.ts'
 import { createApiClient } from './api-client.ts'
 import { connectionTo } from './load-connection.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import type { Arrival, ScriptedServer } from './testing/scripted-server.ts'
 import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
 
@@ -126,11 +126,11 @@ test('an object larger than 8 MiB is refused', async () => {
 })
 
 test('silence ends at the deadline', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { server, client } = await start(() => undefined, { clock })
   const pending = client.get('/x')
   await server.arrival(1)
-  clock.advance(30_000)
+  await clock.advance(30_000)
   expect(await pending).toMatchObject({
     ok: false,
     failure: { code: 0, reason: 'Timeout', errorCode: 'NP_CLIENT_TIMEOUT' },
@@ -139,7 +139,7 @@ test('silence ends at the deadline', async () => {
 })
 
 test('a body that stalls ends at the deadline too', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { client } = await start(({ response }) => response.writeHead(200).write('{"items":[{}'), {
     clock,
   })
@@ -147,9 +147,9 @@ test('a body that stalls ends at the deadline too', async () => {
   expect(opened.ok).toBe(true)
   if (!opened.ok) return
   const reading = (async () => {
-    for await (const batch of opened.value.batches) clock.advance(batch.items.length)
+    for await (const batch of opened.value.batches) await clock.advance(batch.items.length)
   })()
-  clock.advance(31_000)
+  await clock.advance(31_000)
   await reading
   expect(opened.value.result()).toMatchObject({ failure: { reason: 'Timeout' } })
 })

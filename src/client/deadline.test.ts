@@ -1,30 +1,30 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { sleep } from '../lib/sleep.ts'
 import { createDeadline } from './deadline.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 
-test('aborts when time is up, and says so', () => {
-  const clock = createManualClock()
+test('aborts when time is up, and says so', async () => {
+  const clock = new FakeClock()
   const deadline = createDeadline(clock, 100)
-  clock.advance(99)
+  await clock.advance(99)
   expect(deadline.signal.aborted).toBe(false)
-  clock.advance(1)
+  await clock.advance(1)
   expect([deadline.signal.aborted, deadline.expired()]).toEqual([true, true])
 })
 
-test('can be extended, and leaves nothing behind', () => {
-  const clock = createManualClock()
+test('can be extended, and leaves nothing behind', async () => {
+  const clock = new FakeClock()
   const deadline = createDeadline(clock, 100)
-  clock.advance(90)
+  await clock.advance(90)
   deadline.extend(100)
-  clock.advance(90)
+  await clock.advance(90)
   expect(deadline.signal.aborted).toBe(false)
   deadline.clear()
   expect(clock.pending()).toEqual([])
 })
 
 test('aborts with its parent, which is no expiry', () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const parent = new AbortController()
   const deadline = createDeadline(clock, 100, parent.signal)
   parent.abort()
@@ -33,10 +33,10 @@ test('aborts with its parent, which is no expiry', () => {
 })
 
 test('a sleep ends with its time or with its signal', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const controller = new AbortController()
   const slept = sleep(clock, 100, controller.signal)
-  clock.advance(100)
+  await clock.advance(100)
   await slept
   const woken = sleep(clock, 100, controller.signal)
   controller.abort()

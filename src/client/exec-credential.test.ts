@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import type { ExecPlugin } from './exec-credential.ts'
 import { execCredential } from './exec-credential.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import type { TemporaryFolder } from './testing/temporary-folder.ts'
 import { createTemporaryFolder } from './testing/temporary-folder.ts'
 
@@ -33,7 +33,7 @@ function answer(status: string, version: string = apiVersion): string {
   return `echo "{\\"kind\\":\\"ExecCredential\\",\\"apiVersion\\":\\"${version}\\",\\"status\\":${status}}"`
 }
 
-const clock = createManualClock(Date.parse('2030-01-01T00:00:00Z'))
+const clock = new FakeClock(Date.parse('2030-01-01T00:00:00Z'))
 
 async function failureOf(broken: ExecPlugin): Promise<string> {
   const error = await execCredential(broken, clock)
@@ -69,12 +69,12 @@ ${answer('{\\"token\\":\\"t$COUNT\\"}')}`
 
 test('runs it again shortly before the expiry, and after a refusal', async () => {
   const expiry = '{\\"token\\":\\"t$COUNT\\",\\"expirationTimestamp\\":\\"2030-01-01T01:00:00Z\\"}'
-  const now = createManualClock(Date.parse('2030-01-01T00:00:00Z'))
+  const now = new FakeClock(Date.parse('2030-01-01T00:00:00Z'))
   const source = execCredential(plugin(answer(expiry)), now)
   await source.current()
-  now.advance(59 * 60_000)
+  await now.advance(59 * 60_000)
   expect(await source.current()).toEqual({ authorization: 'Bearer t1' })
-  now.advance(31_000)
+  await now.advance(31_000)
   expect(await source.current()).toEqual({ authorization: 'Bearer t2' })
   expect(source.reject()).toBe(true)
   expect(await source.current()).toEqual({ authorization: 'Bearer t3' })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { connectionTo, loadConnection } from './load-connection.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import type { TemporaryFolder } from './testing/temporary-folder.ts'
 import { createTemporaryFolder } from './testing/temporary-folder.ts'
 import { tokenFileCredential } from './token-file.ts'
@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => folder.remove())
 
-const clock = createManualClock()
+const clock = new FakeClock()
 const KUBERNETES = 'var/run/secrets/kubernetes.io/serviceaccount'
 const ORCH = 'var/run/secrets/orch.io/serviceaccount'
 
@@ -51,9 +51,9 @@ test('a token file is read again after a minute', async () => {
   const source = tokenFileCredential(file, clock)
   expect(await source.current()).toEqual({ authorization: 'Bearer one' })
   folder.write('token', 'two')
-  clock.advance(59_000)
+  await clock.advance(59_000)
   expect(await source.current()).toEqual({ authorization: 'Bearer one' })
-  clock.advance(1_000)
+  await clock.advance(1_000)
   expect(await source.current()).toEqual({ authorization: 'Bearer two' })
 })
 

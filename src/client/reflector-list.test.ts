@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { eventually } from './testing/eventually.ts'
 import { follow, listOf, openStream, queryOf } from './testing/follow.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import { modelObject, writeBookmark, writeLine } from './testing/model-api.ts'
 import type { Arrival } from './testing/scripted-server.ts'
 import { answerJson, answerStatus } from './testing/scripted-server.ts'
@@ -77,7 +77,7 @@ test('a server that ignores the parameter betrays itself by an ordinary bookmark
 })
 
 test.each([0, 1])('a server that ignores it falls silent (after %i objects)', async (objects) => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { server, recorder } = await follow({
     clock,
     answer(arrival, index) {
@@ -90,14 +90,14 @@ test.each([0, 1])('a server that ignores it falls silent (after %i objects)', as
   await eventually(() => recorder.reflector.state().connected)
   await recorder.until(() => recorder.known.size === objects)
   expect(recorder.listings()).toBe(0)
-  clock.advance(5_000)
+  await clock.advance(5_000)
   await recorder.until(() => recorder.listings() === 1)
   await server.arrival(3)
   expect([...recorder.known.keys()]).toEqual(['a/1', 'a/2'])
 })
 
 test('a server that ignores the parameter is found out although it never falls silent', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   let chatter: Arrival | undefined
   const { recorder } = await follow({
     clock,
@@ -111,7 +111,7 @@ test('a server that ignores the parameter is found out although it never falls s
     if (chatter !== undefined) {
       writeLine(chatter.response, { type: 'ADDED', object: modelObject('a/1', version, version) })
       await recorder.until(() => recorder.known.get('a/1') === version || recorder.listings() > 0)
-      clock.advance(4_000)
+      await clock.advance(4_000)
     }
     await new Promise((resolve) => setImmediate(resolve))
     expect(version).toBeLessThan(1_000_000)

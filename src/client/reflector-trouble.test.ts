@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { eventually } from './testing/eventually.ts'
 import { follow, listOf, openStream, queryOf } from './testing/follow.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import { ModelApi, modelObject, writeBookmark, writeLine } from './testing/model-api.ts'
 import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
 
@@ -78,7 +78,7 @@ test('a page item that is no JSON, or over 8 MiB, is lost alone', async () => {
 })
 
 test('waits longer and longer between failures, and as long as the server asks', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const delays: number[] = []
   const { server, recorder } = await follow({
     clock,
@@ -94,7 +94,7 @@ test('waits longer and longer between failures, and as long as the server asks',
     await eventually(() => clock.pending().length > 0)
     const [delay = 0] = clock.pending()
     delays.push(delay)
-    clock.advance(delay)
+    await clock.advance(delay)
   }
   expect(delays).toEqual([100, 200, 400, 500, 500, 7000])
   expect(recorder.reflector.state()).toMatchObject({ connected: false, listedAt: undefined })
@@ -102,7 +102,7 @@ test('waits longer and longer between failures, and as long as the server asks',
 })
 
 test('a connection that is dead without a word is dropped after its time', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { server, recorder } = await follow({
     clock,
     answer(arrival, index) {
@@ -112,11 +112,11 @@ test('a connection that is dead without a word is dropped after its time', async
     },
   })
   await recorder.until(() => recorder.listings() === 1)
-  clock.advance(329_000)
+  await clock.advance(329_000)
   expect(recorder.reflector.state().connected).toBe(true)
-  clock.advance(1_000)
+  await clock.advance(1_000)
   await eventually(() => clock.pending().length > 0)
-  clock.advance(200)
+  await clock.advance(200)
   const resumed = await server.arrival(3)
   expect(queryOf(resumed)).toMatchObject({ watch: 'true', resourceVersion: '9' })
   expect(recorder.reflector.state().lastFailure).toMatchObject({ reason: 'Timeout' })
@@ -164,7 +164,7 @@ test('else asks again', async () => {
 })
 
 test('where only one object may be read, it is fetched now and then', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   let exists = true
   const { server, recorder } = await follow({
     clock,
@@ -179,7 +179,7 @@ test('where only one object may be read, it is fetched now and then', async () =
   expect([...recorder.known.keys()]).toEqual(['n'])
   exists = false
   await eventually(() => clock.pending().includes(60_000))
-  clock.advance(60_000)
+  await clock.advance(60_000)
   await recorder.until(() => recorder.listings() === 2)
   expect([...recorder.known.keys()]).toEqual([])
   expect(server.arrivals.length).toBe(5)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { eventually } from './testing/eventually.ts'
 import { follow, listOf, openStream, queryOf } from './testing/follow.ts'
-import { createManualClock } from './testing/manual-clock.ts'
 import { modelObject, writeBookmark, writeLine } from './testing/model-api.ts'
 import { answerJson, answerStatus, statusOf } from './testing/scripted-server.ts'
 
@@ -31,7 +31,7 @@ test('resumes after a torn line from the last version, and repeats nothing', asy
 })
 
 test('resumes from a bookmark when nothing else happened', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { server, recorder } = await follow({
     clock,
     answer(arrival, index) {
@@ -42,7 +42,7 @@ test('resumes from a bookmark when nothing else happened', async () => {
     },
   })
   await eventually(() => recorder.reflector.state().resourceVersion === '50')
-  clock.advance(300_000)
+  await clock.advance(300_000)
   server.arrivals[0]?.response.end()
   await server.arrival(2)
   expect(queryOf(server.arrivals[1]!)['resourceVersion']).toBe('50')

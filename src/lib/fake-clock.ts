@@ -7,8 +7,12 @@ interface Timer {
 
 /** Time that passes only when a test says so. */
 export class FakeClock implements Clock {
-  #now = 1_000_000
+  #now: number
   readonly #timers = new Set<Timer>()
+
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start
+  }
 
   now(): number {
     return this.#now
@@ -20,8 +24,9 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  get hasTimers(): boolean {
-    return this.#timers.size > 0
+  /** Milliseconds until each timer that waits is due, ascending. */
+  pending(): readonly number[] {
+    return this.#inOrder().map(({ at }) => at - this.#now)
   }
 
   /** Passes `ms`, running due timers in order and letting their promises settle. */
@@ -30,9 +35,8 @@ export class FakeClock implements Clock {
     for (let ran = 0; ; ran++) {
       if (ran > 10_000) throw new Error('10,000 timers in one go: something reschedules itself')
       await settle()
-      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
-      const [next] = due
-      if (next === undefined) break
+      const [next] = this.#inOrder()
+      if (next === undefined || next.at > end) break
       this.#timers.delete(next)
       this.#now = Math.max(this.#now, next.at)
       next.task()
@@ -43,6 +47,11 @@ export class FakeClock implements Clock {
   /** The time that a call takes: passes without running timers. */
   elapse(ms: number): void {
     this.#now += ms
+  }
+
+  /** The one that is due first comes first; of the same time, the one that was set first. */
+  #inOrder(): readonly Timer[] {
+    return [...this.#timers].sort((a, b) => a.at - b.at)
   }
 }
 

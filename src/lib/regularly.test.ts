@@ -27,7 +27,7 @@ it('waits for a round to end before it plans the next one, also for one that fai
   await clock.advance(10)
   expect(told).toHaveLength(4)
   stop()
-  expect(clock.hasTimers).toBe(false)
+  expect(clock.pending()).toEqual([])
 })
 
 it('plans nothing after it was ended in the middle of a round', async () => {
@@ -43,5 +43,5 @@ it('plans nothing after it was ended in the middle of a round', async () => {
   stop()
   open.resolve()
   await clock.advance(0)
-  expect(clock.hasTimers).toBe(false)
+  expect(clock.pending()).toEqual([])
 })

@@ -42,7 +42,7 @@ describe('before the cluster was listed', () => {
     await clock.advance(3_600_000)
     expect(mode.calls).toEqual([])
     expect(mode.isWatched).toBe(false)
-    expect(clock.hasTimers).toBe(false)
+    expect(clock.pending()).toEqual([])
   })
 
   test('what a former run left stays until then, and goes with the first run', async () => {
@@ -531,7 +531,7 @@ describe('stop', () => {
   test('ends all: no timer, no watch, no call whatever happens', async () => {
     const { loop, mode, clock } = await running(['s1'])
     await loop.stop()
-    expect(clock.hasTimers).toBe(false)
+    expect(clock.pending()).toEqual([])
     expect(mode.isWatched).toBe(false)
     loop.enqueue(serviceEvents('s3'))
     loop.suspect({ keys: 'all', by: 'somebody' })

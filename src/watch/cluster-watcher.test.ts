@@ -2,13 +2,13 @@ import { afterEach, expect, test } from 'vitest'
 import { createApiClient } from '../client/api-client.ts'
 import { connectionTo } from '../client/load-connection.ts'
 import { eventually } from '../client/testing/eventually.ts'
-import { createManualClock } from '../client/testing/manual-clock.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
+import { FakeClock } from '../lib/fake-clock.ts'
 import type { ServiceKey } from '../resources/types.ts'
 import type { ClusterWatcher } from './cluster-watcher.ts'
 import { createClusterWatcher } from './cluster-watcher.ts'
@@ -244,16 +244,16 @@ test('a server that loses an API version is followed to the next, in one step', 
 test('a server that gets slices later is followed to them without a restart of it', async () => {
   const cluster = smallCluster()
   cluster.discovery = []
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const { store, watcher } = await watch(cluster, { clock })
   await eventually(() => watcher.synced())
   cluster.discovery = ['v1beta1', 'v1']
-  clock.advance(299_000)
+  await clock.advance(299_000)
   await eventually(() => watcher.state().endpoints?.connected === true)
   expect(watcher.state().endpointsApi).toBe('v1')
-  clock.advance(1_000)
+  await clock.advance(1_000)
   await eventually(() => clock.pending().some((delay) => delay <= 2))
-  clock.advance(2)
+  await clock.advance(2)
   await eventually(() => watcher.state().endpointsApi === 'discovery.k8s.io/v1')
   await eventually(() => endpointIps(store, WEB)[0] === '10.1.0.4')
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])

@@ -1,35 +1,10 @@
 import { createSocket, type Socket as Datagrams, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Relay, RelayAddress, RelayProtocol } from './relays.ts'
 
 export const LOOPBACK = '127.0.0.1' as IpAddress
-
-/** Time that passes when the test says so. */
-export class HandClock implements Clock {
-  #now = 0
-  readonly #timers = new Set<{ readonly at: number; readonly task: () => void }>()
-
-  now(): number {
-    return this.#now
-  }
-
-  after(ms: number, task: () => void): () => void {
-    const timer = { at: this.#now + ms, task }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  advance(ms: number): void {
-    this.#now += ms
-    for (const timer of [...this.#timers].filter(({ at }) => at <= this.#now)) {
-      this.#timers.delete(timer)
-      timer.task()
-    }
-  }
-}
 
 /** A server of the test; accepted sockets allow half-open connections. */
 export async function serveTcp(

@@ -3,21 +3,12 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import {
-  call,
-  dial,
-  endOf,
-  freePort,
-  HandClock,
-  hear,
-  LOOPBACK,
-  relayTo,
-  serveTcp,
-} from './peers.fixture.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { call, dial, endOf, freePort, hear, LOOPBACK, relayTo, serveTcp } from './peers.fixture.ts'
 import type { RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
 
-const clock = new HandClock()
+const clock = new FakeClock()
 const relays = new SocketRelays(clock)
 const cleanups: (() => unknown)[] = []
 
@@ -125,7 +116,7 @@ test('a target that does not answer delays nobody else, and ends in a reset', as
   await relays.open({ ...slow, target: address })
   expect(await hear(await dial(slow.listen))).toBe('other target')
   expect(waiting.closed).toBe(false)
-  clock.advance(10_000)
+  await clock.advance(10_000)
   expect(await end).toBe('ECONNRESET')
 })
 
@@ -150,7 +141,7 @@ test('a client that goes while its target is awaited is forgotten', async () => 
   const client = await dial(relay.listen)
   await expect.poll(() => relays.connections()).toBe(1)
   client.resetAndDestroy()
-  clock.advance(10_000)
+  await clock.advance(10_000)
   await expect.poll(() => relays.connections()).toBe(0)
 })
 

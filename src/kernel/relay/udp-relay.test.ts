@@ -1,11 +1,12 @@
 import type { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { datagrams, HandClock, LOOPBACK, relayTo } from './peers.fixture.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { datagrams, LOOPBACK, relayTo } from './peers.fixture.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
 
-const clock = new HandClock()
+const clock = new FakeClock()
 const relays = new SocketRelays(clock, { flows: 2 })
 const sockets: Socket[] = []
 
@@ -81,17 +82,17 @@ test('a silent client is forgotten, one that speaks is not', async () => {
   const relay = await opened(await target('a'))
   const [one, other] = [await newClient(), await newClient()]
   await ask(one, relay, 'x')
-  clock.advance(20_000)
+  await clock.advance(20_000)
   const before = await ask(other, relay, 'x')
-  clock.advance(20_000)
+  await clock.advance(20_000)
   expect(relays.connections()).toBe(1)
   expect((await ask(other, relay, 'x'))[1]).toBe(before[1])
-  clock.advance(29_999)
+  await clock.advance(29_999)
   expect(relays.connections()).toBe(1)
-  clock.advance(1)
+  await clock.advance(1)
   expect(relays.connections()).toBe(0)
   await ask(one, relay, 'x')
-  clock.advance(30_000)
+  await clock.advance(30_000)
   expect(relays.connections()).toBe(0)
 })
 
@@ -104,7 +105,7 @@ test('a client that only listens is remembered as long as it is spoken to', asyn
   client.send('subscribe', relay.listen.port, relay.listen.ip)
   const port = await asked.promise
   for (const news of ['first', 'second', 'third']) {
-    clock.advance(20_000)
+    await clock.advance(20_000)
     const heard = once(client, 'message') as Promise<[Buffer]>
     socket.send(news, port, LOOPBACK)
     expect((await heard)[0].toString()).toBe(news)

@@ -158,6 +158,6 @@ test('one that is stopped does no more, not even when it waited for its turn', a
   await wait(5)
   expect(told).toEqual([])
   expect(Object.values(await serversOf(kernel))).toEqual(['rr|10.180.0.1:8080*0 10.180.0.2:8080*1'])
-  expect(kernel.clock.hasTimers).toBe(false)
+  expect(kernel.clock.pending()).toEqual([])
   expect(kernel.monitor.started).toBe(false)
 })

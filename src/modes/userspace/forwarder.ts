@@ -1,5 +1,6 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
+import type { PortRange } from '../../lib/port-range.ts'
 import type { Refusal, Traffic } from '../mode.ts'
 import type { Route, Side } from './route.ts'
 
@@ -50,12 +51,6 @@ export interface ForwarderLimits {
   readonly drainMs: number
   /** Clients that affinity remembers; beyond them the one that came last the longest ago goes. */
   readonly affinityClients: number
-}
-
-/** Both ends included. */
-export interface PortRange {
-  readonly from: number
-  readonly to: number
 }
 
 export interface ForwarderOptions {

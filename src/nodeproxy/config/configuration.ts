@@ -1,6 +1,7 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import type { PortRange } from '../../lib/port-range.ts'
 import type { ServiceKey } from '../../resources/types.ts'
-import type { PortRange, SocketAddress } from '../../settings/network-types.ts'
+import type { SocketAddress } from '../../settings/network-types.ts'
 
 /** The modes that a configuration may name; which of them exist is the build's business. */
 export const MODE_NAMES = ['', 'iptables', 'ipvs', 'userspace', 'nftables', 'auto'] as const

@@ -67,5 +67,5 @@ test('after it is cancelled nothing is told', async () => {
   completion.cancel()
   await clock.advance(60_000)
   run()
-  expect([told, clock.hasTimers]).toEqual([[], false])
+  expect([told, clock.pending()]).toEqual([[], []])
 })

@@ -91,7 +91,7 @@ test('nothing begins after the end, and what waits for another try does not wait
   retirements.completed('c')
   await clock.advance(0)
   await retirements.stop()
-  expect([b.signals[0]?.aborted, clock.hasTimers]).toEqual([true, false])
+  expect([b.signals[0]?.aborted, clock.pending()]).toEqual([true, []])
   retirements.completed('c')
   expect(b.signals).toHaveLength(1)
 })

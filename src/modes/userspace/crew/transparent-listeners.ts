@@ -2,7 +2,8 @@ import { portOf } from '../../../kernel/sockets/socket-address.ts'
 import type { Sockets } from '../../../kernel/sockets/sockets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family, IpAddress } from '../../../lib/ip.ts'
-import type { EntryPorts, ForwarderOptions, PortRange } from '../forwarder.ts'
+import type { PortRange } from '../../../lib/port-range.ts'
+import type { EntryPorts, ForwarderOptions } from '../forwarder.ts'
 import type { Side } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 
@@ -10,7 +11,7 @@ import type { Listener } from '../worker/messages.ts'
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
 /** Of the sides, where nothing else is asked for; 10248 to 10260 belong to other daemons. */
-const USUAL_PORTS: PortRange = { from: 10_270, to: 10_271 }
+const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
 const ATTEMPTS = 16
 
@@ -54,8 +55,8 @@ export function openTransparent(
 
 /** Port 0 is any that is free. */
 function* candidatesOf(range: PortRange | undefined): Generator<number, undefined> {
-  const { from, to } = range ?? USUAL_PORTS
-  for (let port = from; port <= to; port++) yield port
+  const { first, last } = range ?? USUAL_PORTS
+  for (let port = first; port <= last; port++) yield port
   if (range === undefined) yield* Array.from({ length: ATTEMPTS }, () => 0)
   return undefined
 }

@@ -31,8 +31,8 @@ test('the defaults', () => {
 })
 
 test('a range of ports is the forwarder’s as well', () => {
-  expect(optionsFor({ portRange: { from: 4_000, to: 4_010 } }).portRange).toEqual({
-    ...{ from: 4_000, to: 4_010 },
+  expect(optionsFor({ portRange: { first: 4_000, last: 4_010 } }).portRange).toEqual({
+    ...{ first: 4_000, last: 4_010 },
   })
 })
 

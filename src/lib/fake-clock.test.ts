@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from './fake-clock.ts'
+
+test('timers run in the order of their times, each when its time has come', async () => {
+  const clock = new FakeClock(0)
+  const told: string[] = []
+  const tell = (name: string) => () => void told.push(`${name} at ${clock.now()}`)
+  clock.after(20, tell('late'))
+  clock.after(10, tell('first'))
+  clock.after(10, tell('second'))
+  clock.after(11, tell('cancelled'))()
+  clock.after(5, () => void clock.after(5, tell('third')))
+  clock.after(2 ** 40, tell('years'))
+  expect(clock.pending()).toEqual([5, 10, 10, 20, 2 ** 40])
+  await clock.advance(19)
+  expect(told).toEqual(['first at 10', 'second at 10', 'third at 10'])
+  await clock.advance(1)
+  expect([told.at(-1), clock.now()]).toEqual(['late at 20', 20])
+  await clock.advance(2 ** 40)
+  expect([told.at(-1), clock.pending()]).toEqual([`years at ${2 ** 40}`, []])
+})
+
+test('what a timer wakes runs before the next timer', async () => {
+  const clock = new FakeClock()
+  const told: string[] = []
+  const woken = new Promise<void>((resolve) => void clock.after(1, resolve))
+  void woken.then(() => told.push('woken'))
+  clock.after(1, () => told.push('next'))
+  await clock.advance(1)
+  expect(told).toEqual(['woken', 'next'])
+})
+
+test('a timer that is late because a call took long does not turn time back', async () => {
+  const clock = new FakeClock(0)
+  const told: number[] = []
+  clock.after(10, () => told.push(clock.now()))
+  clock.elapse(30)
+  expect([told, clock.pending()]).toEqual([[], [-20]])
+  await clock.advance(0)
+  expect(told).toEqual([30])
+})
+
+test('a timer that always sets itself again ends the test', async () => {
+  const clock = new FakeClock()
+  const again = (): void => void clock.after(0, again)
+  again()
+  await expect(clock.advance(1)).rejects.toThrow('something reschedules itself')
+})
