@@ -3,6 +3,7 @@ import { defaultDeployment } from './defaults/deployment.ts'
 import { defaultEndpointSlice, defaultEndpoints } from './defaults/endpoints.ts'
 import { defaultNamespace } from './defaults/namespace.ts'
 import { defaultNetworkPolicy } from './defaults/network-policy.ts'
+import { defaultNode } from './defaults/node.ts'
 import { defaultPod } from './defaults/pod.ts'
 import { defaultBinding } from './defaults/rbac.ts'
 import { defaultService } from './defaults/service.ts'
@@ -13,6 +14,7 @@ const DEFAULTS: ReadonlyMap<string, (raw: Raw) => Raw> = new Map([
   ['Endpoints', defaultEndpoints],
   ['EndpointSlice', defaultEndpointSlice],
   ['Pod', defaultPod],
+  ['Node', defaultNode],
   ['Namespace', defaultNamespace],
   ['ConfigMap', defaultConfigMap],
   ['Secret', defaultSecret],

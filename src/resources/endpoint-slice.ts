@@ -58,6 +58,6 @@ export function readFamily(object: Reader): Family | undefined | typeof UNUSABLE
   if (type === 'IPv4' || type === 'IP') return 4
   if (type === 'IPv6') return 6
   if (type === 'FQDN') return undefined
-  object.refuse('addressType', 'must be IPv4, IPv6 or FQDN')
+  object.refuse('addressType', { supported: ['FQDN', 'IPv4', 'IPv6'] })
   return UNUSABLE
 }

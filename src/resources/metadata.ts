@@ -32,8 +32,8 @@ export function readMetadata(object: Reader, rules: NameRules): Metadata | undef
   return {
     name,
     namespace,
-    labels: metadata.object('labels'),
-    annotations: metadata.object('annotations'),
+    labels: metadata.map('labels'),
+    annotations: metadata.map('annotations'),
   }
 }
 

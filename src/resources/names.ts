@@ -1,3 +1,5 @@
+import { HEADLESS, SERVICE_NAME, TRIGGER_TIME, ZONE } from './label-names.ts'
+
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/
@@ -44,9 +46,9 @@ export const NODE_LEASES = 'kube-node-lease'
  * ecosystem's. Where several are present, the first counts.
  */
 export const NAMES = {
-  serviceOfSlice: ['kubernetes.io/service-name', 'orch.io/service-name'],
+  serviceOfSlice: [SERVICE_NAME, 'orch.io/service-name'],
   proxyName: ['service.orch.io/service-proxy-name', 'service.kubernetes.io/service-proxy-name'],
-  headless: ['service.orch.io/headless', 'service.kubernetes.io/headless'],
+  headless: ['service.orch.io/headless', HEADLESS],
   sourceRanges: [
     'service.beta.orch.io/load-balancer-source-ranges',
     'service.beta.kubernetes.io/load-balancer-source-ranges',
@@ -55,14 +57,11 @@ export const NAMES = {
   proxyProtocol: ['service.orch.io/proxy-protocol', 'service.kubernetes.io/proxy-protocol'],
   weight: ['service.orch.io/weight', 'service.kubernetes.io/weight'],
   zone: [
-    'topology.kubernetes.io/zone',
+    ZONE,
     'topology.orch.io/zone',
     'failure-domain.beta.kubernetes.io/zone',
     'failure-domain.beta.orch.io/zone',
   ],
-  triggerTime: [
-    'endpoints.kubernetes.io/last-change-trigger-time',
-    'endpoints.orch.io/last-change-trigger-time',
-  ],
+  triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
 } as const

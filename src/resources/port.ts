@@ -3,7 +3,7 @@ import { isLabel } from './names.ts'
 import type { Reader } from './reader.ts'
 import type { Protocol } from './types.ts'
 
-const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['TCP', 'UDP', 'SCTP'])
+const PROTOCOLS: readonly Protocol[] = ['SCTP', 'TCP', 'UDP']
 const PORT_LEFT_OUT = 'the port is left out'
 
 export function isPort(value: unknown): value is number {
@@ -31,9 +31,9 @@ export function readAllocatedPort(object: Reader, key: string): number {
 export function readProtocol(object: Reader): Protocol | undefined {
   const value = object.value('protocol')
   if (value === undefined || value === '') return 'TCP'
-  if (PROTOCOLS.has(value)) return value as Protocol
-  object.refuse('protocol', 'must be TCP, UDP or SCTP', PORT_LEFT_OUT)
-  return undefined
+  const known = PROTOCOLS.find((protocol) => protocol === value)
+  if (known === undefined) object.refuse('protocol', { supported: PROTOCOLS }, PORT_LEFT_OUT)
+  return known
 }
 
 /** Empty when the port has no name; undefined, with a finding, for what is no name. */

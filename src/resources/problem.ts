@@ -12,10 +12,11 @@ export interface Problem {
   readonly fault?: Fault
 }
 
-/** A value that is none of a few, or one that is there already (`other`: where). */
+/** A value that is none of a few, one that is there already (`other`: where), or none at all. */
 export type Fault =
   | { readonly supported: readonly string[] }
   | { readonly isDuplicate: true; readonly other: string }
+  | { readonly forbidden: string }
 
 /**
  * An object as the node uses it, or why it cannot be used. `warnings` are parts
@@ -64,7 +65,7 @@ export class Findings {
 function messageOf(wrong: string | Fault): string {
   if (typeof wrong === 'string') return wrong
   if ('supported' in wrong) return `must be one of ${wrong.supported.join(', ')}`
-  return `must differ from ${wrong.other}`
+  return 'forbidden' in wrong ? wrong.forbidden : `must differ from ${wrong.other}`
 }
 
 function isSame(a: Problem, b: Problem): boolean {

@@ -11,6 +11,7 @@ test('spells out where a value stands', () => {
   const [first, second] = object.object('a').objects('b')
   expect(first?.path('c')).toBe('a.b[0].c')
   expect(second?.object('c').path('x.io/d')).toBe('a.b[1].c[x.io/d]')
+  expect(second?.map('c').path('d')).toBe('a.b[1].c[d]')
 })
 
 test.each(['[]', '"text"', '7', 'null', 'true'])('%s is no object and reads as empty', (json) => {

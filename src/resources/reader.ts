@@ -17,16 +17,24 @@ export class Reader {
   readonly #parent: Reader | undefined
   readonly #key: string
   readonly #index: number
+  readonly #isMap: boolean
 
   private constructor(
     raw: Raw,
-    place: { findings: Findings; parent?: Reader; key?: string; index?: number },
+    place: {
+      findings: Findings
+      parent?: Reader
+      key?: string
+      index?: number
+      isMap?: boolean
+    },
   ) {
     this.#raw = raw
     this.findings = place.findings
     this.#parent = place.parent
     this.#key = place.key ?? ''
     this.#index = place.index ?? -1
+    this.#isMap = place.isMap ?? false
   }
 
   /** Reads a whole object; one that is no object reads as empty, with a finding. */
@@ -57,10 +65,12 @@ export class Reader {
 
   /** The object at `key`; an empty one when there is none. */
   object(key: string): Reader {
-    const value = this.value(key)
-    const raw = isRaw(value) ? value : NOTHING
-    if (value !== undefined && raw === NOTHING) this.refuse(key, 'must be an object', LEFT_OUT)
-    return new Reader(raw, { findings: this.findings, parent: this, key })
+    return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key })
+  }
+
+  /** The same of an object whose keys are names that somebody chose: `data[password]`. */
+  map(key: string): Reader {
+    return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key, isMap: true })
   }
 
   list(key: string): readonly unknown[] {
@@ -98,15 +108,22 @@ export class Reader {
   }
 
   /** The same, without showing the value, which may be secret. */
-  withhold(key: string, message: string): void {
-    this.findings.add(this.path(key), WITHHELD, message)
+  withhold(key: string, wrong: string | Fault): void {
+    this.findings.add(this.path(key), WITHHELD, wrong)
   }
 
   /** `spec.ports[1].nodePort` */
   path(key: string): string {
     const here = this.#here()
     if (here === '') return key
-    return /[./]/.test(key) ? `${here}[${key}]` : `${here}.${key}`
+    return this.#isMap || /[./]/.test(key) ? `${here}[${key}]` : `${here}.${key}`
+  }
+
+  #rawAt(key: string): Raw {
+    const value = this.value(key)
+    const raw = isRaw(value) ? value : NOTHING
+    if (value !== undefined && raw === NOTHING) this.refuse(key, 'must be an object', LEFT_OUT)
+    return raw
   }
 
   #here(): string {

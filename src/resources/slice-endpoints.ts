@@ -1,5 +1,6 @@
 import { type Family, familyOf } from '../lib/ip.ts'
 import { addressFault, hostAddress } from './address.ts'
+import { HOSTNAME } from './label-names.ts'
 import { readNodeName } from './node-name.ts'
 import { present } from './present.ts'
 import { isRaw } from './raw.ts'
@@ -9,8 +10,6 @@ import type { WeightOf } from './weight.ts'
 
 const LEFT_OUT = 'the endpoint is left out'
 const CONDITIONS = ['ready', 'serving', 'terminating'] as const
-/** Where v1beta1 kept the name of the node. */
-const HOSTNAME = 'kubernetes.io/hostname'
 
 /** The endpoints of an EndpointSlice; one that is wrong is left out. */
 export function readSliceEndpoints(

@@ -31,6 +31,7 @@ describe('Service', () => {
     ],
     ['ranges', { type: 'LoadBalancer', loadBalancerSourceRanges: [' 10.0.0.0/8', '::/0'] }],
     ['affinity', { sessionAffinity: 'ClientIP' }],
+    ['a protocol of applications', { ports: [{ port: 80, appProtocol: 'kubernetes.io/h2c' }] }],
   ])('%s may be written', (_, spec) => {
     expect(placesIn('Service', rawService({ spec }))).toEqual([])
   })
@@ -91,12 +92,28 @@ describe('Service', () => {
       { loadBalancerSourceRanges: ['10.0.0.0/33'] },
       ['spec.loadBalancerSourceRanges[0] "10.0.0.0/33"'],
     ],
+    [{ loadBalancerSourceRanges: ['10.0.0.1'] }, ['spec.loadBalancerSourceRanges[0] "10.0.0.1"']],
+    [{ ports: [{ port: 1, appProtocol: 'a b' }] }, ['spec.ports[0].appProtocol "a b"']],
     [
       { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 0 } } },
       ['spec.sessionAffinityConfig.clientIP.timeoutSeconds 0'],
     ],
   ])('%j may not', (spec, places) => {
     expect(placesIn('Service', rawService({ spec }))).toEqual(places)
+  })
+
+  test('its name starts with a letter', () => {
+    expect(placesIn('Service', rawService({ metadata: { name: '1-cart' } }))).toEqual([
+      'metadata.name "1-cart"',
+    ])
+  })
+
+  test('the annotation of ranges is held against networks, too', () => {
+    const key = 'service.beta.kubernetes.io/load-balancer-source-ranges'
+    const metadata = { annotations: { [key]: '10.0.0.0/8, 10.0.0.1' } }
+    expect(placesIn('Service', rawService({ metadata }))).toEqual([
+      `metadata.annotations[${key}] "10.0.0.1"`,
+    ])
   })
 
   test('the status is checked too', () => {
@@ -179,6 +196,7 @@ describe('EndpointSlice', () => {
     ],
     [{ ports: [{ port: 1 }, { port: 2 }] }, ['ports[1].name ""']],
     [{ ports: [{ port: 1, protocol: 'x' }] }, ['ports[0].protocol "x"']],
+    [{ ports: [{ port: 1, appProtocol: 'a b' }] }, ['ports[0].appProtocol "a b"']],
     [
       { metadata: { labels: { 'kubernetes.io/service-name': 'A' } } },
       ['metadata.labels[kubernetes.io/service-name] "A"'],
@@ -193,7 +211,7 @@ describe('EndpointSlice', () => {
 
   test.each<[string, Raw]>([
     ['endpoints', { endpoints: Array.from({ length: 1_001 }, endpoint) }],
-    ['ports', { ports: Array.from({ length: 101 }, (_, n) => ({ name: `p${n}`, port: 1 })) }],
+    ['ports', { ports: Array.from({ length: 20_001 }, (_, n) => ({ name: `p${n}`, port: 1 })) }],
     [
       'endpoints[0].addresses',
       { endpoints: [{ addresses: Array.from({ length: 101 }, () => '10.0.0.1') }] },
@@ -209,6 +227,14 @@ describe('EndpointSlice', () => {
   ])('too many %s', (field, parts) => {
     const fields = validateObject('EndpointSlice', rawSlice(parts)).map((problem) => problem.field)
     expect(fields).toEqual([field])
+  })
+
+  test('a Service may have more than a hundred ports, and so may its endpoints', () => {
+    const ports = Array.from({ length: 101 }, (_, n) => ({ name: `p${n}`, port: n + 1 }))
+    const subsets = [{ addresses: [{ ip: '10.0.0.1' }], ports }]
+    expect(placesIn('EndpointSlice', rawSlice({ ports }))).toEqual([])
+    expect(placesIn('Endpoints', rawEndpoints({ subsets }))).toEqual([])
+    expect(placesIn('Service', rawService({ spec: { ports } }))).toEqual([])
   })
 
   function endpoint(): Raw {

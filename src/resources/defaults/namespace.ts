@@ -1,13 +1,12 @@
+import { NAMESPACE_NAME } from '../label-names.ts'
 import { own, type Raw } from '../raw.ts'
 import { change, changePresent } from './edit.ts'
 
 /** Every namespace can be selected by a label that is its name. */
-const NAME_LABEL = 'kubernetes.io/metadata.name'
-
 export function defaultNamespace(namespace: Raw): Raw {
   return changePresent(namespace, 'metadata', (metadata) => {
     const name = own(metadata, 'name')
     if (typeof name !== 'string') return metadata
-    return change(metadata, 'labels', (labels) => ({ ...labels, [NAME_LABEL]: name }))
+    return change(metadata, 'labels', (labels) => ({ ...labels, [NAMESPACE_NAME]: name }))
   })
 }

@@ -20,6 +20,22 @@ test('a Pod is restarted, has half a minute to end, and finds Services', () => {
   })
 })
 
+test.each([
+  [{ serviceAccountName: 'a' }],
+  [{ serviceAccount: 'a' }],
+  [{ serviceAccount: 'b', serviceAccountName: 'a' }],
+])('the account of %j stands under both of its names', (spec) => {
+  const both = { serviceAccount: 'a', serviceAccountName: 'a' }
+  expect(applyDefaults('Pod', { spec })).toMatchObject({ spec: both })
+})
+
+test('volumes are complete', () => {
+  const volumes = [{ name: 'a', secret: {} }]
+  expect(applyDefaults('Pod', { spec: { volumes } })).toMatchObject({
+    spec: { volumes: [{ name: 'a', secret: { defaultMode: 420 } }] },
+  })
+})
+
 test('a container’s ports, probes, hooks and fields of the Pod are complete', () => {
   const httpGet = { port: 8080 }
   const container = {

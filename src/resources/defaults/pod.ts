@@ -1,6 +1,9 @@
 import { own, type Raw } from '../raw.ts'
 import { change, changeEach, changePresent, fill } from './edit.ts'
+import { defaultFieldRef } from './field-ref.ts'
 import { defaultProtocol } from './protocol.ts'
+import { writeQuantities, writeQuantity } from './quantities.ts'
+import { defaultVolume } from './volume.ts'
 
 const SPEC = {
   restartPolicy: 'Always',
@@ -25,13 +28,25 @@ export function defaultPod(pod: Raw): Raw {
 
 /** Of Pods, and of the templates for them. */
 export function defaultPodSpec(given: Raw): Raw {
-  const spec = changeEach(fill(given, SPEC), 'containers', defaultContainer)
+  const filled = writeQuantities(fill(given, SPEC), ['overhead'])
+  const named = changeEach(withAccount(filled), 'volumes', defaultVolume)
+  const spec = changeEach(named, 'containers', defaultContainer)
   return changeEach(spec, 'initContainers', defaultContainer)
+}
+
+/** The account stands under its old name, too; if the two differ, the new one counts. */
+function withAccount(spec: Raw): Raw {
+  const name = own(spec, 'serviceAccountName') || own(spec, 'serviceAccount')
+  if (typeof name !== 'string' || name === '') return spec
+  return { ...spec, serviceAccount: name, serviceAccountName: name }
 }
 
 function defaultContainer(given: Raw): Raw {
   const container = fill(given, { ...CONTAINER, imagePullPolicy: pullPolicy(own(given, 'image')) })
-  const open = changeEach(changeEach(container, 'ports', defaultProtocol), 'env', defaultSource)
+  const sized = changePresent(container, 'resources', (resources) =>
+    writeQuantities(resources, ['limits', 'requests']),
+  )
+  const open = changeEach(changeEach(sized, 'ports', defaultProtocol), 'env', defaultSource)
   const probed = PROBES.reduce((all, probe) => changePresent(all, probe, defaultProbe), open)
   return changePresent(probed, 'lifecycle', (lifecycle) =>
     HOOKS.reduce((all, hook) => changePresent(all, hook, defaultHandler), lifecycle),
@@ -54,6 +69,10 @@ function defaultHandler(handler: Raw): Raw {
 
 function defaultSource(variable: Raw): Raw {
   return changePresent(variable, 'valueFrom', (source) =>
-    changePresent(source, 'fieldRef', (field) => fill(field, { apiVersion: 'v1' })),
+    changePresent(defaultFieldRef(source), 'resourceFieldRef', withDivisor),
   )
+}
+
+function withDivisor(reference: Raw): Raw {
+  return writeQuantity(reference, 'divisor')
 }

@@ -1,4 +1,4 @@
-import { isLabel, isPathSegment, isSubdomain } from '../names.ts'
+import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../names.ts'
 import type { Fault } from '../problem.ts'
 import type { Reader } from '../reader.ts'
 
@@ -20,6 +20,12 @@ export function checkName(object: Reader, form: 'subdomain' | 'segment', key = '
   const value = object.value(key)
   const isName = form === 'segment' ? isPathSegment : isSubdomain
   if (typeof value !== 'string' || !isName(value)) object.refuse(key, NAME_FAULT)
+}
+
+/** Which protocol an application speaks on a port: `http`, `kubernetes.io/h2c`. */
+export function checkAppProtocol(port: Reader): void {
+  const isName = (value: unknown) => typeof value === 'string' && isQualifiedName(value)
+  checkField(port, 'appProtocol', isName, APP_PROTOCOL_FAULT)
 }
 
 /** A list of texts; whether there is one in it. */
@@ -47,5 +53,6 @@ export function checkField(
 }
 
 export const LABEL_FAULT = 'must be a DNS label: at most 63 of a-z, 0-9 and -, such as my-name'
+const APP_PROTOCOL_FAULT = 'must be a qualified name such as http or example.com/my-protocol'
 const NAME_FAULT = 'must be the name of an object'
 export const DNS_FAULT = 'must be a DNS name in lower case, such as db.example.com'

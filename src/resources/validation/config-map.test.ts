@@ -13,7 +13,7 @@ test.each<[Raw, readonly string[]]>([
   [{}, []],
   [{ data: { 'a.b-C_1': '', __proto__: 'x' }, binaryData: { b: 'YQ==' }, immutable: true }, []],
   [{ data: 'x' }, ['data "(withheld)"']],
-  [{ data: { a: 1 } }, ['data.a "(withheld)"']],
+  [{ data: { a: 1 } }, ['data[a] "(withheld)"']],
   [{ data: { 'a b': 'x' } }, ['data "a b"']],
   [{ data: { '..a': 'x', '.': 'y' } }, ['data "..a"', 'data "."']],
   [{ data: { ['k'.repeat(254)]: 'x' } }, [`data "${'k'.repeat(78)}…`]],

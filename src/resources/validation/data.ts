@@ -16,7 +16,7 @@ export function checkData(object: Reader, key: string, form: Form): number {
     object.withhold(key, 'must be a map of strings')
     return 0
   }
-  const data = object.object(key)
+  const data = object.map(key)
   let bytes = 0
   for (const name of data.keys()) {
     const size = sizeOf(data.value(name), form)

@@ -1,7 +1,8 @@
 import type { Reader } from '../reader.ts'
-import { checkCount } from './checks.ts'
+import { checkAppProtocol, checkCount } from './checks.ts'
 
-const MOST_PORTS = 100
+/** As many as the ecosystem allows: a Service may have more than a hundred. */
+const MOST_PORTS = 20_000
 
 /** The rules between endpoint ports; each by itself is checked where it is read. */
 export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boolean }): void {
@@ -12,6 +13,7 @@ export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boo
     const name = port.value('name') ?? ''
     if (names.has(name)) port.refuse('name', 'must differ from the names of the other ports')
     names.add(name)
+    checkAppProtocol(port)
     if (!mayBeAny && port.value('port') === undefined) {
       port.refuse('port', 'must be an integer from 1 to 65535')
     }

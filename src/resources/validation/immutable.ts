@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.ts'
 import { isSameValue } from '../same-value.ts'
 
-const FROZEN = 'field is immutable when `immutable` is set; delete the object and create it anew'
+const FROZEN = { forbidden: 'field is immutable when `immutable` is set' }
 const FIXED = 'field is immutable; delete the object and create it anew'
 
 /** The role of a binding, so that who may change its subjects cannot raise what they get. */

@@ -1,16 +1,29 @@
+import { defaultPodSpec } from '../defaults/pod.ts'
 import { isRaw, own, type Raw } from '../raw.ts'
 import type { Reader } from '../reader.ts'
 import { isSameValue } from '../same-value.ts'
 
-const FIXED =
-  "pod updates may not change fields other than 'spec.containers[*].image', 'spec.initContainers[*].image', 'spec.activeDeadlineSeconds' and 'spec.tolerations'; delete the object and create it anew"
+const CHANGEABLE = [
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+]
+const FIXED = {
+  forbidden: `pod updates may not change fields other than ${CHANGEABLE.join(',')}`,
+}
 
-/** A Pod runs what it was created with; a node is chosen once. */
+/**
+ * A Pod runs what it was created with; a node is chosen once. What is filled in
+ * today and was not when the Pod was stored is no change.
+ */
 export function keepPod(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
   if (!isRaw(after) || !isRaw(before)) return
   const isBound = (own(before, 'nodeName') ?? '') !== ''
-  if (!isSameValue(fixedPart(after, isBound), fixedPart(before, isBound))) {
+  const [then, now] = [before, after].map((spec) => fixedPart(defaultPodSpec(spec), isBound))
+  if (!isSameValue(now, then)) {
     next.withhold('spec', FIXED)
   }
 }

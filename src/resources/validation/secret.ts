@@ -16,7 +16,7 @@ export function checkSecret(object: Reader): void {
     checkAccountName(metadata.annotations)
   }
   const rules = SECRET_TYPES.get(type)
-  if (rules !== undefined && isReadable(object, 'data')) checkKeys(object.object('data'), rules)
+  if (rules !== undefined && isReadable(object, 'data')) checkKeys(object.map('data'), rules)
 }
 
 function checkAccountName(annotations: Reader): void {

@@ -1,6 +1,7 @@
 import { isPortName } from '../names.ts'
 import { isPort } from '../port.ts'
 import type { Reader } from '../reader.ts'
+import { checkAppProtocol } from './checks.ts'
 
 /** The rules between the ports of a Service; each by itself is checked where it is read. */
 export function checkServicePorts(spec: Reader): void {
@@ -13,6 +14,7 @@ export function checkServicePorts(spec: Reader): void {
   for (const port of ports) {
     checkName(port, ports.length > 1)
     checkTargetPort(port)
+    checkAppProtocol(port)
     refuseRepeated(port, 'name', seen)
     refuseRepeated(port, 'port', seen)
     refuseRepeated(port, 'nodePort', seen)

@@ -1,12 +1,15 @@
-import { isSubdomain } from '../names.ts'
+import { isLabel, isSubdomain } from '../names.ts'
 import type { Reader } from '../reader.ts'
 import { readService } from '../service.ts'
 import { checkOneOf, checkSubdomain, DNS_FAULT } from './checks.ts'
 import { checkMatchLabels } from './label-selector.ts'
 import { checkServicePorts } from './service-ports.ts'
+import { checkSourceRanges } from './source-ranges.ts'
 
 const FAMILIES: readonly unknown[] = ['IPv4', 'IPv6']
 const FAMILY_POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack']
+const DNS_1035_FAULT =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 
 /**
@@ -16,7 +19,9 @@ const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
  */
 export function checkService(object: Reader): void {
   readService(object)
+  checkName(object.object('metadata'))
   const spec = object.object('spec')
+  checkSourceRanges(spec, object.object('metadata').map('annotations'))
   checkServicePorts(spec)
   checkHeadless(spec)
   checkFamilies(spec)
@@ -25,6 +30,14 @@ export function checkService(object: Reader): void {
   checkOneOf(spec, 'trafficDistribution', DISTRIBUTIONS)
   for (const entry of object.object('status').object('loadBalancer').objects('ingress')) {
     checkSubdomain(entry, 'hostname')
+  }
+}
+
+/** The name becomes one of DNS and of variables: it starts with a letter. */
+function checkName(metadata: Reader): void {
+  const name = metadata.value('name')
+  if (typeof name === 'string' && isLabel(name) && !/^[a-z]/.test(name)) {
+    metadata.refuse('name', DNS_1035_FAULT)
   }
 }
 

@@ -1,0 +1,28 @@
+/** Labels and annotations that are written, as the ecosystem spells them; `NAMES` has what is read. */
+
+/** Of a Namespace: its own name. */
+export const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
+
+/** Of a Node, and of endpoints before they had fields for it. */
+export const HOSTNAME = 'kubernetes.io/hostname'
+export const OPERATING_SYSTEM = 'kubernetes.io/os'
+export const ARCHITECTURE = 'kubernetes.io/arch'
+export const ZONE = 'topology.kubernetes.io/zone'
+
+/** Of a slice: the Service that it belongs to, and who looks after it. */
+export const SERVICE_NAME = 'kubernetes.io/service-name'
+export const SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
+
+/** Of Endpoints: who looks after them, and whether slices show them. */
+export const ENDPOINTS_MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
+export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
+/** Whoever holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
+export const LEADER = 'control-plane.alpha.kubernetes.io/leader'
+
+/** Of both: the Service has no address, there were too many endpoints, since when they changed. */
+export const HEADLESS = 'service.kubernetes.io/headless'
+export const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity'
+export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
+
+/** The object as `kubectl apply` sent it last. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'

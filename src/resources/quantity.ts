@@ -1,0 +1,73 @@
+const QUANTITY = /^([+-]?)(\d*)\.?(\d*)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?$/
+const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
+const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
+
+/** Longer texts and larger amounts are nobody's resources, and are left as they were sent. */
+const LONGEST = 64
+const LARGEST = 2n ** 63n
+
+/** Amounts are counted in the smallest unit that there is. */
+const NANOS = 10n ** 9n
+
+/**
+ * A quantity as the ecosystem writes it, so that equal ones are equal texts: a
+ * whole number, with the largest suffix of its own sort that allows one. Below
+ * 1Ki, and for what is no whole number of bytes, that is a decimal suffix. What
+ * is less than a billionth counts as one. Whatever is no quantity stays.
+ */
+export function canonicalQuantity(value: unknown): unknown {
+  const text = typeof value === 'number' ? decimalText(value) : value
+  if (typeof text !== 'string' || text.length > LONGEST) return value
+  const [, sign, whole = '', fraction = '', suffix = ''] = QUANTITY.exec(text) ?? []
+  if (whole + fraction === '') return value
+  const nanos = amountOf(whole, fraction, suffix)
+  if (nanos === undefined || nanos >= LARGEST * NANOS) return text
+  if (nanos === 0n) return '0'
+  return `${sign === '-' ? '-' : ''}${written(nanos, suffix)}`
+}
+
+/** Not as `1e-7`, which is a sort of quantity of its own. */
+function decimalText(value: number): string {
+  return Math.abs(value) < 1e18 ? value.toFixed(9) : String(value)
+}
+
+/** In billionths, rounded up; undefined for exponents beyond all amounts. */
+function amountOf(whole: string, fraction: string, suffix: string): bigint | undefined {
+  const digits = BigInt(whole + fraction)
+  const binary = BINARY.indexOf(suffix)
+  const decimal = DECIMAL.indexOf(suffix)
+  const exponent = decimal < 0 ? Number(suffix.slice(1)) : decimal * 3 - 9
+  if (binary > 0) return dividedUp((digits * NANOS) << BigInt(binary * 10), fraction.length)
+  const shift = exponent + 9
+  if (Math.abs(shift) > LONGEST) return undefined
+  const raised = digits * 10n ** BigInt(Math.max(shift, 0))
+  return dividedUp(raised, fraction.length + Math.max(-shift, 0))
+}
+
+function dividedUp(value: bigint, places: number): bigint {
+  const divisor = 10n ** BigInt(places)
+  return (value + divisor - 1n) / divisor
+}
+
+function written(nanos: bigint, suffix: string): string {
+  const units = nanos / NANOS
+  const isBinary = BINARY.indexOf(suffix) > 0
+  if (isBinary && nanos % NANOS === 0n && units >= 1024n) {
+    const { count, steps } = stripped(units, 1024n, BINARY.length - 1)
+    return `${count}${BINARY[steps]}`
+  }
+  const { count, steps } = stripped(nanos, 1000n, DECIMAL.length - 1)
+  const exponent = steps * 3 - 9
+  if (!/^[eE][+-]?\d/.test(suffix)) return `${count}${DECIMAL[steps]}`
+  return exponent === 0 ? String(count) : `${count}e${exponent}`
+}
+
+/** A count without factors of `base`, and how many there were. */
+function stripped(count: bigint, base: bigint, most: number) {
+  let [rest, steps] = [count, 0]
+  while (steps < most && rest % base === 0n) {
+    rest /= base
+    steps++
+  }
+  return { count: rest, steps }
+}

@@ -1,0 +1,57 @@
+import { arrayAt, type Json, type JsonObject, stringAt } from '../lib/json.ts'
+import { timestamp } from '../lib/timestamp.ts'
+
+/** One of `status.conditions`; texts are empty where the object says nothing. */
+export interface StatusCondition {
+  readonly type: string
+  /** `True`, `False` or `Unknown`. */
+  readonly status: string
+  /** UpperCamelCase, stable: programs tell by it who said so. */
+  readonly reason: string
+  readonly message: string
+  /** When `status` became what it is, RFC 3339. */
+  readonly lastTransitionTime: string
+}
+
+/** What a condition is to say; `null` takes a text away, one that is absent stays as it is. */
+export interface WantedCondition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason?: string | null
+  readonly message?: string | null
+}
+
+/** The condition of one type in the `status` of an object. */
+export function readCondition(status: Json | undefined, type: string): StatusCondition {
+  const found = arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
+  return {
+    type,
+    status: stringAt(found, 'status'),
+    reason: stringAt(found, 'reason'),
+    message: stringAt(found, 'message'),
+    lastTransitionTime: stringAt(found, 'lastTransitionTime'),
+  }
+}
+
+/** Whether nothing is left to say. */
+export function isSaid(known: StatusCondition, wanted: WantedCondition): boolean {
+  const { status, reason = known.reason, message = known.message } = wanted
+  return (
+    known.status === status && known.reason === (reason ?? '') && known.message === (message ?? '')
+  )
+}
+
+/**
+ * The condition as it is written over the one that is known: for a strategic
+ * merge patch, which knows conditions by their type. Its time is that of the last
+ * change of `status`; other words for the same status do not touch it.
+ */
+export function setCondition(
+  known: StatusCondition,
+  wanted: WantedCondition,
+  now: number,
+): JsonObject {
+  const isSame = known.status === wanted.status
+  const lastTransitionTime = (isSame && known.lastTransitionTime) || timestamp(now)
+  return { ...wanted, lastTransitionTime }
+}
