@@ -28,7 +28,9 @@ export function candidatesOf(
     const ip = pod.ips.find((one) => familyOf(one) === family)
     const ports = endpointPorts(service, pod)
     if (ip === undefined || pod.finished || ports === undefined) return []
-    return [{ pod, ip, ports, since: later(pod.readySince, service.meta.createdAt) }]
+    return [
+      { pod, ip, ports, since: later(pod.readiness.lastTransitionTime, service.meta.createdAt) },
+    ]
   })
 }
 

@@ -18,7 +18,12 @@ export function endpointPorts(
     const number = targetPort(port, pod)
     return number === undefined ? [] : [endpointPort(port, number)]
   })
-  return ports.length === 0 ? undefined : ports.toSorted(byText)
+  return ports.length === 0 ? undefined : inOrder(ports)
+}
+
+/** Ports in canonical order. */
+export function inOrder(ports: readonly JsonObject[]): JsonObject[] {
+  return ports.toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
 }
 
 /** Equal for equal sets of ports in canonical order. */
@@ -46,8 +51,4 @@ function endpointPort(
   port: number,
 ): JsonObject {
   return { name, protocol, port, ...(appProtocol === undefined ? {} : { appProtocol }) }
-}
-
-function byText(a: JsonObject, b: JsonObject): number {
-  return portsKey([a]) < portsKey([b]) ? -1 : 1
 }

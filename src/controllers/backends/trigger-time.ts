@@ -1,4 +1,4 @@
-import { TRIGGER_TIME } from '../objects/names.ts'
+import { TRIGGER_TIME } from '../../resources/label-names.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 
 /**

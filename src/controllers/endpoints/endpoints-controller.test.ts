@@ -191,7 +191,9 @@ test.each([
   ['10.96.0.10', { team: 'a', ...MANAGED }],
   ['None', { team: 'a', 'service.kubernetes.io/headless': '', ...MANAGED }],
 ])('labels of a Service with address %s', async (clusterIP, labels) => {
-  const cluster = await settled({ service: { clusterIP }, labels: { team: 'a' } })
+  const [ours, theirs] = ['service.orch.io/headless', 'service.kubernetes.io/headless']
+  const marked = { team: 'a', [ours]: 'x', [theirs]: 'x' }
+  const cluster = await settled({ service: { clusterIP }, labels: marked })
   expect(objectAt(cluster.get('endpoints', 'shop/web'), 'metadata', 'labels')).toEqual(labels)
 })
 
@@ -276,6 +278,14 @@ test.each([
   cluster.put('endpoints', rawEndpoints([], metadata))
   const now = Date.parse(BORN) + age
   expect(await reconcile(cluster, { controller, now })).toEqual(writes)
+})
+
+test('Endpoints that only finalizers hold are not deleted again and again', async () => {
+  const cluster = createFakeCluster()
+  const metadata = { labels: { ...MANAGED }, finalizers: ['x'] }
+  cluster.put('endpoints', rawEndpoints([], metadata))
+  expect(await reconcile(cluster, { controller })).toEqual(['delete endpoints/shop/web'])
+  expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
 test('whoever is too young to be an orphan is looked at again', () => {

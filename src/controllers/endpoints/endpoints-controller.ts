@@ -1,6 +1,6 @@
+import { ENDPOINTS_MANAGED_BY, LEADER } from '../../resources/label-names.ts'
 import { podAffects } from '../backends/pod-affects.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
-import { ENDPOINTS_MANAGED_BY, LEADER } from '../objects/names.ts'
 import { podsOf } from '../objects/selection.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
@@ -48,5 +48,6 @@ function isOurs({ meta }: EndpointsObject): boolean {
 }
 
 function remove({ meta }: EndpointsObject): Reconciliation {
+  if (meta.terminating) return SETTLED
   return { writes: [{ verb: 'delete', collection: 'endpoints', meta }] }
 }

@@ -1,15 +1,13 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import { ENDPOINTS_MANAGED_BY, OVER_CAPACITY, TRIGGER_TIME } from '../../resources/label-names.ts'
+import { serviceLabels } from '../backends/service-labels.ts'
 import { triggerTime } from '../backends/trigger-time.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import { adjustMap, isEmpty, replaceMap } from '../objects/map-patch.ts'
-import { ENDPOINTS_MANAGED_BY, HEADLESS, OVER_CAPACITY, TRIGGER_TIME } from '../objects/names.ts'
-import type { StringMap } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import { isHeadless } from '../objects/service-object.ts'
-import { withoutKeys } from '../objects/without-keys.ts'
 import type { Write } from '../runner/write.ts'
 import type { Member } from './subsets.ts'
 import { membersOf, subsetsOf, truncate } from './subsets.ts'
@@ -25,7 +23,7 @@ export function endpointsWrites(
 ): readonly Write[] {
   const { members, truncated } = truncate(membersOf(service, pods))
   const subsets = subsetsOf(service, members)
-  const labels = labelsOf(service)
+  const labels = { ...serviceLabels(service), [ENDPOINTS_MANAGED_BY]: MANAGER }
   const capacity = { [OVER_CAPACITY]: truncated ? 'truncated' : undefined }
   if (existing === undefined) {
     return [create(service, { subsets, labels, annotations: adjustMap({}, capacity) })]
@@ -64,14 +62,6 @@ function create(
     subsets,
   }
   return { verb: 'create', collection: 'endpoints', namespace, name, body }
-}
-
-function labelsOf(service: ServiceObject): StringMap {
-  return {
-    ...withoutKeys(service.meta.labels, HEADLESS),
-    ...(isHeadless(service) ? { [HEADLESS]: '' } : {}),
-    [ENDPOINTS_MANAGED_BY]: MANAGER,
-  }
 }
 
 /** A subset without what others may add and nobody reads. */

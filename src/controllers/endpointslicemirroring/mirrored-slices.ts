@@ -2,29 +2,30 @@ import type { Family } from '../../lib/ip.ts'
 import { familyOf, parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { portsKey } from '../backends/endpoint-ports.ts'
+import { inOrder, portsKey } from '../backends/endpoint-ports.ts'
 import type { WantedEndpoint, WantedGroup } from '../endpointslices/slice-packing.ts'
 import { endpointId } from '../endpointslices/slice-packing.ts'
-import type { AddressType, WantedSlices } from '../endpointslices/slice-writes.ts'
+import {
+  ADDRESS_TYPES,
+  type AddressType,
+  type WantedSlices,
+} from '../endpointslices/slice-writes.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 
 /** Addresses of one subset that are mirrored; the ready ones come first. */
 export const MOST_OF_SUBSET = 1000
 
-const FAMILIES: readonly (readonly [Family, AddressType])[] = [
-  [4, 'IPv4'],
-  [6, 'IPv6'],
-]
+const FAMILIES = [4, 6] as const
 
 /**
  * What hand-written Endpoints say, as slices: by family and set of ports, each
  * address once. One that is ready in any subset with the same ports is ready.
  */
 export function mirroredSlices({ subsets }: EndpointsObject): WantedSlices {
-  const types = FAMILIES.map(([family, type]): readonly [AddressType, readonly WantedGroup[]] => {
+  const types = FAMILIES.map((family): readonly [AddressType, readonly WantedGroup[]] => {
     const byPorts = Map.groupBy(subsets, (subset) => portsKey(portsOf(subset)))
     const groups = [...byPorts.values()].map((same) => groupOf(same, family))
-    return [type, groups.filter(({ endpoints }) => endpoints.length > 0)]
+    return [ADDRESS_TYPES[family], groups.filter(({ endpoints }) => endpoints.length > 0)]
   })
   return new Map(types.filter(([, groups]) => groups.length > 0))
 }
@@ -78,10 +79,8 @@ function targetOf(address: JsonObject): JsonObject {
 
 /** In canonical order; slices have a name for every port, be it empty. */
 function portsOf(subset: JsonObject): JsonObject[] {
-  return arrayAt(subset, 'ports')
-    .filter(isJsonObject)
-    .map((port) => ({ name: '', protocol: 'TCP', ...port }))
-    .toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
+  const ports = arrayAt(subset, 'ports').filter(isJsonObject)
+  return inOrder(ports.map((port) => ({ name: '', protocol: 'TCP', ...port })))
 }
 
 function isReady({ body }: WantedEndpoint): boolean {

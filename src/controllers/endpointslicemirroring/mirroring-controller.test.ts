@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { rawEndpoints, rawService } from '../testing/fixtures.ts'
+import { LEAVING, rawEndpoints, rawService } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/settle.ts'
 import { mirroringController as controller } from './mirroring-controller.ts'
 
@@ -105,6 +105,11 @@ test.each<[string, JsonObject]>([
   ['labelled skip-mirror', { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }],
 ])('Endpoints that are %s are not shown', async (_, metadata) => {
   const cluster = await settled([ONE], metadata)
+  expect(outline(cluster)).toEqual([])
+})
+
+test('Endpoints that are being deleted get no new slices, or they would never go', async () => {
+  const cluster = await settled([ONE], LEAVING.metadata)
   expect(outline(cluster)).toEqual([])
 })
 

@@ -1,17 +1,18 @@
-import { ownerReference } from '../endpointslices/owner-reference.ts'
-import { sliceAffects } from '../endpointslices/slice-affects.ts'
-import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
-import { sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
-import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import {
   ENDPOINTS_MANAGED_BY,
+  LAST_APPLIED,
   LEADER,
   OVER_CAPACITY,
   SERVICE_NAME,
   SKIP_MIRROR,
   SLICE_MANAGED_BY,
   TRIGGER_TIME,
-} from '../objects/names.ts'
+} from '../../resources/label-names.ts'
+import { ownerReference } from '../endpointslices/owner-reference.ts'
+import { sliceAffects } from '../endpointslices/slice-affects.ts'
+import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
+import { sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
+import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import type { View } from '../objects/view.ts'
 import { withoutKeys } from '../objects/without-keys.ts'
@@ -19,7 +20,6 @@ import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { isTruncated, MOST_OF_SUBSET, mirroredSlices } from './mirrored-slices.ts'
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io'
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 const TRUE = /^(1|t|T|true|True|TRUE)$/
 
 /**
@@ -75,6 +75,7 @@ function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): Sl
       [OVER_CAPACITY]: isTruncated(endpoints) ? 'truncated' : undefined,
     },
     owner: ownerReference('Endpoints', endpoints.meta),
+    leaving: endpoints.meta.terminating,
     most: MOST_OF_SUBSET,
   }
 }

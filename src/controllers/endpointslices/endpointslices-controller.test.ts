@@ -234,6 +234,28 @@ test.each([
   expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
+test('a slice that is being deleted is left alone, and replaced', async () => {
+  const cluster = await settled({}, rawPod(1))
+  const [slice] = slices(cluster)
+  const leaving = { finalizers: ['x'], ...LEAVING.metadata }
+  cluster.put('endpointslices', relabelled(slice!, leaving))
+  expect(await reconcile(cluster, { controller })).toEqual(['create endpointslices/shop/'])
+  expect(await reconcile(cluster, { controller })).toEqual([])
+  cluster.remove('services', 'shop/web')
+  expect(await reconcile(cluster, { controller })).toHaveLength(1)
+})
+
+test('a Service that is being deleted gets no new slices, or it would never go', async () => {
+  const cluster = await settled({}, rawPod(1))
+  const leaving = { finalizers: ['foregroundDeletion'], ...LEAVING.metadata }
+  cluster.put('services', rawService({}, leaving))
+  cluster.put('pods', rawPod(2))
+  expect(await reconcile(cluster, { controller })).toHaveLength(1)
+  expect(sizes(cluster)).toEqual([2])
+  cluster.remove('endpointslices', `shop/${stringAt(slices(cluster)[0], 'metadata', 'name')}`)
+  expect(await reconcile(cluster, { controller })).toEqual([])
+})
+
 test('slices of others stay as they are', async () => {
   const cluster = await settled({})
   const labels = { 'kubernetes.io/service-name': 'web' }

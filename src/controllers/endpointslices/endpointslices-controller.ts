@@ -1,10 +1,9 @@
+import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
 import { nodeAffects, podAffects } from '../backends/pod-affects.ts'
-import { HEADLESS, SERVICE_NAME, SLICE_MANAGED_BY } from '../objects/names.ts'
+import { serviceLabels } from '../backends/service-labels.ts'
 import { podsOf } from '../objects/selection.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import { isHeadless } from '../objects/service-object.ts'
 import type { View } from '../objects/view.ts'
-import { withoutKeys } from '../objects/without-keys.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { ownerReference } from './owner-reference.ts'
 import { serviceSlices } from './service-slices.ts'
@@ -43,18 +42,18 @@ function reconcile(key: string, view: View): Reconciliation {
 }
 
 function templateOf(service: ServiceObject): SliceTemplate {
-  const { namespace, name, labels } = service.meta
+  const { namespace, name } = service.meta
   return {
     namespace,
     service: name,
     labels: {
-      ...withoutKeys(labels, HEADLESS),
-      ...(isHeadless(service) ? { [HEADLESS]: '' } : {}),
+      ...serviceLabels(service),
       [SERVICE_NAME]: name,
       [SLICE_MANAGED_BY]: MANAGER,
     },
     annotations: {},
     owner: ownerReference('Service', service.meta),
+    leaving: service.meta.terminating,
     most: MOST,
   }
 }

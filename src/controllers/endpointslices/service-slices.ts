@@ -1,4 +1,3 @@
-import type { Family } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Candidate } from '../backends/candidate.ts'
 import { candidatesOf, hostnameOf, targetOf } from '../backends/candidate.ts'
@@ -7,12 +6,11 @@ import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { WantedEndpoint, WantedGroup } from './slice-packing.ts'
 import { endpointId } from './slice-packing.ts'
-import type { AddressType, WantedSlices } from './slice-writes.ts'
+import { ADDRESS_TYPES, type WantedSlices } from './slice-writes.ts'
 
 /** The zone of a node; empty when unknown. */
 export type ZoneOf = (nodeName: string) => string
 
-const TYPES: Readonly<Record<Family, AddressType>> = { 4: 'IPv4', 6: 'IPv6' }
 /** A slice without endpoints says: we have looked, and there are none. */
 const NOBODY: WantedGroup = { ports: [], endpoints: [] }
 
@@ -31,7 +29,7 @@ export function serviceSlices(
       const candidates = candidatesOf(service, pods, family).toSorted(byAddress)
       const groups = Map.groupBy(candidates, ({ ports }) => portsKey(ports))
       const wanted = [...groups.values()].map((group) => groupOf(group, service, zoneOf))
-      return [TYPES[family], wanted.length === 0 ? [NOBODY] : wanted]
+      return [ADDRESS_TYPES[family], wanted.length === 0 ? [NOBODY] : wanted]
     }),
   )
 }

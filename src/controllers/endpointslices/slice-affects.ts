@@ -1,4 +1,4 @@
-import { SERVICE_NAME, SLICE_MANAGED_BY } from '../objects/names.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 import type { Affects } from '../runner/controller.ts'
 

@@ -1,9 +1,10 @@
 import { isDeepEqual } from '../../lib/equal.ts'
+import type { Family } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { SLICE_MANAGED_BY, TRIGGER_TIME } from '../../resources/label-names.ts'
 import { triggerTime } from '../backends/trigger-time.ts'
 import type { WantedMap } from '../objects/map-patch.ts'
 import { adjustMap, isEmpty, replaceMap } from '../objects/map-patch.ts'
-import { SLICE_MANAGED_BY, TRIGGER_TIME } from '../objects/names.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 import type { View } from '../objects/view.ts'
@@ -20,19 +21,23 @@ export interface SliceTemplate {
   /** Those that are named are set or removed; others are left as they are. */
   readonly annotations: WantedMap
   readonly owner: JsonObject
+  /** The owner is being deleted and may wait for its slices: there are to be no new ones. */
+  readonly leaving: boolean
   /** Endpoints of one slice at most. */
   readonly most: number
 }
 
 export type AddressType = 'IPv4' | 'IPv6'
 
+export const ADDRESS_TYPES: Readonly<Record<Family, AddressType>> = { 4: 'IPv4', 6: 'IPv6' }
+
 /** What is wanted, by address type; an address type that is not named has no slices. */
 export type WantedSlices = ReadonlyMap<AddressType, readonly WantedGroup[]>
 
-/** The slices of a Service (`namespace/name`) that belong to a controller. */
+/** The slices of a Service (`namespace/name`) that belong to a controller and stay. */
 export function slicesOf(key: string, view: View, manager: string): readonly SliceObject[] {
   return [...view.endpointslices.group(key)].filter(
-    ({ meta }) => meta.labels[SLICE_MANAGED_BY] === manager,
+    ({ meta }) => meta.labels[SLICE_MANAGED_BY] === manager && !meta.terminating,
   )
 }
 
@@ -70,7 +75,9 @@ function writesOf(
   template: SliceTemplate,
 ): readonly Write[] {
   const { slice, endpoints } = packed
-  if (slice === undefined) return [creation(packed, addressType, template)]
+  if (slice === undefined) {
+    return template.leaving ? [] : [creation(packed, addressType, template)]
+  }
   const metadata = metadataPatch(slice, template)
   const bodies = endpoints.map(({ body }) => body)
   const ports = [...packed.ports]

@@ -1,5 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import { PLACES } from '../objects/collection-place.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import { ownerGroup } from '../objects/collections.ts'
@@ -13,10 +14,9 @@ import { recording } from '../runner/recording.ts'
 import type { ObjectIdentity, Patch, Recording } from '../runner/write.ts'
 import type { FoundObject } from './object-key.ts'
 import { findObject, objectKey } from './object-key.ts'
-import { FOREGROUND, ownerState, ownersOf } from './owner.ts'
+import { ownerState, ownersOf } from './owner.ts'
 
 const NAME = 'garbagecollector'
-const ORPHAN = 'orphan'
 
 type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 

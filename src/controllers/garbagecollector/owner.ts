@@ -1,14 +1,12 @@
 import { canonicalGroup } from '../../resources/api-groups.ts'
+import { FOREGROUND } from '../../resources/finalizers.ts'
 import { PLACES } from '../objects/collection-place.ts'
 import type { CollectionName } from '../objects/collections.ts'
-import type { OwnerReference } from '../objects/object-meta.ts'
+import { keyOf, type OwnerReference } from '../objects/object-meta.ts'
 import { COLLECTION_NAMES } from '../objects/per-collection.ts'
 import type { View } from '../objects/view.ts'
 import type { ObjectIdentity } from '../runner/write.ts'
 import type { FoundObject } from './object-key.ts'
-
-/** Waits until its dependents are gone. */
-export const FOREGROUND = 'foregroundDeletion'
 
 /**
  * What is known of an owner. `unknown`: of a kind that nobody here follows, or
@@ -43,10 +41,6 @@ export function ownersOf(
     const identity = collection && identityOf(reference, collection, dependent)
     return identity === undefined ? [] : [{ collection: identity.collection, key: keyOf(identity) }]
   })
-}
-
-function keyOf({ namespace, name }: ObjectIdentity): string {
-  return namespace === '' ? name : `${namespace}/${name}`
 }
 
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {

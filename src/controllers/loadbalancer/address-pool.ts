@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import type { Family, IpAddress } from '../../lib/ip.ts'
-import { familyOf, formatIp, ipBytes, parseCidr, parseIp } from '../../lib/ip.ts'
+import { type Family, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
+import { type IpRange, networkRange, rangeBetween } from '../../lib/ip-range.ts'
 
 /** Addresses that may be handed out, from the first to the last of a range. */
 export interface AddressPool {
@@ -17,59 +17,24 @@ export interface AddressPool {
  */
 export function parseAddressPool(text: string): AddressPool {
   const [from, to, ...rest] = text.split('-').map((part) => parseIp(part.trim()))
-  const bounds =
-    from !== undefined && to !== undefined && rest.length === 0
-      ? rangeBounds(from, to)
-      : networkBounds(text)
-  if (bounds === undefined || bounds.first > bounds.last) throw badPool(text)
-  const { family, first, last } = bounds
+  const isRange = from !== undefined && to !== undefined && rest.length === 0
+  const range = isRange ? rangeBetween(from, to) : hostsOf(text)
+  if (range === undefined) throw badPool(text)
   return {
-    family,
-    contains: (ip) => familyOf(ip) === family && isBetween(numberOf(ip), bounds),
+    family: range.family,
+    contains: (ip) => range.indexOf(ip) !== undefined,
     *addresses() {
-      for (let at = first; at <= last; at++) yield addressOf(at, family)
+      for (let index = 0n; index < range.size; index++) yield range.at(index)
     },
   }
 }
 
-interface Bounds {
-  readonly family: Family
-  readonly first: bigint
-  readonly last: bigint
-}
-
-function rangeBounds(from: IpAddress, to: IpAddress): Bounds | undefined {
-  const family = familyOf(from)
-  if (family !== familyOf(to)) return undefined
-  return { family, first: numberOf(from), last: numberOf(to) }
-}
-
-function networkBounds(text: string): Bounds | undefined {
+function hostsOf(text: string): IpRange | undefined {
   const cidr = parseCidr(text)
-  const [network, prefix] = cidr?.split('/') ?? []
-  if (cidr === undefined || network === undefined) return undefined
-  const family = familyOf(cidr)
-  const hostBits = widthOf(family) - Number(prefix)
-  const first = numberOf(network as IpAddress)
-  const last = first + (1n << BigInt(hostBits)) - 1n
-  if (hostBits < 2) return { family, first, last }
-  return { family, first: first + 1n, last: family === 4 ? last - 1n : last }
-}
-
-function isBetween(value: bigint, { first, last }: Bounds): boolean {
-  return first <= value && value <= last
-}
-
-function numberOf(ip: IpAddress): bigint {
-  return BigInt(`0x${ipBytes(ip).toHex()}`)
-}
-
-function addressOf(value: bigint, family: Family): IpAddress {
-  return formatIp(Uint8Array.fromHex(value.toString(16).padStart(widthOf(family) / 4, '0')))
-}
-
-function widthOf(family: Family): number {
-  return family === 4 ? 32 : 128
+  if (cidr === undefined) return undefined
+  const network = networkRange(cidr)
+  if (network.size < 4n) return network
+  return network.without(1n, network.family === 4 ? 1n : 0n)
 }
 
 function badPool(text: string): NodeProxyError {

@@ -1,3 +1,4 @@
+import { byAge } from '../objects/by-age.ts'
 import { ingressGroup } from '../objects/collections.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { View } from '../objects/view.ts'
@@ -24,10 +25,4 @@ export function keeps(service: ServiceObject, ip: string, view: View): boolean {
   const yields = (rival: ServiceObject): boolean =>
     isServed(rival) ? byAge(service, rival) < 0 : !rival.loadBalancer.wanted
   return isHeld && rivals(service, ip, view).every(yields)
-}
-
-/** Whoever was created first comes first; of the same second, the smaller uid. */
-export function byAge({ meta: a }: ServiceObject, { meta: b }: ServiceObject): number {
-  const ages = Date.parse(a.createdAt) - Date.parse(b.createdAt)
-  return ages || (a.uid < b.uid ? -1 : 1)
 }

@@ -1,9 +1,9 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { parseIp } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
+import { isSaid, setCondition, type WantedCondition } from '../../resources/status-condition.ts'
+import { byAge } from '../objects/by-age.ts'
 import { WAITING_GROUP } from '../objects/collections.ts'
-import { LOAD_BALANCER_CONDITION } from '../objects/names.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { View } from '../objects/view.ts'
@@ -13,9 +13,23 @@ import { recording } from '../runner/recording.ts'
 import type { Patch } from '../runner/write.ts'
 import type { AddressPool } from './address-pool.ts'
 import { type Assignment, assign } from './assignment.ts'
-import { byAge, isServed, rivals } from './holders.ts'
+import { isServed, rivals } from './holders.ts'
 
 const NAME = 'loadbalancer'
+
+const ASSIGNED: WantedCondition = {
+  type: LOAD_BALANCER_CONDITION,
+  status: 'True',
+  reason: 'Assigned',
+  message: 'The Service has its addresses.',
+}
+
+const NOT_WANTED: WantedCondition = {
+  type: LOAD_BALANCER_CONDITION,
+  status: 'Unknown',
+  reason: 'NotWanted',
+  message: 'The Service is not of type LoadBalancer.',
+}
 
 /**
  * Hands out addresses of the pools to Services of type LoadBalancer. Who has
@@ -52,11 +66,11 @@ function serviceAffects(
 function settle(service: ServiceObject, assignment: Assignment, now: number): Reconciliation {
   const { addresses, problem } = assignment
   const { condition } = service.loadBalancer
-  const wanted = problem
-    ? { status: 'False', ...problem }
-    : { status: 'True', reason: 'Assigned', message: 'The Service has its addresses.' }
+  const wanted: WantedCondition = problem
+    ? { type: LOAD_BALANCER_CONDITION, status: 'False', ...problem }
+    : ASSIGNED
   const isSettled =
-    isDeepEqual(addresses, service.loadBalancer.ingress) && isDeepEqual(wanted, condition)
+    isDeepEqual(addresses, service.loadBalancer.ingress) && isSaid(condition, wanted)
   if (isSettled) return SETTLED
   const patch = statusPatch(service, addresses, { wanted, now })
   if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
@@ -78,22 +92,15 @@ function release(
   })
   const isTold = condition.status === 'True' || condition.status === 'False'
   if (!isOurs && !isTold) return SETTLED
-  const message = 'The Service is not of type LoadBalancer.'
-  const wanted = { status: 'Unknown', reason: 'NotWanted', message }
-  return { writes: [statusPatch(service, [], { wanted, now })] }
+  return { writes: [statusPatch(service, [], { wanted: NOT_WANTED, now })] }
 }
 
 function statusPatch(
   { meta, loadBalancer }: ServiceObject,
   addresses: readonly string[],
-  { wanted, now }: { readonly wanted: JsonObject; readonly now: number },
+  { wanted, now }: { readonly wanted: WantedCondition; readonly now: number },
 ): Patch {
-  const isChanged = wanted['status'] !== loadBalancer.condition.status
-  const condition = {
-    type: LOAD_BALANCER_CONDITION,
-    ...wanted,
-    ...(isChanged ? { lastTransitionTime: timestamp(now) } : {}),
-  }
+  const condition = setCondition(loadBalancer.condition, wanted, now)
   const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip }))
   const status = { loadBalancer: { ingress }, conditions: [condition] }
   return { verb: 'patch', collection: 'services', meta, subresource: 'status', body: { status } }

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { RunnerObserver } from '../runner/observer.ts'
 import { RUNNER_METRICS, RUNNER_PREFIX } from './runner-metric-table.ts'
@@ -9,15 +10,7 @@ export type RunnerMetrics = MetricsOf<typeof RUNNER_METRICS>
  * of the API server: it leaves out the process, of which the other tells.
  */
 export function createRunnerMetrics(): RunnerMetrics {
-  const registry = createRegistry(RUNNER_METRICS, RUNNER_PREFIX)
-  return { ...registry, text: async () => ownSections(await registry.text()) }
-}
-
-function ownSections(text: string): string {
-  const names = Object.values(RUNNER_METRICS).map(({ name }) => `# HELP ${RUNNER_PREFIX}${name} `)
-  const sections = text.split(/\n(?=# HELP )/)
-  const own = sections.filter((section) => names.some((name) => section.startsWith(name)))
-  return own.map((section) => `${section.trimEnd()}\n`).join('')
+  return createRegistry(RUNNER_METRICS, RUNNER_PREFIX, new Registry())
 }
 
 /** Counts what the runner tells, and tells it on to whoever logs it. */

@@ -1,8 +1,8 @@
-import type { NamespaceCondition } from '../objects/namespace-object.ts'
+import type { WantedCondition } from '../../resources/status-condition.ts'
 import type { Contents } from './namespace-contents.ts'
 
 /** All kinds are known without asking; refused deletions are retried, and told by the runner. */
-const ALWAYS: readonly NamespaceCondition[] = [
+const ALWAYS: readonly WantedCondition[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
     status: 'False',
@@ -21,7 +21,7 @@ const ALWAYS: readonly NamespaceCondition[] = [
  * What keeps a namespace whose contents have all been told to go, in the words
  * of the ecosystem.
  */
-export function conditionsOf(left: readonly Contents[]): readonly NamespaceCondition[] {
+export function conditionsOf(left: readonly Contents[]): readonly WantedCondition[] {
   const remaining = left.map(
     ({ collection, objects }) => `${collection}. has ${objects.length} resource instances`,
   )
@@ -32,7 +32,7 @@ export function conditionsOf(left: readonly Contents[]): readonly NamespaceCondi
   return [...ALWAYS, contentRemaining(remaining), finalizersRemaining(held)]
 }
 
-function contentRemaining(remaining: readonly string[]): NamespaceCondition {
+function contentRemaining(remaining: readonly string[]): WantedCondition {
   return {
     type: 'NamespaceContentRemaining',
     status: 'True',
@@ -41,7 +41,7 @@ function contentRemaining(remaining: readonly string[]): NamespaceCondition {
   }
 }
 
-function finalizersRemaining(held: readonly string[]): NamespaceCondition {
+function finalizersRemaining(held: readonly string[]): WantedCondition {
   const type = 'NamespaceFinalizersRemaining'
   if (held.length === 0) {
     const message = 'All content-preserving finalizers finished'

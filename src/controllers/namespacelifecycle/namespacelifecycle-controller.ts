@@ -1,5 +1,5 @@
-import { isDeepEqual } from '../../lib/equal.ts'
-import { timestamp } from '../../lib/timestamp.ts'
+import { EMPTIED } from '../../resources/finalizers.ts'
+import { isSaid, readCondition, setCondition } from '../../resources/status-condition.ts'
 import type { NamespaceObject } from '../objects/namespace-object.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
@@ -11,9 +11,6 @@ import type { Deletion, Patch } from '../runner/write.ts'
 import { conditionsOf } from './conditions.ts'
 import type { Contents } from './namespace-contents.ts'
 import { contentsOf } from './namespace-contents.ts'
-
-/** The finalizer by which a namespace waits to be emptied. */
-const EMPTIED = 'kubernetes'
 
 /**
  * Empties a namespace that is being deleted, and lets it go when the server
@@ -79,16 +76,13 @@ function finalized({ meta, finalizers }: NamespaceObject): Patch {
 
 /** What the namespace waits for, where it does not say so yet. */
 function told(
-  { meta, conditions }: NamespaceObject,
+  { meta, status }: NamespaceObject,
   left: readonly Contents[],
   now: number,
 ): readonly Patch[] {
   const changed = conditionsOf(left).flatMap((wanted) => {
-    const said = conditions.find(({ type }) => type === wanted.type)
-    if (said !== undefined && isDeepEqual(said, wanted)) return []
-    return said?.status === wanted.status
-      ? [{ ...wanted }]
-      : [{ ...wanted, lastTransitionTime: timestamp(now) }]
+    const known = readCondition(status, wanted.type)
+    return isSaid(known, wanted) ? [] : [setCondition(known, wanted, now)]
   })
   if (changed.length === 0) return []
   const body = { status: { conditions: changed } }

@@ -22,13 +22,13 @@ export interface Life {
  * no heartbeats.
  */
 export function lifeOf(
-  { meta, ready }: NodeObject,
+  { meta, heartbeatAt }: NodeObject,
   view: View,
   { now, since }: { readonly now: number; readonly since: number },
 ): Life | undefined {
   const leaseKey = `${NODE_LEASES}/${meta.name}`
   const renewedAt = view.leases.get(leaseKey)?.renewedAt ?? ''
-  if (renewedAt === '' && ready.heartbeatAt === '') return undefined
+  if (renewedAt === '' && heartbeatAt === '') return undefined
   const heardAt = [view.leases.heardAt(leaseKey), view.nodes.heardAt(meta.key)]
     .filter((at) => at !== undefined)
     .filter((at) => at <= now)

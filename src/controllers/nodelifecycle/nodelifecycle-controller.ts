@@ -1,4 +1,5 @@
-import { timestamp } from '../../lib/timestamp.ts'
+import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
+import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
@@ -7,7 +8,7 @@ import { recording } from '../runner/recording.ts'
 import type { Patch } from '../runner/write.ts'
 import { GRACE_MS, lifeOf, nodeOfLease } from './heartbeat.ts'
 
-const WAS_READY = { reason: 'NodeStatusUnknown', message: 'The node stopped sending heartbeats.' }
+const WAS_READY = { reason: NODE_SILENT, message: 'The node stopped sending heartbeats.' }
 
 /** Why nobody knows, by what the node said of itself before. */
 const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
@@ -52,7 +53,7 @@ function lost(node: NodeObject, now: number): Reconciliation {
     reason: 'NodeNotReady',
     message: `Node ${node.meta.name} is silent for more than ${GRACE_MS / 1000} s`,
   } as const
-  const condition = { status: 'Unknown', ...cause }
+  const condition = { status: 'Unknown', ...cause } as const
   return { writes: [readiness(node, condition, now), recording(subject, happening, now)] }
 }
 
@@ -65,11 +66,11 @@ function returned(node: NodeObject, now: number): readonly Patch[] {
 }
 
 function readiness(
-  { meta }: NodeObject,
-  condition: { readonly status: string; readonly reason: string; readonly message: string },
+  { meta, ready }: NodeObject,
+  wanted: Omit<WantedCondition, 'type'>,
   now: number,
 ): Patch {
-  const conditions = [{ type: 'Ready', ...condition, lastTransitionTime: timestamp(now) }]
+  const conditions = [setCondition(ready, { type: READY, ...wanted }, now)]
   return {
     verb: 'patch',
     collection: 'nodes',

@@ -1,14 +1,11 @@
-import type { Json } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
+import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
+import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import { podsOfNode } from '../objects/pods-of-node.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 import { lifeOf } from './heartbeat.ts'
-
-/** By this reason the readiness that was taken here is told from that which a Pod lost itself. */
-const LOST = 'NodeStatusUnknown'
 
 /**
  * Pods of a node of which nobody knows whether it is ready are not ready, and
@@ -27,7 +24,7 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
   const node = pod && view.nodes.get(pod.nodeName)
   if (pod === undefined || node === undefined) return SETTLED
   const isLost = node.ready.status === 'Unknown'
-  const isTaken = !pod.ready && pod.readyReason === LOST
+  const isTaken = !pod.ready && pod.readiness.reason === NODE_SILENT
   if (isLost && pod.ready) {
     const life = lifeOf(node, view, { now, since })
     return life?.isSilent === false ? { writes: [], againMs: life.againMs } : taken(pod, now)
@@ -40,15 +37,15 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
 
 function taken(pod: PodObject, now: number): Reconciliation {
   const message = 'The node of the Pod stopped sending heartbeats.'
-  return readiness(pod, { status: 'False', reason: LOST, message }, now)
+  return readiness(pod, { status: 'False', reason: NODE_SILENT, message }, now)
 }
 
 function readiness(
-  { meta }: PodObject,
-  condition: { readonly status: string; readonly reason: Json; readonly message: Json },
+  { meta, readiness: known }: PodObject,
+  wanted: Omit<WantedCondition, 'type'>,
   now: number,
 ): Reconciliation {
-  const conditions = [{ type: 'Ready', ...condition, lastTransitionTime: timestamp(now) }]
+  const conditions = [setCondition(known, { type: READY, ...wanted }, now)]
   const body = { status: { conditions } }
   return { writes: [{ verb: 'patch', collection: 'pods', meta, subresource: 'status', body }] }
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { PLACES } from './collection-place.ts'
 import type { EndpointsObject } from './endpoints-object.ts'
 import { readEndpoints } from './endpoints-object.ts'
 import type { LeaseObject } from './lease-object.ts'
 import { readLease } from './lease-object.ts'
-import { SERVICE_NAME } from './names.ts'
 import type { NamespaceObject } from './namespace-object.ts'
 import { readNamespace } from './namespace-object.ts'
 import type { NodeObject } from './node-object.ts'
@@ -71,7 +71,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       ...(finished ? [FINISHED_GROUP] : []),
     ],
   },
-  nodes: { decode: readNode, groups: () => [], heartbeat: ({ ready }) => ready.heartbeatAt },
+  nodes: { decode: readNode, groups: () => [], heartbeat: ({ heartbeatAt }) => heartbeatAt },
   leases: { decode: readLease, groups: () => [], heartbeat: ({ renewedAt }) => renewedAt },
   endpoints: { decode: readEndpoints, groups: () => [] },
   endpointslices: {

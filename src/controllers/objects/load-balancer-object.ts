@@ -1,7 +1,8 @@
 import { parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, stringAt } from '../../lib/json.ts'
-import { LOAD_BALANCER_CONDITION } from './names.ts'
+import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 
 /** What a Service asks of a load balancer, and what was written about it. */
 export interface LoadBalancerObject {
@@ -13,18 +14,11 @@ export interface LoadBalancerObject {
   readonly requested: string
   /** Addresses of `status.loadBalancer.ingress`, in canonical text; empty for a host name. */
   readonly ingress: readonly string[]
-  /** The condition of ours; texts are empty when there is none. */
-  readonly condition: {
-    readonly status: string
-    readonly reason: string
-    readonly message: string
-  }
+  /** Whether it has the addresses that it asks for. */
+  readonly condition: StatusCondition
 }
 
 export function readLoadBalancer(service: JsonObject): LoadBalancerObject {
-  const condition = arrayAt(service, 'status', 'conditions').find(
-    (one) => stringAt(one, 'type') === LOAD_BALANCER_CONDITION,
-  )
   return {
     wanted: stringAt(service, 'spec', 'type') === 'LoadBalancer',
     className: stringAt(service, 'spec', 'loadBalancerClass'),
@@ -32,10 +26,6 @@ export function readLoadBalancer(service: JsonObject): LoadBalancerObject {
     ingress: arrayAt(service, 'status', 'loadBalancer', 'ingress')
       .map((one) => stringAt(one, 'ip'))
       .map((text) => parseIp(text) ?? text),
-    condition: {
-      status: stringAt(condition, 'status'),
-      reason: stringAt(condition, 'reason'),
-      message: stringAt(condition, 'message'),
-    },
+    condition: readCondition(objectAt(service, 'status'), LOAD_BALANCER_CONDITION),
   }
 }

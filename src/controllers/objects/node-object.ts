@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, stringAt } from '../../lib/json.ts'
+import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
+import { READY } from '../../resources/condition-names.ts'
 import { NAMES } from '../../resources/names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
@@ -9,28 +11,20 @@ export interface NodeObject {
   readonly meta: ObjectMeta
   /** Empty when unknown. */
   readonly zone: string
-  /** Its Ready condition; texts are empty where it says nothing, all of them when there is none. */
-  readonly ready: {
-    /** `True`, `False` or `Unknown`. */
-    readonly status: string
-    readonly reason: string
-    /** When the node said so last, RFC 3339. */
-    readonly heartbeatAt: string
-  }
+  readonly ready: StatusCondition
+  /** When the node said last whether it is ready, RFC 3339; empty when it never did. */
+  readonly heartbeatAt: string
 }
 
 export function readNode(object: JsonObject): NodeObject {
   const meta = readMeta(object)
   const label = NAMES.zone.find((name) => Object.hasOwn(meta.labels, name))
-  const conditions = arrayAt(object, 'status', 'conditions')
-  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
+  const status = objectAt(object, 'status')
+  const ready = arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === READY)
   return {
     meta,
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
-    ready: {
-      status: stringAt(ready, 'status'),
-      reason: stringAt(ready, 'reason'),
-      heartbeatAt: stringAt(ready, 'lastHeartbeatTime'),
-    },
+    ready: readCondition(status, READY),
+    heartbeatAt: stringAt(ready, 'lastHeartbeatTime'),
   }
 }

@@ -34,12 +34,17 @@ export interface OwnerReference {
   readonly reference: JsonObject
 }
 
+/** `namespace/name`, or `name` without a namespace. */
+export function keyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return namespace === '' ? name : `${namespace}/${name}`
+}
+
 export function readMeta(object: JsonObject): ObjectMeta {
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   const name = stringAt(metadata, 'name')
   return {
-    key: namespace === '' ? name : `${namespace}/${name}`,
+    key: keyOf({ namespace, name }),
     namespace,
     name,
     uid: stringAt(metadata, 'uid'),

@@ -1,8 +1,9 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { parseIp } from '../../lib/ip.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { DISRUPTION, NODE_GONE } from './names.ts'
+import { DISRUPTION, READY } from '../../resources/condition-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
@@ -28,13 +29,10 @@ export interface PodObject {
   readonly graceEndsAt: string
   /** Seconds of its grace; 0 when it has none, or is not being deleted. */
   readonly graceSeconds: number
-  /** Since when it is known that its node is gone, RFC 3339; empty when it is not. */
-  readonly nodeGoneSince: string
   readonly ready: boolean
-  /** When `ready` became what it is, RFC 3339; empty when unknown. */
-  readonly readySince: string
-  /** The reason of its Ready condition; empty when there is none. */
-  readonly readyReason: string
+  readonly readiness: StatusCondition
+  /** Whether it is about to go for reasons that are not its own. */
+  readonly disruption: StatusCondition
   /** Ports with a name, of containers and of init containers that keep running, in this order. */
   readonly namedPorts: readonly ContainerPort[]
 }
@@ -42,8 +40,7 @@ export interface PodObject {
 export function readPod(object: JsonObject): PodObject {
   const [spec, status] = [objectAt(object, 'spec'), objectAt(object, 'status')]
   const phase = stringAt(status, 'phase')
-  const ready = condition(status, 'Ready')
-  const disruption = condition(status, DISRUPTION)
+  const readiness = readCondition(status, READY)
   return {
     meta: readMeta(object),
     ips: readIps(status),
@@ -54,19 +51,11 @@ export function readPod(object: JsonObject): PodObject {
     terminating: stringAt(object, 'metadata', 'deletionTimestamp') !== '',
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
-    nodeGoneSince:
-      stringAt(disruption, 'reason') === NODE_GONE
-        ? stringAt(disruption, 'lastTransitionTime')
-        : '',
-    ready: stringAt(ready, 'status') === 'True',
-    readySince: stringAt(ready, 'lastTransitionTime'),
-    readyReason: stringAt(ready, 'reason'),
+    ready: readiness.status === 'True',
+    readiness,
+    disruption: readCondition(status, DISRUPTION),
     namedPorts: readNamedPorts(spec),
   }
-}
-
-function condition(status: JsonObject, type: string): Json | undefined {
-  return arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
 }
 
 function readIps(status: JsonObject): readonly IpAddress[] {

@@ -1,5 +1,5 @@
+import { byAge } from '../objects/by-age.ts'
 import { FINISHED_GROUP } from '../objects/collections.ts'
-import type { PodObject } from '../objects/pod-object.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
@@ -28,10 +28,4 @@ function reconcile(view: View, most: number): Reconciliation {
   return {
     writes: surplus.map(({ meta }) => ({ verb: 'delete', collection: 'pods', meta })),
   }
-}
-
-function byAge(a: PodObject, b: PodObject): number {
-  const ages = Date.parse(a.meta.createdAt) - Date.parse(b.meta.createdAt)
-  if (ages !== 0 && !Number.isNaN(ages)) return ages
-  return a.meta.key < b.meta.key ? -1 : 1
 }

@@ -1,5 +1,5 @@
-import { timestamp } from '../../lib/timestamp.ts'
-import { DISRUPTION, NODE_GONE } from '../objects/names.ts'
+import { DISRUPTION, NODE_GONE } from '../../resources/condition-names.ts'
+import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import { podsOfNode } from '../objects/pods-of-node.ts'
 import type { View } from '../objects/view.ts'
@@ -9,6 +9,20 @@ import type { Deletion, Patch } from '../runner/write.ts'
 
 /** How long a node may be gone before its pods are: it may be made anew. */
 const GONE_MS = 40_000
+
+const GONE: WantedCondition = {
+  type: DISRUPTION,
+  status: 'True',
+  reason: NODE_GONE,
+  message: 'The node of the Pod is gone.',
+}
+
+const RETURNED: WantedCondition = {
+  type: DISRUPTION,
+  status: 'False',
+  reason: 'NodeReturned',
+  message: 'The node of the Pod is there again.',
+}
 
 /**
  * Removes pods that have no node which would do it. Since when a node is gone
@@ -34,12 +48,17 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
 
 /** When the pod is to go, in milliseconds since the epoch; infinite: not by this. */
 function dueAt(pod: PodObject, isMissed: boolean, now: number): number {
-  const { nodeName, nodeGoneSince, graceEndsAt, graceSeconds } = pod
+  const { nodeName, graceEndsAt, graceSeconds } = pod
   const isFree = isMissed || nodeName === ''
   const ends = isFree && graceSeconds > 0 ? time(graceEndsAt, now) : Number.POSITIVE_INFINITY
   const isHeld = pod.terminating && graceSeconds === 0
-  const lost = isMissed && !isHeld ? time(nodeGoneSince, now) + GONE_MS : Number.POSITIVE_INFINITY
+  const lost = isMissed && !isHeld ? time(goneSince(pod), now) + GONE_MS : Number.POSITIVE_INFINITY
   return Math.min(ends, lost)
+}
+
+/** Since when its node is known to be gone, RFC 3339; empty when it is not. */
+function goneSince({ disruption }: PodObject): string {
+  return disruption.reason === NODE_GONE ? disruption.lastTransitionTime : ''
 }
 
 function time(text: string, otherwise: number): number {
@@ -54,12 +73,12 @@ function removal({ meta, nodeName }: PodObject, isMissed: boolean): Deletion {
   return { verb: 'delete', collection: 'pods', meta, absent, graceSeconds: 0 }
 }
 
+/** A disruption that somebody else announced is another one, with a time of its own. */
 function announcement(pod: PodObject, isMissed: boolean, now: number): readonly Patch[] {
-  if (isMissed === (pod.nodeGoneSince !== '')) return []
-  const said = isMissed
-    ? { status: 'True', reason: NODE_GONE, message: 'The node of the Pod is gone.' }
-    : { status: 'False', reason: 'NodeReturned', message: 'The node of the Pod is there again.' }
-  const conditions = [{ type: DISRUPTION, ...said, lastTransitionTime: timestamp(now) }]
+  const isAnnounced = goneSince(pod) !== ''
+  if (isMissed === isAnnounced) return []
+  const known = isAnnounced ? pod.disruption : { ...pod.disruption, status: '' }
+  const conditions = [setCondition(known, isMissed ? GONE : RETURNED, now)]
   const body = { status: { conditions } }
   return [{ verb: 'patch', collection: 'pods', meta: pod.meta, subresource: 'status', body }]
 }

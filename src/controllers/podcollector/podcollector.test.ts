@@ -79,6 +79,15 @@ test('a pod goes 40 s after its node, however long it would take to end', async 
   }
 })
 
+test('what somebody else disrupted long ago still has 40 s without its node', async () => {
+  const since = { lastTransitionTime: '2026-01-01T00:00:00Z' }
+  const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }
+  const cluster = withPod({ status: { conditions: [{ ...evicted, ...since }] } })
+  expect(await look(cluster, 0)).toEqual([SAID])
+  expect(disruption(cluster)).toBe('True,DeletionByPodGC,2026-02-01T00:00:00Z')
+  expect(await look(cluster, 39_999)).toEqual([])
+})
+
 test('a pod that only finalizers hold is not deleted again and again', async () => {
   const cluster = withPod(leaving(0, {}, { finalizers: ['x'] }))
   expect(await look(cluster, 0)).toEqual([SAID])

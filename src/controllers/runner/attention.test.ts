@@ -47,5 +47,5 @@ test('a watch that is broken for a while is a break', async () => {
 test('whoever watches no more leaves no timer', async () => {
   await clock.advance(60_000)
   unwatch()
-  expect(clock.hasTimers).toBe(false)
+  expect(clock.pending()).toEqual([])
 })

@@ -8,6 +8,7 @@ const MARK = { uid: 'u', deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 const answers: readonly (readonly [string, JsonObject, boolean])[] = [
   ['Success', { kind: 'Status', details: { uid: 'u' } }, false],
+  ['the last state of a Service', { kind: 'Service', metadata: { uid: 'u' } }, false],
   ['the last state of a pod', { kind: 'Pod', metadata: { ...MARK } }, false],
   [
     'a pod without grace',

@@ -11,11 +11,14 @@ export interface LearningCache {
 }
 
 /**
- * Whether the answer to a deletion is an object that stays for now. Of a Pod
- * that is gone, the last state is answered; of others a Status.
+ * Whether the answer to a deletion is an object that stays for now. Of what is
+ * gone, a Status is answered, or the last state: marked as deleted if it is a
+ * Pod, else as it was.
  */
 function isKept(answer: unknown): boolean {
-  if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'uid') === '') return false
+  if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'deletionTimestamp') === '') {
+    return false
+  }
   const isHeld = arrayAt(answer, 'metadata', 'finalizers').length > 0
   const grace = valueAt(answer, 'metadata', 'deletionGracePeriodSeconds') ?? 0
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0

@@ -3,17 +3,7 @@ import { createApiClient } from '../../client/api-client.ts'
 import { anonymous } from '../../client/credential.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
-import { endpointsController } from '../endpoints/endpoints-controller.ts'
-import { mirroringController } from '../endpointslicemirroring/mirroring-controller.ts'
-import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
-import { garbageCollector } from '../garbagecollector/garbagecollector-controller.ts'
-import { parseAddressPool } from '../loadbalancer/address-pool.ts'
-import { createLoadBalancerController } from '../loadbalancer/loadbalancer-controller.ts'
-import { namespaceLifecycleController } from '../namespacelifecycle/namespacelifecycle-controller.ts'
-import { nodeLifecycleController } from '../nodelifecycle/nodelifecycle-controller.ts'
-import { podReadinessController } from '../nodelifecycle/podreadiness-controller.ts'
-import { createFinishedPodsController } from '../podcollector/finishedpods-controller.ts'
-import { podCollector } from '../podcollector/podcollector-controller.ts'
+import { knownControllers } from '../known-controllers.ts'
 import { alone } from '../runner/leadership.ts'
 import { createObjectFollower } from '../runner/object-follower.ts'
 import { createObjectWriter } from '../runner/object-writer.ts'
@@ -39,18 +29,7 @@ export function startControlPlane(url: string, clock: Clock = systemClock): read
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
-    controllers: [
-      endpointsController,
-      endpointSlicesController,
-      mirroringController,
-      nodeLifecycleController,
-      podReadinessController,
-      garbageCollector,
-      namespaceLifecycleController,
-      podCollector,
-      createFinishedPodsController(),
-      createLoadBalancerController([parseAddressPool('192.0.2.1')]),
-    ],
+    controllers: knownControllers(['192.0.2.1']),
     follower: createObjectFollower({ client: watching, clock: systemClock, random: systemRandom }),
     writer: createObjectWriter(writing),
     clock,

@@ -4,16 +4,16 @@ import type { Clock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
+import { mergePatch } from '../../lib/merge-patch.ts'
 import type { CollectionName, Objects } from '../objects/collections.ts'
 import { COLLECTIONS } from '../objects/collections.ts'
-import { readMeta } from '../objects/object-meta.ts'
+import { keyOf, readMeta } from '../objects/object-meta.ts'
 import { perCollection } from '../objects/per-collection.ts'
 import type { View } from '../objects/view.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
 import type { ObjectWriter } from '../runner/object-writer.ts'
 import { SharedCollection } from '../runner/shared-collection.ts'
 import type { Deletion, ObjectIdentity, Write } from '../runner/write.ts'
-import { mergePatch } from './merge-patch.ts'
 import { withConditions } from './with-conditions.ts'
 
 type Deliver = () => void
@@ -105,8 +105,7 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
   }
 
   function isPresent({ collection, namespace, name, uid }: ObjectIdentity): boolean {
-    const key = namespace === '' ? name : `${namespace}/${name}`
-    const found = objects.get(`${collection} ${key}`)
+    const found = objects.get(`${collection} ${keyOf({ namespace, name })}`)
     return found !== undefined && (uid === '' || readMeta(found).uid === uid)
   }
 
@@ -162,9 +161,7 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
       },
       async read(collection, namespace, name) {
         log.push(`read ${collection}/${namespace}/${name}`)
-        const object = objects.get(
-          `${collection} ${namespace === '' ? name : `${namespace}/${name}`}`,
-        )
+        const object = objects.get(`${collection} ${keyOf({ namespace, name })}`)
         return object ? { ok: true, value: object } : refusal(404)
       },
     },

@@ -1,0 +1,28 @@
+import { endpointsController } from './endpoints/endpoints-controller.ts'
+import { mirroringController } from './endpointslicemirroring/mirroring-controller.ts'
+import { endpointSlicesController } from './endpointslices/endpointslices-controller.ts'
+import { garbageCollector } from './garbagecollector/garbagecollector-controller.ts'
+import { parseAddressPool } from './loadbalancer/address-pool.ts'
+import { createLoadBalancerController } from './loadbalancer/loadbalancer-controller.ts'
+import { namespaceLifecycleController } from './namespacelifecycle/namespacelifecycle-controller.ts'
+import { nodeLifecycleController } from './nodelifecycle/nodelifecycle-controller.ts'
+import { podReadinessController } from './nodelifecycle/podreadiness-controller.ts'
+import { createFinishedPodsController } from './podcollector/finishedpods-controller.ts'
+import { podCollector } from './podcollector/podcollector-controller.ts'
+import type { Controller } from './runner/controller.ts'
+
+/** Every controller, in the order in which help names them. */
+export function knownControllers(loadBalancerPools: readonly string[]): readonly Controller[] {
+  return [
+    endpointsController,
+    endpointSlicesController,
+    mirroringController,
+    nodeLifecycleController,
+    podReadinessController,
+    createLoadBalancerController(loadBalancerPools.map(parseAddressPool)),
+    garbageCollector,
+    namespaceLifecycleController,
+    podCollector,
+    createFinishedPodsController(),
+  ]
+}
