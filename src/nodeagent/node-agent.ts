@@ -45,6 +45,8 @@ export interface NodeAgentOptions {
   readonly maxPods?: number
   /** The most time that Pods have to end when the agent does. */
   readonly stopGraceMs?: number
+  /** The node is registered, and its Pods are run from now on. */
+  readonly onRegistered?: () => void
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown) => void
 }
@@ -66,7 +68,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
 }
 
 async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
-  const { logger, stopGraceMs = STOP_GRACE_MS } = options
+  const { logger, stopGraceMs = STOP_GRACE_MS, onRegistered } = options
   await using stack = new AsyncDisposableStack()
   const tools = await openTools(options, stack)
   const node = identityOf(options)
@@ -75,6 +77,7 @@ async function runAgent(options: NodeAgentOptions, signal: AbortSignal): Promise
   await registration.open(signal)
   if (signal.aborted) return
   logger.info({ node: node.nodeName, podCIDRs: node.podCIDRs }, 'the node is registered')
+  onRegistered?.()
   const fleet = createFleet(options, node, tools)
   const beating = registration.run(heart.signal, () => fleet.heard())
   stack.defer(async () => {

@@ -1,9 +1,9 @@
-import { type Cidr, cidrContains, formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import { type IpRange, networkRange } from '../../lib/ip-range.ts'
 
 /** The first address of a network, which is the node's own on the bridge of its Pods. */
 export function gatewayOf(cidr: Cidr): IpAddress {
-  const { first, width } = rangeOf(cidr)
-  return addressOf(first + 1n, width)
+  return networkRange(cidr).at(1n)
 }
 
 /**
@@ -17,12 +17,10 @@ export function nextAddress(
   taken: ReadonlySet<string>,
   last: IpAddress | undefined,
 ): IpAddress | undefined {
-  const { first, size, width } = rangeOf(cidr)
-  const [lowest, count] = [first + 2n, size - 3n]
-  const start = last === undefined ? 0n : numberOf(last) + 1n - lowest
-  for (let step = 0n; step < count && step <= taken.size; step++) {
-    const offset = (((start + step) % count) + count) % count
-    const candidate = addressOf(lowest + offset, width)
+  const pods = rangeForPods(cidr)
+  const start = ((last && pods.indexOf(last)) ?? -1n) + 1n
+  for (let step = 0n; step < pods.size && step <= taken.size; step++) {
+    const candidate = pods.at((start + step) % pods.size)
     if (!taken.has(candidate)) return candidate
   }
   return undefined
@@ -30,34 +28,10 @@ export function nextAddress(
 
 /** Whether a Pod may have this address at all. */
 export function isForPods(cidr: Cidr, ip: IpAddress): boolean {
-  if (!cidrContains(cidr, ip)) return false
-  const { first, size } = rangeOf(cidr)
-  const offset = numberOf(ip) - first
-  return offset >= 2n && offset < size - 1n
+  return rangeForPods(cidr).indexOf(ip) !== undefined
 }
 
-interface Range {
-  readonly first: bigint
-  readonly size: bigint
-  /** Bytes of an address. */
-  readonly width: number
-}
-
-function rangeOf(cidr: Cidr): Range {
-  const [address = '', prefix = ''] = cidr.split('/')
-  const width = address.includes(':') ? 16 : 4
-  return {
-    first: numberOf(address as IpAddress),
-    size: 1n << BigInt(8 * width - Number(prefix)),
-    width,
-  }
-}
-
-function numberOf(ip: IpAddress): bigint {
-  return BigInt(`0x${Buffer.from(ipBytes(ip)).toString('hex')}`)
-}
-
-function addressOf(number: bigint, width: number): IpAddress {
-  const text = number.toString(16).padStart(2 * width, '0')
-  return formatIp(Uint8Array.from(Buffer.from(text, 'hex')))
+/** Without the network's own address, the gateway and the last. */
+function rangeForPods(cidr: Cidr): IpRange {
+  return networkRange(cidr).without(2n, 1n)
 }

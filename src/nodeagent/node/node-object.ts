@@ -3,6 +3,7 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { packageVersion } from '../../lib/package-version.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM } from '../../resources/label-names.ts'
 
 /** What a node says of itself. */
 export interface NodeIdentity {
@@ -28,24 +29,15 @@ export function nodeObject(node: NodeIdentity): JsonObject {
 /** The usual labels of a node, and its own. */
 export function nodeLabels({ nodeName, labels }: NodeIdentity): Record<string, string> {
   return {
-    'kubernetes.io/hostname': nodeName,
-    'kubernetes.io/os': 'linux',
-    'kubernetes.io/arch': ARCHITECTURES.get(arch()) ?? arch(),
+    [HOSTNAME]: nodeName,
+    [OPERATING_SYSTEM]: 'linux',
+    [ARCHITECTURE]: ARCHITECTURES.get(arch()) ?? arch(),
     ...labels,
   }
 }
 
-export interface Readiness {
-  readonly isReady: boolean
-  readonly reason: string
-  readonly message: string
-  /** Since when, milliseconds since the epoch. */
-  readonly since: number
-}
-
 /** `status` of the Node; `now` is its heartbeat. */
-export function nodeStatus(node: NodeIdentity, readiness: Readiness, now: number): JsonObject {
-  const { isReady, reason, message, since } = readiness
+export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): JsonObject {
   const architecture = ARCHITECTURES.get(arch()) ?? arch()
   const resources = {
     cpu: String(availableParallelism()),
@@ -59,16 +51,7 @@ export function nodeStatus(node: NodeIdentity, readiness: Readiness, now: number
     ],
     capacity: resources,
     allocatable: resources,
-    conditions: [
-      {
-        type: 'Ready',
-        status: isReady ? 'True' : 'False',
-        reason,
-        message,
-        lastHeartbeatTime: timestamp(now),
-        lastTransitionTime: timestamp(since),
-      },
-    ],
+    conditions: [{ ...ready, lastHeartbeatTime: timestamp(now) }],
     nodeInfo: {
       architecture,
       operatingSystem: 'linux',

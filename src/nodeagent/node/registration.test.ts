@@ -76,7 +76,7 @@ test('takes over a Node that is there, and makes one again that was deleted', as
   const running = registration.run(stop.signal, () => void renewals++)
   let node: JsonObject = {}
   while (stringAt(node, 'metadata', 'name') === '') {
-    await eventually(() => clock.hasTimers)
+    await eventually(() => clock.pending().length > 0)
     await clock.advance(10_000)
     node = await get(PATH)
   }
@@ -86,5 +86,22 @@ test('takes over a Node that is there, and makes one again that was deleted', as
   stop.abort()
   await running
   expect(errors).toEqual([])
+  await client.close()
+})
+
+test.each([
+  ['True', false],
+  ['Unknown', true],
+])('of a node that was %s before, readiness changes: %s', async (status, isChanged) => {
+  const { api, client, registration, get } = await stage()
+  const [type, lastTransitionTime] = ['Ready', '2020-01-01T00:00:00Z']
+  await api.make('/api/v1/nodes', {
+    metadata: { name: 'node-a' },
+    status: { conditions: [{ type, status, lastTransitionTime }] },
+  })
+  await registration.open(new AbortController().signal)
+  const now = ready(await get(PATH))
+  expect(now).toMatchObject({ status: 'True', reason: 'NodeAgentReady' })
+  expect(stringAt(now, 'lastTransitionTime') !== lastTransitionTime).toBe(isChanged)
   await client.close()
 })

@@ -1,13 +1,20 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { type ApiResult, failureError } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { isJsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
+import { READY } from '../../resources/condition-names.ts'
 import { NODE_LEASES } from '../../resources/names.ts'
+import {
+  readCondition,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
 import { lease, renewal } from './lease.ts'
-import { type NodeIdentity, nodeObject, nodeStatus, type Readiness } from './node-object.ts'
+import { type NodeIdentity, nodeObject, nodeStatus } from './node-object.ts'
 
 export interface RegistrationOptions {
-  readonly client: Pick<ApiClient, 'create' | 'patch'>
+  readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>
   readonly clock: Clock
   readonly node: NodeIdentity
   /** What is refused; told once until it is over. */
@@ -21,6 +28,20 @@ const NODES = '/api/v1/nodes'
 const NAMESPACES = '/api/v1/namespaces'
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASES}/leases`
 
+const RUNNING: WantedCondition = {
+  type: READY,
+  status: 'True',
+  reason: 'NodeAgentReady',
+  message: 'The node agent runs Pods.',
+}
+
+const STOPPED: WantedCondition = {
+  type: READY,
+  status: 'False',
+  reason: 'NodeAgentStopped',
+  message: 'The node agent has ended its Pods.',
+}
+
 /**
  * Keeps the Node and its Lease: makes them, renews the Lease every ten seconds
  * and the status every minute, and makes again what somebody deleted.
@@ -29,7 +50,6 @@ export class Registration {
   readonly #options: RegistrationOptions
   #isFailing = false
   #statusAt = Number.NEGATIVE_INFINITY
-  #readySince = 0
 
   constructor(options: RegistrationOptions) {
     this.#options = options
@@ -54,9 +74,7 @@ export class Registration {
 
   /** Says that the node runs no Pods any more. */
   async close(): Promise<void> {
-    const reason = { reason: 'NodeAgentStopped', message: 'The node agent has ended its Pods.' }
-    const since = this.#options.clock.now()
-    await this.#writeStatus({ isReady: false, ...reason, since })
+    await this.#writeStatus(STOPPED)
   }
 
   async #beat(onRenewed?: () => void): Promise<boolean> {
@@ -89,25 +107,28 @@ export class Registration {
     const { clock } = this.#options
     const now = clock.now()
     if (now - this.#statusAt < STATUS_MS) return { ok: true, value: undefined }
-    if (this.#readySince === 0) this.#readySince = now
-    const words = { reason: 'NodeAgentReady', message: 'The node agent runs Pods.' }
-    const readiness = { isReady: true, ...words, since: this.#readySince }
-    const written = await this.#writeStatus(readiness)
+    const written = await this.#writeStatus(RUNNING)
     if (written.ok) this.#statusAt = now
     return written
   }
 
-  async #writeStatus(readiness: Readiness): Promise<ApiResult<unknown>> {
+  async #writeStatus(wanted: WantedCondition): Promise<ApiResult<unknown>> {
     const { client, clock, node } = this.#options
-    const body = { status: nodeStatus(node, readiness, clock.now()) }
-    const write = (): Promise<ApiResult<unknown>> =>
-      client.patch(`${NODES}/${node.nodeName}/status`, body, { type: STRATEGIC })
-    if (this.#statusAt > 0) {
-      const written = await write()
-      if (written.ok || written.failure.code !== 404) return written
-    }
-    const made = await this.#make()
-    return made.ok ? write() : made
+    const found = await this.#find()
+    if (!found.ok) return found
+    const status = isJsonObject(found.value) ? found.value['status'] : undefined
+    const now = clock.now()
+    const ready = setCondition(readCondition(status, wanted.type), wanted, now)
+    const body = { status: nodeStatus(node, ready, now) }
+    return client.patch(`${NODES}/${node.nodeName}/status`, body, { type: STRATEGIC })
+  }
+
+  /** The Node as it is: others may have said since whether it is ready. */
+  async #find(): Promise<ApiResult<unknown>> {
+    const { client, node } = this.#options
+    if (this.#statusAt === Number.NEGATIVE_INFINITY) return this.#make()
+    const found = await client.get(`${NODES}/${node.nodeName}`)
+    return found.ok || found.failure.code !== 404 ? found : this.#make()
   }
 
   /** Makes the Node, or gives one that exists its labels and networks. */

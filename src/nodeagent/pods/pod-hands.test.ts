@@ -63,7 +63,7 @@ test('a Pod that has ended for good holds no log open, whoever still writes to i
   expect([await written(), await isOpen(log)]).toEqual([`${PREFIX}/u1`, true])
   let isOver = false
   const over = hands.perform({ do: 'disconnect' }).then(() => (isOver = true))
-  while (!isOver && !clock.hasTimers) await new Promise(setImmediate)
+  while (!isOver && clock.pending().length === 0) await new Promise(setImmediate)
   await clock.advance(1_000)
   await over
   expect([told, await isOpen(log)]).toEqual([['started', 'ended', 'disconnected'], false])

@@ -120,7 +120,7 @@ test('a command of a probe: passed, failed, too late', async () => {
     message: 'the command ended with exit code 4',
   })
   const late = run('sleep', '1000')
-  while (!clock.hasTimers) await new Promise(setImmediate)
+  while (clock.pending().length === 0) await new Promise(setImmediate)
   await clock.advance(1_000)
   expect(await late).toEqual({ outcome: 'fail', message: 'no end within 1 s' })
 })

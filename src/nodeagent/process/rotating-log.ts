@@ -1,6 +1,7 @@
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
+import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
+import { makeFolder } from '../../lib/make-folder.ts'
 
 const LARGEST_BYTES = 10 * 1024 * 1024
 
@@ -20,7 +21,7 @@ export async function openRotatingLog(
   path: string,
   largestBytes = LARGEST_BYTES,
 ): Promise<RotatingLog> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   let file: FileHandle | undefined
   let size = 0
   const write = async (chunk: Buffer): Promise<void> => {

@@ -1,5 +1,11 @@
-import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
+import {
+  readCondition,
+  type StatusCondition,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { outcomeOf } from '../state/phase.ts'
 import type { PodState } from '../state/pod-state.ts'
@@ -10,9 +16,6 @@ interface Holding {
   readonly reason?: string
   readonly message?: string
 }
-
-/** By this reason readiness is taken from the Pods of a node that has been silent for too long. */
-const LOST = 'NodeStatusUnknown'
 
 export interface ConditionsContext {
   readonly now: number
@@ -32,24 +35,20 @@ export function podConditions(
   state: PodState,
   { before, now, isHeard }: ConditionsContext,
 ): JsonObject[] {
-  const known = arrayAt(before, 'conditions')
   const containers = containersReady(plan, state)
-  const gate = plan.readinessGates.find((type) => stringAt(find(known, type), 'status') !== 'True')
+  const gate = plan.readinessGates.find((type) => readCondition(before, type).status !== 'True')
   const ready = containers.holds && gate !== undefined ? gated(gate) : containers
-  const isLeft = ready.holds && !isHeard && isTaken(find(known, 'Ready'))
+  const isLeft = ready.holds && !isHeard && isTaken(readCondition(before, READY))
   const all: readonly (readonly [type: string, holding: Holding])[] = [
     ['PodScheduled', { holds: true }],
     ['Initialized', { holds: true }],
     ['ContainersReady', containers],
-    ...(isLeft ? [] : [['Ready', ready] as const]),
+    ...(isLeft ? [] : [[READY, ready] as const]),
   ]
   return all.map(([type, { holds, reason, message }]) => {
-    const status = holds ? 'True' : 'False'
-    const old = find(known, type)
-    const isSame = stringAt(old, 'status') === status
-    const lastTransitionTime = (isSame && stringAt(old, 'lastTransitionTime')) || timestamp(now)
     const why = reason === undefined ? {} : { reason, message: message ?? '' }
-    return { type, status, ...why, lastTransitionTime }
+    const wanted: WantedCondition = { type, status: holds ? 'True' : 'False', ...why }
+    return setCondition(readCondition(before, type), wanted, now)
   })
 }
 
@@ -70,10 +69,6 @@ function gated(gate: string): Holding {
   return { holds: false, reason: 'ReadinessGatesNotReady', message }
 }
 
-function isTaken(ready: Json | undefined): boolean {
-  return stringAt(ready, 'status') === 'False' && stringAt(ready, 'reason') === LOST
-}
-
-function find(conditions: readonly Json[], type: string): Json | undefined {
-  return conditions.find((one) => stringAt(one, 'type') === type)
+function isTaken({ status, reason }: StatusCondition): boolean {
+  return status === 'False' && reason === NODE_SILENT
 }
