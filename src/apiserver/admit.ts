@@ -1,13 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
 import { applyDefaults } from '../resources/defaults.ts'
-import type { Fault, Problem } from '../resources/problem.ts'
 import { validateObject } from '../resources/validate.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
+import { causeOf } from './causes.ts'
 import { checkFields } from './field-validation/check-fields.ts'
 import { metadataCauses } from './metadata-rules.ts'
-import { parseDocument } from './parse-document.ts'
-import { PROTOBUF } from './protobuf/decode-protobuf.ts'
-import { badRequest, invalid, unsupported } from './refusals.ts'
+import { isJson, parseDocument } from './parse-document.ts'
+import { badRequest, invalid } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
 import type { Serving } from './serving.ts'
 import { Refusal, type StatusCause } from './status.ts'
@@ -20,7 +19,7 @@ export function readObject(serving: Serving, request: ApiRequest): JsonObject | 
   const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })
   const object = document instanceof Refusal ? document : checkType(request, document)
   if (object instanceof Refusal) return object
-  const sent = contentType === PROTOBUF ? { object } : { object, body }
+  const sent = isJson(contentType) ? { object, body } : { object }
   return checkFields(request, sent) ?? object
 }
 
@@ -67,21 +66,4 @@ export function invalidObject(
 ): Refusal {
   const name = stringAt(objectAt(object, 'metadata'), 'name')
   return invalid(request.face.resource.kind, subjectOf(request, name), causes)
-}
-
-const ABSENT = '(absent)'
-
-function causeOf(problem: Problem): StatusCause {
-  const { field, value, message, fault } = problem
-  if (fault !== undefined) return { ...faultWords(fault, value), field }
-  if (value === ABSENT)
-    return { reason: 'FieldValueRequired', message: `Required value: ${message}`, field }
-  return { reason: 'FieldValueInvalid', message: `Invalid value: ${value}: ${message}`, field }
-}
-
-function faultWords(fault: Fault, value: string): Omit<StatusCause, 'field'> {
-  if (!('supported' in fault)) {
-    return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${value}` }
-  }
-  return unsupported(value, fault.supported)
 }

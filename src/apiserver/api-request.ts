@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { JSON_TYPE } from './http/media-type.ts'
 import type { Subject } from './refusals.ts'
 import type { Face } from './resource.ts'
 import type { Refusal } from './status.ts'
@@ -48,6 +49,6 @@ export function subjectOf(request: ApiRequest, name: string = request.name): Sub
   return { plural: request.face.resource.plural, group: request.face.group, name }
 }
 
-export function jsonReply(code: number, body: Buffer | Iterable<Buffer>): Reply {
-  return { code, contentType: 'application/json', body: Buffer.isBuffer(body) ? [body] : body }
+export function jsonReply(code: number, body: Buffer): Reply {
+  return { code, contentType: JSON_TYPE, body: [body] }
 }

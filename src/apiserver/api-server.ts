@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { parseIp } from '../lib/ip.ts'
+import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Feed } from './cache/feed.ts'
@@ -17,10 +18,10 @@ import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routes.ts'
 import { ALLOCATIONS } from './services/claim.ts'
-import type { PortRange } from './services/port-range.ts'
 import { AllocationRepair } from './services/repair/allocation-repair.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
 import type { Serving } from './serving.ts'
+import { StoreHealth } from './store-health.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
 import { ensureSystemNamespaces } from './system/system-namespaces.ts'
@@ -72,7 +73,11 @@ const MOST_BODY_BYTES = 128 << 20
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined } = options
   const metrics = createServerMetrics(options.moreMetrics)
-  const store = withSharedRevision(measuredStore(options.store, metrics))
+  const health = new StoreHealth(
+    measuredStore(options.store, metrics),
+    options.clock ?? systemClock,
+  )
+  const store = withSharedRevision(health.store)
   const serving = assemble({ ...options, store, onError })
   const { lifecycle } = serving
   const listeners = new Set<Listening>()
@@ -93,8 +98,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     serving,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({ each: serving.limits.bodyBytes, together: MOST_BODY_BYTES }),
-    checks: healthChecks(serving),
+    bodies: new RequestBodies({ each: serving.limits.requestBytes, together: MOST_BODY_BYTES }),
+    checks: healthChecks({ ...serving, store: health }),
     onError,
   }
   const closeListeners = (): Promise<unknown> =>
@@ -115,6 +120,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     close: async () => {
       lifecycle.closing()
       stopUpkeep()
+      health.stop()
       serving.watches.endAll()
       await closeListeners()
       await serving.feed.stop()
@@ -135,7 +141,6 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     store,
     clock,
     resources: catalogue,
-    backlog: limits.windowChanges,
     followers: { [ALLOCATIONS]: allocator.pool },
     onError: options.onError,
   })
@@ -150,8 +155,8 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     lifecycle: new Lifecycle(),
     flow: new RequestFlow({
       clock,
-      inFlight: { readOnly: limits.readsInFlight, mutating: limits.writesInFlight },
-      waitMs: limits.requestMs / 4,
+      inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },
+      waitMs: limits.requestTimeout / 4,
     }),
   }
 }

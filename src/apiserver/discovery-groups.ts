@@ -44,10 +44,10 @@ const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 
 /** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
 export function announced({ resource, group }: Face): DiscoveredResource {
-  const { plural, shortNames, categories, versions } = resource
+  const { deletedOneByOne, shortNames, categories, versions } = resource
   const isFirst = group === versions[0]?.group
   return {
-    verbs: VERBS.filter((verb) => verb !== 'deletecollection' || plural !== 'namespaces'),
+    verbs: deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
     subresources: subresourcesOf(resource),
     shortNames: isFirst ? shortNames : [],
     categories: isFirst ? categories : [],

@@ -105,3 +105,22 @@ test('the names of the ecosystem come first, and alone have short names', () => 
     ['both/status', undefined],
   ])
 })
+
+test('there are no custom resources, which only who asks for them is told', async () => {
+  const api = await startApi()
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  const { status, body } = await api.call('GET', path)
+  expect([status, body['kind'], body['items']]).toEqual([200, 'CustomResourceDefinitionList', []])
+  expect((await api.call('POST', path, { body: {} })).status).toBe(405)
+  const { text } = await api.call('GET', '/apis')
+  expect(text).not.toContain('apiextensions')
+})
+
+test('the root lists what can be read beside resources', async () => {
+  const api = await startApi()
+  const paths = arrayAt((await api.call('GET', '/')).body, 'paths')
+  const some = ['/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1', '/healthz', '/metrics']
+  expect(paths).toEqual(expect.arrayContaining([...some, '/openapi/v3', '/version']))
+  expect(paths.map(String)).toEqual(paths.map(String).toSorted())
+  expect(JSON.stringify(paths)).not.toContain('apiextensions')
+})

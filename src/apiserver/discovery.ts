@@ -1,8 +1,10 @@
 import type { JsonObject } from '../lib/json.ts'
 import { aggregatedForms } from './discovery-aggregated.ts'
+import { CUSTOM_RESOURCES_PATH, noCustomResources } from './discovery-custom-resources.ts'
 import { type ApiGroup, announced, apiGroups } from './discovery-groups.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
-import type { Face, Resource } from './resource.ts'
+import { apiVersionOf, type Face, type Resource } from './resource.ts'
+import { groupVersionPath } from './resource-paths.ts'
 
 /** Which groups, versions and resources there are, as documents by path. */
 export function discoveryDocuments(
@@ -18,6 +20,7 @@ export function discoveryDocuments(
       (group) => [`/apis/${group.name}`, [jsonForm(() => groupDocument(group))]] as const,
     ),
     ...groups.flatMap(resourceDocuments),
+    [CUSTOM_RESOURCES_PATH, noCustomResources()],
   ])
 }
 
@@ -41,9 +44,9 @@ function groupEntry({ name, versions: members }: ApiGroup): JsonObject {
 
 function resourceDocuments({ name, versions }: ApiGroup) {
   return versions.map(({ version, faces }) => {
-    const groupVersion = name === '' ? version : `${name}/${version}`
-    const path = `${name === '' ? '/api' : '/apis'}/${groupVersion}`
-    return [path, [jsonForm(() => resourceList(groupVersion, faces))]] as const
+    const of = { group: name, version }
+    const document = jsonForm(() => resourceList(apiVersionOf(of), faces))
+    return [groupVersionPath(of), [document]] as const
   })
 }
 

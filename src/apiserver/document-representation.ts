@@ -5,6 +5,7 @@ import {
   type ObjectType,
   type WireEncoder,
 } from './codec.ts'
+import { JSON_TYPE } from './http/media-type.ts'
 import { listMetadata } from './list-metadata.ts'
 import type { Representation, Shown } from './representation.ts'
 import { apiVersionOf, type Face } from './resource.ts'
@@ -29,8 +30,7 @@ function documents(id: string, type: ObjectType, wire: WireEncoder): Representat
   const item = ({ value, revision }: Shown): Buffer => wire.item(value, revision)
   const list = { kind: `${type.kind}List`, apiVersion: type.apiVersion }
   return {
-    id,
-    object,
+    ...{ id, object, contentType: JSON_TYPE },
     list: (items, meta) => writeList({ ...list, metadata: listMetadata(meta) }, items, item),
     event: object,
     firstDiffers: false,

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { arrayAt, stringAt } from '../lib/json.ts'
-import { createManualClock } from './manual-clock.ts'
 import { startApi, type TestApi } from './test-api.ts'
 
 const EVENTS = '/api/v1/namespaces/default/events'
 
 test('an Event is forgotten an hour after it was last seen', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const involvedObject = { kind: 'Service', name: 'web', namespace: 'default' }
   const lastTimestamp = new Date(clock.now() + 1_800_000).toISOString()
   await api.make(EVENTS, { metadata: { name: 'once' }, involvedObject })
   await api.make(EVENTS, { metadata: { name: 'again' }, involvedObject, lastTimestamp })
-  const afterMinutes = (): Promise<readonly string[]> => {
-    clock.advance(60_000)
+  const afterMinutes = async (): Promise<readonly string[]> => {
+    await clock.advance(60_000)
     return namesOf(api)
   }
-  clock.advance(3_600_000)
+  await clock.advance(3_600_000)
   await expect.poll(afterMinutes).toEqual(['again'])
-  clock.advance(1_800_000)
+  await clock.advance(1_800_000)
   await expect.poll(afterMinutes).toEqual([])
 })
 

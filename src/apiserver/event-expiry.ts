@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Json, stringAt } from '../lib/json.ts'
 import { regularly } from '../lib/regularly.ts'
 import type { Item } from './cache/item.ts'
+import { deleteUnchanged } from './delete-unchanged.ts'
 import { events } from './kinds/event.ts'
 import type { Serving } from './serving.ts'
 
@@ -22,9 +23,7 @@ async function sweep({ clock, feed, store }: Serving): Promise<void> {
   for (const [index, item] of [...feed.cache(events).snapshot()].entries()) {
     if (index % IN_ONE_GO === 0) await setImmediate()
     if (lastSeen(item) >= oldest) continue
-    const { key, revision } = item
-    const compare = [{ key, modRevision: revision }]
-    await store.txn({ compare, operations: [{ op: 'delete', key }] })
+    await deleteUnchanged(store, item.key, item.revision)
   }
 }
 

@@ -1,56 +1,60 @@
-import type { Clock } from '../lib/clock.ts'
-import type { Store } from '../storage/store.ts'
 import type { Feed } from './cache/feed.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import type { StoreHealth } from './store-health.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
 export interface HealthCheck {
   readonly name: string
-  passes(): boolean | Promise<boolean>
+  /** What is wrong, in words for anybody who asks. */
+  fault(): string | undefined | Promise<string | undefined>
 }
 
 /** What is looked at. */
 export interface HealthSubjects {
-  readonly store: Pick<Store, 'revision'>
-  readonly feed: Pick<Feed, 'until'>
+  readonly store: Pick<StoreHealth, 'newest' | 'readFault' | 'writeFault'>
+  readonly feed: Pick<Feed, 'until' | 'fault'>
   readonly lifecycle: Pick<Lifecycle, 'isLoaded' | 'isClosing'>
-  readonly clock: Clock
 }
 
-/** How long the store and the caches have to show that they work. */
-const CHECK_MS = 2000
+/** How long the caches have to show what the store holds. */
+const CACHES_MS = 1000
 
 /**
  * What must be true. Only `livez` asks for a restart when it fails, so it
- * looks at nothing that a restart would not heal.
+ * looks at nothing that a restart would not heal; and only `readyz` for no more
+ * traffic, so it looks at nothing that leaves most of it served: the watches of
+ * nodes go on while nothing can be written, or one kind not be read.
  */
 export function healthChecks({
   store,
   feed,
   lifecycle,
-  clock,
 }: HealthSubjects): Readonly<Record<HealthEndpoint, readonly HealthCheck[]>> {
-  const ping: HealthCheck = { name: 'ping', passes: () => true }
-  const newest = (): Promise<number | undefined> => withinTime(clock, store.revision())
-  const answers: HealthCheck = {
+  const ping: HealthCheck = { name: 'ping', fault: () => undefined }
+  const reads: HealthCheck = {
     name: 'store',
-    passes: async () => (await newest()) !== undefined,
+    fault: async () => ((await store.newest()) === undefined ? store.readFault : undefined),
   }
+  const writes: HealthCheck = { name: 'writes', fault: () => store.writeFault }
   const caches: HealthCheck = {
     name: 'caches',
-    passes: async () =>
-      lifecycle.isLoaded && feed.until((await newest()) ?? Number.POSITIVE_INFINITY, CHECK_MS),
+    fault: async () => {
+      if (!lifecycle.isLoaded) return 'they are being loaded'
+      const newest = await store.newest()
+      if (newest === undefined) return 'how far the store is cannot be learned'
+      return (await feed.until(newest, CACHES_MS)) ? undefined : 'they lag behind the store'
+    },
   }
-  const shutdown: HealthCheck = { name: 'shutdown', passes: () => !lifecycle.isClosing }
-  const all = [ping, answers, caches]
-  return { healthz: all, livez: [ping], readyz: [...all, shutdown] }
-}
-
-/** Undefined when it takes too long. */
-function withinTime<T>(clock: Clock, answer: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(CHECK_MS, () => resolve(undefined))
-    answer.then(resolve, reject).finally(cancel)
-  })
+  const objects: HealthCheck = { name: 'objects', fault: () => feed.fault?.message }
+  const shutdown: HealthCheck = {
+    name: 'shutdown',
+    fault: () => (lifecycle.isClosing ? 'the server is stopping' : undefined),
+  }
+  const serving = [ping, reads, caches]
+  return {
+    healthz: [...serving, writes, objects],
+    livez: [ping],
+    readyz: [...serving, shutdown],
+  }
 }

@@ -20,14 +20,7 @@ export async function healthReply(
 async function resultOf(check: HealthCheck, excluded: ReadonlySet<string>) {
   const { name } = check
   if (excluded.has(name)) return { passed: true, line: `[+]${name} excluded: ok` }
-  const passed = await isPassed(check)
-  return { passed, line: passed ? `[+]${name} ok` : `[-]${name} failed` }
-}
-
-async function isPassed(check: HealthCheck): Promise<boolean> {
-  try {
-    return await check.passes()
-  } catch {
-    return false
-  }
+  const fault = await check.fault()
+  const passed = fault === undefined
+  return { passed, line: passed ? `[+]${name} ok` : `[-]${name} failed: ${fault}` }
 }

@@ -1,7 +1,7 @@
-/** Bounds on what one client can make the server do. */
+/** Bounds on what one client can make the server do: bytes, counts, and milliseconds. */
 export interface Limits {
   /** Bytes of a request body. */
-  readonly bodyBytes: number
+  readonly requestBytes: number
   /** Bytes of a request's headers. */
   readonly headerBytes: number
   /** Nesting of a JSON document. */
@@ -11,41 +11,41 @@ export interface Limits {
   /** Bytes that the copy operations of a JSON patch may add. */
   readonly patchCopyBytes: number
   /** Reads at one time, without watches; a quarter of them is the system's. */
-  readonly readsInFlight: number
+  readonly requestsInFlight: number
   /** Writes at one time; a quarter of them is the system's. */
-  readonly writesInFlight: number
+  readonly mutatingRequestsInFlight: number
   /** Watches at one time. */
   readonly watches: number
   /** Changes per resource that watches can start from or lag behind. */
-  readonly windowChanges: number
+  readonly watchWindowChanges: number
   /** Bytes per resource that these changes may hold. */
-  readonly windowBytes: number
+  readonly watchWindowBytes: number
   /** A client that takes nothing of its answer or watch for this long is disconnected. */
-  readonly stalledClientMs: number
-  /** Milliseconds between bookmarks. */
-  readonly bookmarkMs: number
-  /** Default and longest duration of a watch in seconds. */
-  readonly watchSeconds: number
+  readonly stalledClientTimeout: number
+  /** Between two bookmarks of a watch. */
+  readonly bookmarkPeriod: number
+  /** How long a watch lasts, at most and by default. */
+  readonly watchDuration: number
   /** How long a read waits for a revision that was not seen yet. */
-  readonly futureRevisionMs: number
-  /** Milliseconds in which a request must arrive whole. */
-  readonly requestMs: number
+  readonly futureRevisionTimeout: number
+  /** In which a request must arrive whole. */
+  readonly requestTimeout: number
 }
 
 export const defaultLimits: Limits = {
-  bodyBytes: 3 << 20,
+  requestBytes: 3 << 20,
   headerBytes: 64 << 10,
   jsonDepth: 500,
   patchOperations: 10_000,
   patchCopyBytes: 3 << 20,
-  readsInFlight: 400,
-  writesInFlight: 200,
+  requestsInFlight: 400,
+  mutatingRequestsInFlight: 200,
   watches: 10_000,
-  windowChanges: 10_000,
-  windowBytes: 24 << 20,
-  stalledClientMs: 60_000,
-  bookmarkMs: 60_000,
-  watchSeconds: 3600,
-  futureRevisionMs: 3000,
-  requestMs: 60_000,
+  watchWindowChanges: 10_000,
+  watchWindowBytes: 24 << 20,
+  stalledClientTimeout: 60_000,
+  bookmarkPeriod: 60_000,
+  watchDuration: 3_600_000,
+  futureRevisionTimeout: 3000,
+  requestTimeout: 60_000,
 }

@@ -44,6 +44,26 @@ test.each([
   expect(stringAt(answer.body, 'message')).toContain(message)
 })
 
+test.each(['', '&watch=1'])('a time-out must be a number of seconds%s', async (more) => {
+  const api = await startApi()
+  expect((await api.call('GET', `${SERVICES}?timeoutSeconds=x${more}`)).status).toBe(400)
+})
+
+test('a watch follows an object across the bound of its selector', async () => {
+  const api = await startApi()
+  const watch = await api.watch(`${SERVICES}?watch=1&labelSelector=${encodeURIComponent('n>1')}`)
+  for (const n of ['1', '2']) await api.make(SERVICES, service(`a${n}`, {}, { labels: { n } }))
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const body = { metadata: { labels: { n: '0' } } }
+  await api.call('PATCH', `${SERVICES}/a2`, { body, headers })
+  const seen = await watch.take(2)
+  expect(seen.map(({ type, object }) => [type, stringAt(object, 'metadata', 'name')])).toEqual([
+    ['ADDED', 'a2'],
+    ['DELETED', 'a2'],
+  ])
+  watch.close()
+})
+
 test.each([
   [PODS, 'spec.serviceAccountName=robot'],
   [PODS, 'spec.restartPolicy=Never'],

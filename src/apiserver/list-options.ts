@@ -1,4 +1,5 @@
 import type { Item } from './cache/item.ts'
+import { invalidText } from './causes.ts'
 import { badRequest, invalidOptions } from './refusals.ts'
 import type { Face } from './resource.ts'
 import { type FieldSelector, parseFieldSelector } from './selector/field-selector.ts'
@@ -29,6 +30,8 @@ export function parseListOptions(face: Face, query: URLSearchParams): ListOption
   if (revision instanceof Refusal) return revision
   const limit = parseCount(query, 'limit')
   if (limit instanceof Refusal) return limit
+  const timeoutSeconds = parseCount(query, 'timeoutSeconds')
+  if (timeoutSeconds instanceof Refusal) return timeoutSeconds
   const match = query.get('resourceVersionMatch') ?? ''
   const continueToken = query.get('continue') ?? ''
   const options = {
@@ -89,7 +92,7 @@ function selectionOf(
     everything: labels === undefined && fields === undefined,
     matches: (item) =>
       (labels === undefined || labels(item.labels)) &&
-      (fields === undefined || fields.matches(item.fields)),
+      (fields === undefined || fields(item.fields)),
   }
 }
 
@@ -103,7 +106,7 @@ export function parseRevision(query: URLSearchParams): number | undefined | Refu
   if (text === '') return undefined
   return (
     revisionNumber(text) ??
-    badRequest(`Invalid value: ${JSON.stringify(text)}: resourceVersion must be a decimal number`)
+    badRequest(invalidText(text, 'resourceVersion must be a decimal number'))
   )
 }
 
@@ -119,9 +122,7 @@ export function parseCount(query: URLSearchParams, name: string): number | undef
   const text = query.get(name) ?? ''
   if (text === '') return undefined
   if (!/^[0-9]{1,10}$/.test(text)) {
-    return badRequest(
-      `Invalid value: ${JSON.stringify(text)}: ${name} must be a non-negative integer`,
-    )
+    return badRequest(invalidText(text, `${name} must be a non-negative integer`))
   }
   return Number(text)
 }

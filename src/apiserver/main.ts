@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
+import { type PortRange, parsePortRange } from '../lib/port-range.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
 import { createApiServer } from './api-server.ts'
 import type { ListenOptions } from './http/listen.ts'
-import type { PortRange } from './services/port-range.ts'
 
 const USAGE = `Usage: node src/apiserver/main.ts [options]
 
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const server = createApiServer({
     store,
     ...(ranges === undefined ? {} : { serviceAddressRanges: ranges.split(',') }),
-    ...(nodePorts === undefined ? {} : { nodePortRange: parsePortRange(nodePorts) }),
+    ...(nodePorts === undefined ? {} : { nodePortRange: nodePortRange(nodePorts) }),
     onError: (error) =>
       process.stderr.write(`${JSON.stringify({ level: 'error', message: String(error) })}\n`),
   })
@@ -74,13 +74,10 @@ function listenOptions(values: {
   }
 }
 
-function parsePortRange(text: string): PortRange {
-  const match = /^([0-9]{1,5})-([0-9]{1,5})$/.exec(text)
-  const [first, last] = [Number(match?.[1]), Number(match?.[2])]
-  if (match === null || first < 1 || last > 65_535 || last < first) {
-    throw usage(`--service-node-port-range ${JSON.stringify(text)} is not a range like 30000-32767`)
-  }
-  return { first, last }
+function nodePortRange(text: string): PortRange {
+  const range = parsePortRange(text)
+  if (range !== undefined) return range
+  throw usage(`--service-node-port-range ${JSON.stringify(text)} is not a range like 30000-32767`)
 }
 
 function usage(message: string): NodeProxyError {

@@ -7,12 +7,14 @@ import {
   ownValue,
   scalarText,
   stringAt,
+  valueAt,
 } from '../lib/json.ts'
+import { EMPTIED, FOREGROUND, ORPHAN } from '../resources/finalizers.ts'
 import { isLabelValue, isQualifiedName } from '../resources/names.ts'
+import { invalidValue, tooLongValue } from './causes.ts'
 import type { StatusCause } from './status.ts'
 
 const ANNOTATION_BYTES = 256 * 1024
-const LONGEST_SHOWN = 80
 
 /** What is wrong with an object's labels, annotations, finalizers and owners. */
 export function metadataCauses(object: JsonObject): readonly StatusCause[] {
@@ -23,6 +25,7 @@ export function metadataCauses(object: JsonObject): readonly StatusCause[] {
     ...sizeCauses(objectAt(metadata, 'annotations')),
     ...finalizerCauses(ownValue(metadata, 'finalizers')),
     ...arrayAt(metadata, 'ownerReferences').flatMap(ownerCauses),
+    ...controllerCauses(arrayAt(metadata, 'ownerReferences')),
   ]
 }
 
@@ -32,21 +35,22 @@ function mapCauses(
   isValue: (value: string) => boolean,
 ): readonly StatusCause[] {
   if (map === undefined) return []
-  if (!isJsonObject(map)) return [cause(field, map, 'must be a map of strings')]
+  if (!isJsonObject(map)) return [invalidValue(field, map, 'must be a map of strings')]
   return Object.entries(map).flatMap(([key, value]) => {
     if (!isKey(field, key)) {
       return [
-        cause(
+        invalidValue(
           field,
           key,
           'must be a qualified name: an optional DNS prefix and a slash, then at most 63 characters of [-_.A-Za-z0-9]',
         ),
       ]
     }
-    if (typeof value !== 'string') return [cause(`${field}[${key}]`, value, 'must be a string')]
+    if (typeof value !== 'string')
+      return [invalidValue(`${field}[${key}]`, value, 'must be a string')]
     if (isValue(value)) return []
     return [
-      cause(
+      invalidValue(
         field,
         value,
         'must be at most 63 characters of [-_.A-Za-z0-9], beginning and ending with a letter or digit',
@@ -65,32 +69,55 @@ function sizeCauses(annotations: JsonObject): readonly StatusCause[] {
   for (const [key, value] of Object.entries(annotations))
     bytes += Buffer.byteLength(key) + Buffer.byteLength(scalarText(value))
   if (bytes <= ANNOTATION_BYTES) return []
-  const message = `Too long: may not be more than ${ANNOTATION_BYTES} bytes`
-  return [{ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' }]
+  return [tooLongValue('metadata.annotations', `may not be more than ${ANNOTATION_BYTES} bytes`)]
 }
 
 function finalizerCauses(finalizers: Json | undefined): readonly StatusCause[] {
   if (finalizers === undefined) return []
   const field = 'metadata.finalizers'
-  if (!Array.isArray(finalizers)) return [cause(field, finalizers, 'must be a list of names')]
-  const wrong = finalizers.filter((one) => typeof one !== 'string' || !isQualifiedName(one))
-  const isTorn = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
-  const torn = isTorn ? [cause(field, finalizers, 'orphan excludes foregroundDeletion')] : []
-  return [...wrong.map((one) => cause(field, one, 'must be a qualified name')), ...torn]
+  if (!Array.isArray(finalizers))
+    return [invalidValue(field, finalizers, 'must be a list of names')]
+  const wrong = finalizers.flatMap((one, index) => finalizerCause(one, `${field}[${index}]`))
+  const isTorn = finalizers.includes(ORPHAN) && finalizers.includes(FOREGROUND)
+  const torn = isTorn ? [invalidValue(field, finalizers, `${ORPHAN} excludes ${FOREGROUND}`)] : []
+  return [...wrong, ...torn]
+}
+
+const STANDARD_FINALIZERS: readonly unknown[] = [EMPTIED, ORPHAN, FOREGROUND]
+
+function finalizerCause(finalizer: Json, field: string): readonly StatusCause[] {
+  if (typeof finalizer !== 'string' || !isQualifiedName(finalizer)) {
+    return [invalidValue(field, finalizer, 'must be a qualified name')]
+  }
+  if (finalizer.includes('/') || STANDARD_FINALIZERS.includes(finalizer)) return []
+  const why = 'name is neither a standard finalizer name nor is it fully qualified'
+  return [invalidValue(field, finalizer, why)]
 }
 
 /** What the garbage collector needs of an owner. */
 const OWNER_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
 
+const NO_OWNER = '/v1, Kind=Event is disallowed from being an owner'
+
 function ownerCauses(owner: Json, index: number): readonly StatusCause[] {
+  const field = `metadata.ownerReferences[${index}]`
   const missing = OWNER_FIELDS.filter((name) => stringAt(owner, name) === '')
-  return missing.map((name) =>
-    cause(`metadata.ownerReferences[${index}].${name}`, '', 'must not be empty'),
-  )
+  const [version, kind] = [stringAt(owner, 'apiVersion'), stringAt(owner, 'kind')]
+  const isEvent = version === 'v1' && kind === 'Event'
+  return [
+    ...missing.map((name) => invalidValue(`${field}.${name}`, '', 'must not be empty')),
+    ...(isEvent ? [invalidValue(field, owner, NO_OWNER)] : []),
+  ]
 }
 
-function cause(field: string, value: Json, message: string): StatusCause {
-  const text = JSON.stringify(value)
-  const shown = text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN - 1)}…`
-  return { reason: 'FieldValueInvalid', message: `Invalid value: ${shown}: ${message}`, field }
+/** Of several owners, one at most is the controller. */
+function controllerCauses(owners: readonly Json[]): readonly StatusCause[] {
+  const controllers = owners.filter((owner) => valueAt(owner, 'controller') === true)
+  const [first, ...others] = controllers.map(
+    (owner) => `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`,
+  )
+  return others.map((other) => {
+    const why = `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${other}`
+    return invalidValue('metadata.ownerReferences', owners, why)
+  })
 }

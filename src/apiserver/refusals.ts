@@ -1,3 +1,4 @@
+import { forbiddenValue } from './causes.ts'
 import { Refusal, type StatusCause, type StatusDetails } from './status.ts'
 
 /** Names the object of a refusal: `services "web"`, `endpointslices.discovery.k8s.io "x"`. */
@@ -86,16 +87,6 @@ export function unsupportedMediaType(accepted: readonly string[]): Refusal {
 /** An answer tells this many causes: it is not larger than what it refuses. */
 const MOST_CAUSES = 50
 
-/** How a cause names a value that is none of a few; `value` as JSON. */
-export function unsupported(
-  value: string,
-  supported: readonly string[],
-): { readonly reason: string; readonly message: string } {
-  const list = supported.map((one) => JSON.stringify(one)).join(', ')
-  const message = `Unsupported value: ${value}: supported values: ${list}`
-  return { reason: 'FieldValueNotSupported', message }
-}
-
 /** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
 export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): Refusal {
   const causes = all.slice(0, MOST_CAUSES)
@@ -115,11 +106,11 @@ export function invalid(kind: string, subject: Subject, all: readonly StatusCaus
 
 /** 422 for a combination of list options that the protocol forbids. */
 export function invalidOptions(field: string, message: string): Refusal {
-  const cause = { reason: 'FieldValueForbidden', message: `Forbidden: ${message}`, field }
+  const cause = forbiddenValue(field, message)
   return new Refusal({
     code: 422,
     reason: 'Invalid',
-    message: `ListOptions.meta.k8s.io "" is invalid: ${field}: Forbidden: ${message}`,
+    message: `ListOptions.meta.k8s.io "" is invalid: ${field}: ${cause.message}`,
     details: { group: 'meta.k8s.io', kind: 'ListOptions', causes: [cause] },
   })
 }
@@ -149,7 +140,7 @@ export function revisionTooLarge(requested: number, newest: number): Refusal {
   })
 }
 
-export function internalError(): Refusal {
-  const message = 'Internal error occurred: the server failed to serve the request'
+export function internalError(why = 'the server failed to serve the request'): Refusal {
+  const message = `Internal error occurred: ${why}`
   return new Refusal({ code: 500, reason: 'InternalError', message, details: {} })
 }

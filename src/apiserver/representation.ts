@@ -1,18 +1,27 @@
 import { ownBuffer } from '../lib/own-buffer.ts'
-import { type ApiRequest, jsonReply, type Reply } from './api-request.ts'
+import type { ApiRequest, Reply } from './api-request.ts'
 import type { EventType } from './cache/change.ts'
 import {
   PARTIAL_OBJECT,
   partialRepresentation,
   plainRepresentation,
 } from './document-representation.ts'
-import { parseAccept } from './http/media-type.ts'
+import {
+  allowsJson,
+  allowsPlainJson,
+  asksForYaml,
+  JSON_TYPE,
+  type MediaType,
+  parseAccept,
+  YAML,
+} from './http/media-type.ts'
 import type { ListMeta } from './list-metadata.ts'
 import type { Written } from './persist.ts'
 import { notAcceptable } from './refusals.ts'
 import type { Serving } from './serving.ts'
 import { Refusal } from './status.ts'
-import { tableRepresentation } from './table/table-representation.ts'
+import { parseIncluded, tableRepresentation } from './table/table-representation.ts'
+import { yamlRepresentation } from './yaml-representation.ts'
 
 /** Bytes of an object and the revision to show with it; 0: none yet. */
 export interface Shown {
@@ -20,50 +29,70 @@ export interface Shown {
   readonly revision: number
 }
 
-/** One way of writing objects: whole, by their metadata, or as the rows of a table. */
-export interface Representation {
-  /** Distinguishes memoised frames: the same id means the same bytes. */
-  readonly id: string
+/** One way of writing objects in answers. */
+export interface AnswerForm {
+  readonly contentType: string
   object(shown: Shown): Buffer
   list(items: readonly Shown[], meta: ListMeta): Iterable<Buffer>
+}
+
+/** One that watches have, too: whole, by their metadata, or as the rows of a table. */
+export interface Representation extends AnswerForm {
+  /** Distinguishes memoised frames: the same id means the same bytes. */
+  readonly id: string
   /** The object of a watch event; the first of a watch may say more. */
   event(shown: Shown, first: boolean): Buffer
   /** Whether the first event of a watch differs from the others. */
   readonly firstDiffers: boolean
 }
 
-const JSON_TYPES: readonly string[] = ['application/json', 'application/*', '*/*']
-
 /** What the answer holds: it decides which partial form there is. */
 type Shape = 'object' | 'list'
 
-/** The representation that the client prefers among those that there are. */
+/** The form of answer that the client prefers among those that there are. */
 export function negotiate(
   serving: Serving,
   request: ApiRequest,
   shape: Shape,
-): Representation | Refusal {
-  for (const { type, parameters } of parseAccept(request.accept)) {
-    if (!JSON_TYPES.includes(type)) continue
-    if (!parameters.has('as')) return plainRepresentation(request.face)
-    const found = transformed(serving, request, { parameters, shape })
+): AnswerForm | Refusal {
+  for (const asked of parseAccept(request.accept)) {
+    if (asksForYaml(asked)) return yamlRepresentation(request.face)
+    const found = inJson(serving, request, { asked, shape })
     if (found !== undefined) return found
   }
-  return notAcceptable(['application/json'])
+  return notAcceptable([JSON_TYPE, YAML])
 }
 
-interface Transform {
-  /** Of the media type: into what (`as`), of which group (`g`) and version (`v`). */
-  readonly parameters: ReadonlyMap<string, string>
+/** The same for the events of a watch, which are JSON. */
+export function negotiateEvents(serving: Serving, request: ApiRequest): Representation | Refusal {
+  for (const asked of parseAccept(request.accept)) {
+    const found = inJson(serving, request, { asked, shape: 'object' })
+    if (found !== undefined) return found
+  }
+  return notAcceptable([JSON_TYPE])
+}
+
+interface Preference {
+  readonly asked: MediaType
   readonly shape: Shape
+}
+
+function inJson(
+  serving: Serving,
+  request: ApiRequest,
+  preference: Preference,
+): Representation | Refusal | undefined {
+  const { asked } = preference
+  if (allowsPlainJson(asked)) return plainRepresentation(request.face)
+  return allowsJson(asked) ? transformed(serving, request, preference) : undefined
 }
 
 /** Objects as another kind; undefined when there is no such form. */
 function transformed(
   { clock }: Serving,
   { face, query }: ApiRequest,
-  { parameters, shape }: Transform,
-): Representation | undefined {
+  { asked: { parameters }, shape }: Preference,
+): Representation | Refusal | undefined {
   const version = parameters.get('v') ?? ''
   if (parameters.get('g') !== 'meta.k8s.io') return undefined
   if (version !== 'v1' && version !== 'v1beta1') return undefined
@@ -71,8 +100,10 @@ function transformed(
   const as = parameters.get('as')
   if (as === partial) return partialRepresentation(version)
   if (as !== 'Table') return undefined
-  const include = query.get('includeObject') ?? 'Metadata'
-  return tableRepresentation({ face, version, include, clock })
+  const include = parseIncluded(query)
+  return include instanceof Refusal
+    ? include
+    : tableRepresentation({ face, version, include, clock })
 }
 
 /** One object as an answer. */
@@ -85,7 +116,8 @@ export function objectReply(
   const representation = negotiate(serving, request, 'object')
   if (representation instanceof Refusal) return representation
   const shown = { value: written.value, revision: written.modRevision }
-  return jsonReply(code, representation.object(shown))
+  const { contentType } = representation
+  return { code, contentType, body: [representation.object(shown)] }
 }
 
 /** One line of a watch; a recent change keeps those of its events. */

@@ -1,7 +1,7 @@
 import type { Outcome, StreamRequest } from './api-request.ts'
-import { namespaces } from './kinds/namespace.ts'
 import { parseFlag } from './list-options.ts'
-import { apiVersionOf, type Face, type Resource } from './resource.ts'
+import type { Face } from './resource.ts'
+import { groupVersionPath, resourcePaths } from './resource-paths.ts'
 import type { Serving } from './serving.ts'
 import { create } from './verbs/create.ts'
 import { remove } from './verbs/delete.ts'
@@ -36,11 +36,11 @@ type Paths = ReadonlyMap<string, ResourceRoute>
 
 function objectRoutes(face: Face): Paths {
   const { resource } = face
-  const { derived = [], reserved, status } = resource
-  const { everywhere, base, one } = placesOf(rootOf(face), resource)
-  const whole = resource === namespaces ? growingVerbs : collectionVerbs
+  const { deletedOneByOne, derived = [], reserved, status } = resource
+  const { everywhere, collection, one } = resourcePaths(face, groupVersionPath(face), parameter)
+  const whole = deletedOneByOne ? growingVerbs : collectionVerbs
   const paths = new Map([[everywhere, routeOf(face, { GET: listOrWatch })]])
-  paths.set(base, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
+  paths.set(collection, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
   if (status !== undefined) paths.set(`${one}/status`, routeOf(face, statusVerbs, 'status'))
   if (reserved !== undefined) {
     const { subresource } = reserved
@@ -55,24 +55,19 @@ function objectRoutes(face: Face): Paths {
 
 /** The paths that are watches by themselves: deprecated, and still asked by old clients. */
 function watchRoutes(face: Face): Paths {
-  const { everywhere, base, one } = placesOf(`${rootOf(face)}/watch`, face.resource)
+  const root = `${groupVersionPath(face)}/watch`
+  const { everywhere, collection, one } = resourcePaths(face, root, parameter)
   const route = { ...routeOf(face, { GET: watch }), isWatch: true }
-  return new Map([everywhere, base, one].map((path) => [path, route]))
+  return new Map([everywhere, collection, one].map((path) => [path, route]))
 }
 
 function routeOf(face: Face, verbs: Verbs, subresource = ''): ResourceRoute {
   return { kind: 'resource', face, subresource, verbs, isWatch: false }
 }
 
-function rootOf(face: Face): string {
-  return `${face.group === '' ? '/api' : '/apis'}/${apiVersionOf(face)}`
-}
-
-/** Where all objects of a resource are, a collection of them (which may be all), and one. */
-function placesOf(root: string, resource: Resource) {
-  const everywhere = `${root}/${resource.plural}`
-  const base = resource.namespaced ? `${root}/namespaces/:namespace/${resource.plural}` : everywhere
-  return { everywhere, base, one: resource === namespaces ? `${base}/:namespace` : `${base}/:name` }
+/** As the router writes it. */
+function parameter(name: string): string {
+  return `:${name}`
 }
 
 const growingVerbs: Verbs = { GET: listOrWatch, POST: create }

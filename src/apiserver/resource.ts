@@ -21,9 +21,11 @@ export interface Resource {
   readonly reserved?: ReservedFields
   /** What else can be read of an object; absent: nothing. */
   readonly derived?: readonly DerivedSubresource[]
+  /** Present: a collection of them cannot be deleted in one request. */
+  readonly deletedOneByOne?: true
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean
-  /** Whether PUT must carry metadata.resourceVersion. */
+  /** Whether an update must name the version that it replaces; one of a subresource need not. */
   readonly updateNeedsVersion: boolean
   /** Whether `metadata.generation` counts the changes outside metadata and status. */
   readonly countsGenerations: boolean

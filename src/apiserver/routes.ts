@@ -1,5 +1,6 @@
 import createRouter from 'find-my-way'
 import { discoveryDocuments } from './discovery.ts'
+import { pathsDocument } from './discovery-paths.ts'
 import type { HealthEndpoint } from './health-checks.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
 import { openapiDocuments } from './openapi/openapi-documents.ts'
@@ -34,6 +35,8 @@ const VERSION = {
   platform: 'linux',
 }
 
+const HEALTH = ['healthz', 'livez', 'readyz'] as const
+
 /** Maps paths to what they stand for; methods are the route's own affair. */
 export function createRoutes(
   resources: readonly Resource[],
@@ -44,12 +47,15 @@ export function createRoutes(
     maxParamLength: LONGEST_PARAMETER,
   })
   const on = (path: string, route: Route): void => router.on('GET', path, () => undefined, route)
-  for (const endpoint of ['healthz', 'livez', 'readyz'] as const) {
+  for (const endpoint of HEALTH) {
     on(`/${endpoint}`, { kind: 'health', endpoint })
     on(`/${endpoint}/:name`, { kind: 'health', endpoint })
   }
   on('/metrics', { kind: 'metrics' })
-  for (const [path, document] of documents(resources)) on(path, { kind: 'document', document })
+  const described = documents(resources)
+  for (const [path, document] of described) on(path, { kind: 'document', document })
+  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), '/metrics', ...described.keys()]
+  on('/', { kind: 'document', document: pathsDocument(paths) })
   for (const face of resources.flatMap(facesOf)) {
     for (const [path, route] of resourceRoutes(face)) on(path, route)
   }

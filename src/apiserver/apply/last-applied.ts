@@ -6,13 +6,12 @@ import {
   stringAt,
   without,
 } from '../../lib/json.ts'
+import { LAST_APPLIED } from '../../resources/label-names.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { fieldChanges } from './field-changes.ts'
 import { difference, type FieldSet, noFields } from './field-set.ts'
 import { fieldsOfValue } from './fields-of-value.ts'
 import { ownedPart, ownedStructure } from './owned-structure.ts'
-
-const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** The name under which kubectl applies on the server. */
 const KUBECTL = 'kubectl'
@@ -23,7 +22,7 @@ const KUBECTL = 'kubectl'
  */
 export function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject): FieldSet {
   if (name !== KUBECTL) return noFields
-  const last = parsed(stringAt(live, 'metadata', 'annotations', ANNOTATION))
+  const last = parsed(stringAt(live, 'metadata', 'annotations', LAST_APPLIED))
   if (!isJsonObject(last)) return noFields
   const structure = ownedStructure(request)
   const applied = ownedPart(request, last)
@@ -36,13 +35,13 @@ export function lastAppliedFields(request: ApiRequest, name: string, live: JsonO
 export function withLastApplied(name: string, object: JsonObject, applied: JsonObject): JsonObject {
   const metadata = objectAt(object, 'metadata')
   const annotations = objectAt(metadata, 'annotations')
-  if (name !== KUBECTL || !Object.hasOwn(annotations, ANNOTATION)) return object
+  if (name !== KUBECTL || !Object.hasOwn(annotations, LAST_APPLIED)) return object
   const { annotations: sent, ...rest } = objectAt(applied, 'metadata')
-  const kept = without(objectAt(sent), ANNOTATION)
+  const kept = without(objectAt(sent), LAST_APPLIED)
   const record = `${JSON.stringify({ ...applied, metadata: { ...rest, annotations: kept } })}\n`
   return {
     ...object,
-    metadata: { ...metadata, annotations: { ...annotations, [ANNOTATION]: record } },
+    metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: record } },
   }
 }
 

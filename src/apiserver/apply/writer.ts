@@ -1,5 +1,6 @@
 import { timestamp } from '../../lib/timestamp.ts'
 import type { ApiRequest } from '../api-request.ts'
+import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../causes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, type StatusCause } from '../status.ts'
 import { ownedVersion } from './owned-structure.ts'
@@ -7,6 +8,8 @@ import type { Writer } from './ownership-change.ts'
 
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
+/** The query parameter by which writers name themselves. */
+const NAME = 'fieldManager'
 const LONGEST_NAME = 128
 
 /** Control characters, invisible ones, and white space but the plain one. */
@@ -19,7 +22,7 @@ export function isApply(request: ApiRequest): boolean {
 /** Who this request writes as: its `fieldManager`, or the program that its User-Agent names. */
 export function writerOf(serving: Serving, request: ApiRequest): Writer {
   return {
-    name: request.query.get('fieldManager') || programOf(request) || 'unknown',
+    name: request.query.get(NAME) || programOf(request) || 'unknown',
     operation: isApply(request) ? 'Apply' : 'Update',
     subresource: request.subresource,
     apiVersion: ownedVersion(request),
@@ -29,22 +32,20 @@ export function writerOf(serving: Serving, request: ApiRequest): Writer {
 
 /** 422 when `fieldManager` or `force` cannot stand in this request. */
 export function checkWriter(request: ApiRequest): Refusal | undefined {
-  const name = request.query.get('fieldManager') ?? ''
+  const name = request.query.get(NAME) ?? ''
   if (name === '' && isApply(request)) {
-    const message = 'Required value: is required for apply patch'
-    return invalidOption(request, { reason: 'FieldValueRequired', message, field: 'fieldManager' })
+    return invalidOption(request, requiredValue(NAME, 'is required for apply patch'))
   }
   if (Buffer.byteLength(name) > LONGEST_NAME) {
-    const message = `Too long: may not be longer than ${LONGEST_NAME}`
-    return invalidOption(request, { reason: 'FieldValueTooLong', message, field: 'fieldManager' })
+    return invalidOption(request, tooLongValue(NAME, `may not be longer than ${LONGEST_NAME}`))
   }
   if (name !== name.replaceAll(UNPRINTABLE, '')) {
-    const message = `Invalid value: ${JSON.stringify(name)}: should only contain printable characters`
-    return invalidOption(request, { reason: 'FieldValueInvalid', message, field: 'fieldManager' })
+    const why = 'should only contain printable characters'
+    return invalidOption(request, invalidValue(NAME, name, why))
   }
   if (request.query.has('force') && request.method === 'PATCH' && !isApply(request)) {
-    const message = 'Forbidden: may not be specified for non-apply patch'
-    return invalidOption(request, { reason: 'FieldValueForbidden', message, field: 'force' })
+    const why = 'may not be specified for non-apply patch'
+    return invalidOption(request, forbiddenValue('force', why))
   }
   return undefined
 }

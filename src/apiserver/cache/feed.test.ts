@@ -1,25 +1,24 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Json } from '../../lib/json.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { catalogue } from '../kinds/catalogue.ts'
 import { pods } from '../kinds/pod.ts'
-import { createManualClock, type ManualClock } from '../manual-clock.ts'
 import { Feed } from './feed.ts'
 
 function createFeed(
   store: Store,
-  clock: ManualClock,
+  clock: FakeClock,
   errors: { push(error: unknown): unknown } = [],
 ): Feed {
   return new Feed({
     store,
     clock,
     resources: catalogue,
-    backlog: 100,
     followers: {},
-    windowChanges: 1000,
-    windowBytes: 1 << 20,
+    watchWindowChanges: 1000,
+    watchWindowBytes: 1 << 20,
     onError: (error) => errors.push(error),
   })
 }
@@ -42,7 +41,7 @@ test('it starts with the past that the store remembers and follows the present',
   const store = createMemoryStore()
   const first = await putPod(store, 'a')
   await putPod(store, 'b')
-  const feed = createFeed(store, createManualClock())
+  const feed = createFeed(store, new FakeClock())
   await feed.start()
   expect(namesIn(feed)).toEqual(['a', 'b'])
   expect(feed.cache(pods).window.numberAfter(first)).toBeDefined()
@@ -53,11 +52,11 @@ test('it starts with the past that the store remembers and follows the present',
 })
 
 test('waiting for a revision that does not come ends by the clock', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const feed = createFeed(createMemoryStore(), clock)
   await feed.start()
   const waiting = feed.until(99, 500)
-  clock.advance(500)
+  await clock.advance(500)
   expect(await waiting).toBe(false)
   await feed.stop()
 })
@@ -65,7 +64,7 @@ test('waiting for a revision that does not come ends by the clock', async () => 
 test('when the store compacts what it has not read yet, it loads anew and watchers fall behind', async () => {
   const store = createMemoryStore()
   await putPod(store, 'a')
-  const clock = createManualClock()
+  const clock = new FakeClock()
   let overtake = false
   const forgetful: Store = {
     ...store,
@@ -87,7 +86,7 @@ test('when the store compacts what it has not read yet, it loads anew and watche
 
 test('a store that fails is asked again after a second', async () => {
   const store = createMemoryStore()
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const errors: unknown[] = []
   let failures = 1
   const flaky: Store = {
@@ -101,7 +100,7 @@ test('a store that fails is asked again after a second', async () => {
   await feed.start()
   await putPod(store, 'a')
   expect(errors).toMatchObject([{ message: 'the store is away' }])
-  clock.advance(1000)
+  await clock.advance(1000)
   expect(await feed.until(1, 1000)).toBe(true)
   expect(namesIn(feed)).toEqual(['a'])
   await feed.stop()
@@ -109,7 +108,7 @@ test('a store that fails is asked again after a second', async () => {
 
 test('what is loaded anew is not older than what was shown', async () => {
   const store = createMemoryStore()
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const [broken, failed] = [Promise.withResolvers<never>(), Promise.withResolvers<void>()]
   const again = Promise.withResolvers<void>()
   const begun: number[] = []
@@ -131,7 +130,7 @@ test('what is loaded anew is not older than what was shown', async () => {
   await feed.until(shown, 1000)
   broken.reject(new Error('the store is away'))
   await failed.promise
-  clock.advance(1000)
+  await clock.advance(1000)
   await again.promise
   expect(begun).toEqual([0, shown])
   await feed.stop()

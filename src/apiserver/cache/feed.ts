@@ -15,8 +15,6 @@ export interface FeedOptions extends WindowLimits {
   readonly store: Store
   readonly clock: Clock
   readonly resources: readonly Resource[]
-  /** Revisions before the newest one from which the caches are built, so that old watches resume. */
-  readonly backlog: number
   readonly followers: Readonly<Record<string, Follower>>
   readonly onError: (error: unknown) => void
 }
@@ -46,6 +44,11 @@ export class Feed {
   /** Every cache shows the store's state at this revision. */
   get revision(): number {
     return this.#revision
+  }
+
+  /** Of the first resource with a stored object that cannot be read. */
+  get fault(): NodeProxyError | undefined {
+    return [...this.caches.values()].find(({ fault }) => fault !== undefined)?.fault
   }
 
   cache(resource: Resource): ResourceCache {
@@ -110,27 +113,41 @@ export class Feed {
 
   #distribute(events: readonly StoreEvent[], revision: number): void {
     const byRoot = Map.groupBy(events, (event) => rootOf(event.key))
-    for (const [root, cache] of this.caches) cache.apply(byRoot.get(root) ?? [], revision)
+    for (const [root, cache] of this.caches) {
+      const { fault } = cache
+      cache.apply(byRoot.get(root) ?? [], revision)
+      if (cache.fault !== fault) this.#tellFault(cache)
+    }
     for (const [root, follower] of Object.entries(this.#options.followers)) {
       for (const event of byRoot.get(root) ?? []) follower.apply(event)
     }
     this.#advance(revision)
   }
 
-  /** Loads everything at one revision, up to `backlog` before the newest, but not before what was shown. */
+  /**
+   * Loads everything at one revision: as far before the newest as a window reaches, so that
+   * old watches resume, but not before what was shown.
+   */
   async #load(): Promise<number> {
-    const { store, backlog, followers } = this.#options
+    const { store, watchWindowChanges, followers } = this.#options
     const newest = await store.revision()
-    const revision = Math.min(newest, Math.max(this.#revision, newest - backlog))
+    const revision = Math.min(newest, Math.max(this.#revision, newest - watchWindowChanges))
     let page = await store.list({ prefix: '/', revision })
     if (page.refused !== undefined) page = await store.list({ prefix: '/', revision: page.oldest })
     if (page.refused !== undefined) page = await store.list({ prefix: '/' })
     if (page.refused !== undefined) throw storeRefuses(page)
     const byRoot = Map.groupBy(page.entries, (entry) => rootOf(entry.key))
-    for (const [root, cache] of this.caches) cache.load(byRoot.get(root) ?? [], page.revision)
+    for (const [root, cache] of this.caches) {
+      cache.load(byRoot.get(root) ?? [], page.revision)
+      this.#tellFault(cache)
+    }
     for (const [root, follower] of Object.entries(followers)) follower.load(byRoot.get(root) ?? [])
     this.#advance(page.revision)
     return page.revision
+  }
+
+  #tellFault({ fault }: ResourceCache): void {
+    if (fault !== undefined) this.#options.onError(fault)
   }
 
   #advance(revision: number): void {

@@ -1,4 +1,6 @@
+import { NodeProxyError } from '../../lib/error.ts'
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import type { StoredEntry } from '../../storage/store.ts'
 import type { Resource } from '../resource.ts'
 import type { Fields } from '../selector/field-selector.ts'
@@ -17,8 +19,10 @@ export interface Item {
 
 const NO_LABELS: Labels = {}
 
-export function itemOf(resource: Resource, entry: StoredEntry): Item {
-  const object = JSON.parse(entry.value.toString()) as JsonObject
+/** A stored object as an item, or why it is none. */
+export function readItem(resource: Resource, entry: StoredEntry): Item | NodeProxyError {
+  const object = parsed(entry.value)
+  if (!isJsonObject(object)) return unreadable(entry.key)
   const path = entry.key.slice(1).split('/')
   const namespace = resource.namespaced ? path[1]! : ''
   const name = path.at(-1)!
@@ -34,6 +38,36 @@ export function itemOf(resource: Resource, entry: StoredEntry): Item {
       ...resource.fields(object),
     },
   }
+}
+
+/** All of them, or why the first is none that is none. */
+export function readItems(
+  resource: Resource,
+  entries: readonly StoredEntry[],
+): readonly Item[] | NodeProxyError {
+  const items: Item[] = []
+  for (const entry of entries) {
+    const item = readItem(resource, entry)
+    if (item instanceof NodeProxyError) return item
+    items.push(item)
+  }
+  return items
+}
+
+function parsed(value: Buffer): Json | undefined {
+  try {
+    return JSON.parse(value.toString()) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function unreadable(key: string): NodeProxyError {
+  const message = `the store holds something else than an object at ${quote(key)}`
+  return new NodeProxyError('NP_APISERVER_STORED_OBJECT', message, {
+    object: key,
+    hint: 'if another program uses the same keys of etcd, give this server its own with --etcd-prefix; if not, look at the key, and delete it or restore a backup',
+  })
 }
 
 function labelsOf(object: JsonObject): Labels {

@@ -1,14 +1,15 @@
+import { NodeProxyError } from '../../lib/error.ts'
 import { SortedKeys } from '../../lib/sorted-keys.ts'
 import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource.ts'
 import { ChangeWindow } from './change-window.ts'
-import { type Item, itemOf } from './item.ts'
+import { type Item, readItem } from './item.ts'
 
 export interface WindowLimits {
   /** Changes per resource that a watch can still start from. */
-  readonly windowChanges: number
+  readonly watchWindowChanges: number
   /** Bytes per resource that these changes may hold. */
-  readonly windowBytes: number
+  readonly watchWindowBytes: number
 }
 
 /** The present objects of one resource in key order, and its recent changes. */
@@ -17,18 +18,24 @@ export class ResourceCache {
   readonly #resource: Resource
   readonly #keys = new SortedKeys()
   readonly #items = new Map<string, Item>()
+  readonly #unreadable = new Map<string, NodeProxyError>()
   readonly #listeners = new Set<() => void>()
   #snapshot: readonly Item[] | undefined
   #revision = 0
 
   constructor(resource: Resource, limits: WindowLimits) {
     this.#resource = resource
-    this.window = new ChangeWindow(limits.windowChanges, limits.windowBytes)
+    this.window = new ChangeWindow(limits.watchWindowChanges, limits.watchWindowBytes)
   }
 
   /** The cache shows the state at this revision of the store. */
   get revision(): number {
     return this.#revision
+  }
+
+  /** Why the first of the stored objects that cannot be read cannot: without it, nothing is whole. */
+  get fault(): NodeProxyError | undefined {
+    return this.#unreadable.values().next().value
   }
 
   get size(): number {
@@ -55,9 +62,12 @@ export class ResourceCache {
   load(entries: readonly StoredEntry[], revision: number): void {
     for (const key of this.#items.keys()) this.#keys.delete(key)
     this.#items.clear()
+    this.#unreadable.clear()
     for (const entry of entries) {
+      const item = this.#read(entry)
+      if (item === undefined) continue
       this.#keys.add(entry.key)
-      this.#items.set(entry.key, itemOf(this.#resource, entry))
+      this.#items.set(entry.key, item)
     }
     this.#snapshot = undefined
     this.#revision = revision
@@ -65,7 +75,7 @@ export class ResourceCache {
     this.#notify()
   }
 
-  /** Takes in the store's events of this resource up to `revision`. */
+  /** Takes in the store's events of this resource up to `revision`. What cannot be read stays as it was. */
   apply(events: readonly StoreEvent[], revision: number): void {
     for (const event of events) this.#applyOne(event)
     this.#revision = revision
@@ -80,8 +90,10 @@ export class ResourceCache {
 
   #applyOne(event: StoreEvent): void {
     const before = this.#items.get(event.key)
-    const after = event.entry && itemOf(this.#resource, event.entry)
-    if (before === undefined && after === undefined) return
+    this.#unreadable.delete(event.key)
+    const after = event.entry && this.#read(event.entry)
+    const isUnreadable = event.entry !== undefined && after === undefined
+    if (isUnreadable || (before === undefined && after === undefined)) return
     if (after === undefined) {
       this.#items.delete(event.key)
       this.#keys.delete(event.key)
@@ -91,6 +103,13 @@ export class ResourceCache {
     }
     this.#snapshot = undefined
     this.window.push({ revision: event.revision, before, after, frames: new Map() })
+  }
+
+  #read(entry: StoredEntry): Item | undefined {
+    const item = readItem(this.#resource, entry)
+    if (!(item instanceof NodeProxyError)) return item
+    this.#unreadable.set(entry.key, item)
+    return undefined
   }
 
   #notify(): void {

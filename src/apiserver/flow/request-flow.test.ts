@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createManualClock } from '../manual-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { RequestFlow } from './request-flow.ts'
 import type { Release } from './seats.ts'
 
@@ -8,7 +8,7 @@ const OTHER = { client: 'other', isSystem: false }
 const SYSTEM = { client: 'system', isSystem: true }
 
 function started(inFlight: number) {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const flow = new RequestFlow({
     ...{ clock, waitMs: 15_000 },
     inFlight: { readOnly: inFlight, mutating: inFlight },
@@ -48,7 +48,7 @@ test('nobody waits for ever, nor in a queue without end', async () => {
   expect(await waiting.at(-1)).toBe('queue-full')
   const late = flow.enter('readOnly', OTHER)
   expect(await waiting.at(-2)).toBe('queue-full')
-  clock.advance(15_000)
+  await clock.advance(15_000)
   expect([await waiting[0], await late]).toEqual(['time-out', 'time-out'])
   expect(flow.load('readOnly')).toEqual({ taken: 1, waiting: 0 })
 })

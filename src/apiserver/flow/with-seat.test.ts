@@ -1,13 +1,13 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { stringAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
-import { createManualClock } from '../manual-clock.ts'
 import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 
 /** A server with one place for each kind of request and lane, whose store lists when told to. */
 async function narrow() {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const gates: (() => void)[] = []
   let isHeld = false
   const wrap = (store: Store): Store => ({
@@ -17,7 +17,11 @@ async function narrow() {
       return store.list(query)
     },
   })
-  const api = await startApi({ clock, wrap, limits: { readsInFlight: 1, writesInFlight: 1 } })
+  const api = await startApi({
+    clock,
+    wrap,
+    limits: { requestsInFlight: 1, mutatingRequestsInFlight: 1 },
+  })
   const { metadata } = await api.make(SERVICES, service('web'))
   isHeld = true
   const free = (): void => {
@@ -46,7 +50,7 @@ test('who waits too long is told to come back, and counted', async () => {
   await expect.poll(() => sample(api, `current_inqueue_requests${READS}`)).toMatch(/ 1$/)
   expect(await sample(api, `current_inflight_requests${READS}`)).toMatch(/ 1$/)
   expect((await api.call('GET', '/readyz')).status).toBe(200)
-  clock.advance(15_000)
+  await clock.advance(15_000)
   const refused = await second
   expect([refused.status, refused.body['reason']]).toEqual([429, 'TooManyRequests'])
   expect(refused.headers['retry-after']).toBe('1')

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
-import { createManualClock } from '../manual-clock.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 import { acceptsGzip } from './compression.ts'
 
@@ -38,6 +38,23 @@ test('a long list is compressed for a client that takes gzip, and says the same'
   expect(await packed.text()).toBe(plain.text)
 })
 
+test('a compressed list leaves room for listeners before Node warns of a leak', async () => {
+  const warnings: Error[] = []
+  const hear = (warning: Error): void => void warnings.push(warning)
+  const { defaultMaxListeners } = EventEmitter
+  EventEmitter.defaultMaxListeners = defaultMaxListeners - 1
+  process.on('warning', hear)
+  onTestFinished(() => {
+    EventEmitter.defaultMaxListeners = defaultMaxListeners
+    process.off('warning', hear)
+  })
+  const api = await startApi()
+  await makePods(api, 20, 'x'.repeat(10_000))
+  await (await fetch(`${api.url}${PODS}`, { headers: { 'accept-encoding': 'gzip' } })).text()
+  await new Promise(setImmediate)
+  expect(warnings).toEqual([])
+})
+
 test('short answers and watches are not compressed', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
@@ -51,7 +68,7 @@ test('short answers and watches are not compressed', async () => {
 })
 
 test('a client that takes nothing of a compressed list is disconnected', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const noise = Array.from({ length: 60_000 }, (_, index) => (index * 7919) % 9973).join('')
   await makePods(api, 100, noise.slice(0, 200_000))
@@ -60,7 +77,7 @@ test('a client that takes nothing of a compressed list is disconnected', async (
   socket.write(`GET ${PODS} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n`)
   await once(socket, 'readable')
   await api.call('GET', PODS)
-  clock.advance(60_000)
+  await clock.advance(60_000)
   socket.resume()
   if (!socket.closed) await once(socket, 'close')
   expect(socket.closed).toBe(true)

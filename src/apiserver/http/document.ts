@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Outcome, Reply } from '../api-request.ts'
 import { STREAMING } from '../api-request.ts'
 import { notAcceptable } from '../refusals.ts'
-import { type MediaType, parseAccept } from './media-type.ts'
+import { allowsPlainJson, type MediaType, parseAccept } from './media-type.ts'
 import type { Exchange } from './send.ts'
 
 /** One form of a document: who asks for it, and what is sent. */
@@ -21,8 +21,6 @@ interface Content {
   readonly bytes: Buffer
   readonly etag: string
 }
-
-const JSON_TYPES = new Set(['application/json', 'application/*', '*/*'])
 
 /** A form whose bytes are made once, when they are first needed. */
 export function documentForm(
@@ -43,9 +41,8 @@ export function documentForm(
 
 /** The plain JSON form, for clients that ask for JSON or for anything. */
 export function jsonForm(make: () => unknown): DocumentForm {
-  const matches = ({ type, parameters }: MediaType): boolean =>
-    JSON_TYPES.has(type) && !parameters.has('as')
-  return documentForm(matches, 'application/json', () => Buffer.from(JSON.stringify(make())))
+  const bytes = (): Buffer => Buffer.from(JSON.stringify(make()))
+  return documentForm(allowsPlainJson, 'application/json', bytes)
 }
 
 /** The first form that the client's Accept header asks for; 304 when the client has it. */

@@ -3,7 +3,6 @@ import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import { withSeat } from '../flow/with-seat.ts'
 import type { HealthCheck, HealthEndpoint } from '../health-checks.ts'
 import { healthReply } from '../health-reply.ts'
-import { namespaces } from '../kinds/namespace.ts'
 import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import {
@@ -16,6 +15,7 @@ import {
 import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { storeRefusal } from '../store-refusal.ts'
 import { documentReply } from './document.ts'
 import { parseMediaType } from './media-type.ts'
 import type { RequestBodies } from './request-bodies.ts'
@@ -35,7 +35,7 @@ export interface HandlerOptions {
 /** Headers that must not come twice: which one counts would be a guess. */
 const SINGLE = new Set(['content-type', 'host', 'authorization'])
 
-/** Answers one request; whatever goes wrong inside is a 500 and the server goes on. */
+/** Answers one request; whatever goes wrong inside, the server goes on. */
 export async function handleRequest(
   options: HandlerOptions,
   request: IncomingMessage,
@@ -51,7 +51,7 @@ export async function handleRequest(
   } catch (error) {
     options.onError(error)
     if (response.headersSent) response.destroy()
-    else sendRefusal(serving, exchange, internalError())
+    else sendRefusal(serving, exchange, storeRefusal(error) ?? internalError())
   }
 }
 
@@ -91,11 +91,15 @@ function serveRoute(
   const method = exchange.request.method ?? 'GET'
   const { route } = found
   if (route.kind !== 'resource') {
-    return method === 'GET' ? describeServer(options, found, exchange) : methodNotAllowed()
+    const isRead = method === 'GET' || (method === 'HEAD' && route.kind === 'health')
+    return isRead ? describeServer(options, found, exchange) : methodNotAllowed()
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
-  if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
+  const { lifecycle, feed } = options.serving
+  if (!lifecycle.isLoaded) return serviceUnavailable('the server is starting')
+  const { fault } = feed.cache(route.face.resource)
+  if (fault !== undefined) return internalError(fault.message)
   return verb(options.serving, apiRequest(route, found, exchange))
 }
 
@@ -125,12 +129,11 @@ function apiRequest(
   found: FoundRoute,
   { request, response, query, body }: TakenExchange,
 ): StreamRequest {
-  const isNamespace = route.face.resource === namespaces
   return {
     method: request.method ?? 'GET',
     face: route.face,
-    namespace: isNamespace ? '' : found.namespace,
-    name: isNamespace ? found.namespace : found.name,
+    namespace: found.namespace,
+    name: found.name,
     subresource: route.subresource,
     query,
     accept: request.headers.accept ?? '*/*',

@@ -42,7 +42,6 @@ test.each([
 })
 
 test.each([
-  '/',
   '/nope',
   '/api/v2',
   '/api/v1/nope',
@@ -78,7 +77,7 @@ test('a method that a path does not have is 405', async () => {
 })
 
 test('a body above the limit is 413, whether its length is announced or not', async () => {
-  const api = await startApi({ limits: { bodyBytes: 1000 } })
+  const api = await startApi({ limits: { requestBytes: 1000 } })
   const body = service('web', {}, { annotations: { big: 'x'.repeat(2000) } })
   const announced = await api.call('POST', SERVICES, { body })
   expect([announced.status, announced.body['reason']]).toEqual([413, 'RequestEntityTooLarge'])
@@ -185,7 +184,7 @@ test('a body that is not UTF-8 is 400', async () => {
 test.each([
   ['application/json; charset=utf-8', 201],
   ['APPLICATION/JSON', 201],
-  ['application/yaml', 415],
+  ['application/yaml', 201],
   ['application/vnd.kubernetes.protobuf', 400],
   ['text/plain', 415],
 ])('Content-Type %s is %i', async (type, status) => {

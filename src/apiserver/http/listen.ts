@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Serving } from '../serving.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
@@ -66,8 +66,8 @@ function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Serve
   const { limits } = handler.serving
   const http: ServerOptions = {
     maxHeaderSize: limits.headerBytes,
-    requestTimeout: limits.requestMs,
-    headersTimeout: limits.requestMs,
+    requestTimeout: limits.requestTimeout,
+    headersTimeout: limits.requestTimeout,
     keepAliveTimeout: 90_000,
     noDelay: true,
   }
@@ -85,16 +85,28 @@ function present(server: Server, certificate: Certificate): void {
 /** How long requests that run may take to finish when the server closes. */
 const CLOSE_MS = 2000
 
+/**
+ * How long a connection without a request stays: the client's next one may be on its way,
+ * and would be lost. Its answer tells the client that the connection ends.
+ */
+const LINGER_MS = 250
+
 function closeServer(server: Server, { clock, watches }: Serving): Promise<void> {
   watches.endAll()
   return new Promise((resolve) => {
+    const cancelLinger = clock.after(LINGER_MS, () => server.closeIdleConnections())
     const cancel = clock.after(CLOSE_MS, () => server.closeAllConnections())
-    server.close(() => {
+    stopListening(server, () => {
+      cancelLinger()
       cancel()
-      resolve()
+      server.close(() => resolve())
     })
-    server.closeIdleConnections()
   })
+}
+
+/** As `server.close`, which would break off connections without a request at once. */
+function stopListening(server: Server, onClosed: () => void): void {
+  NetServer.prototype.close.call(server, onClosed)
 }
 
 function cannotListen(place: string, cause: Error): NodeProxyError {

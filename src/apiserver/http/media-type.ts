@@ -22,3 +22,21 @@ export function parseAccept(header: string): readonly MediaType[] {
   const parts = header.split(',').filter((part) => part.trim() !== '')
   return parts.length === 0 ? [parseMediaType('*/*')] : parts.map(parseMediaType)
 }
+
+/** Whether an alternative of an Accept header leaves room for JSON, in whatever form (`as`). */
+export function allowsJson({ type }: MediaType): boolean {
+  return ['application/json', 'application/*', '*/*'].includes(type)
+}
+
+/** Whether it is content with JSON as it is. */
+export function allowsPlainJson(asked: MediaType): boolean {
+  return allowsJson(asked) && !asked.parameters.has('as')
+}
+
+export const JSON_TYPE = 'application/json'
+export const YAML = 'application/yaml'
+
+/** Whether it asks for YAML; there are no other forms in it. */
+export function asksForYaml({ type, parameters }: MediaType): boolean {
+  return type === YAML && !parameters.has('as')
+}

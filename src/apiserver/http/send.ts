@@ -4,6 +4,7 @@ import type { Reply } from '../api-request.ts'
 import type { Serving } from '../serving.ts'
 import { type Refusal, statusDocument } from '../status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
+import { asksForIndent, indented } from './indented.ts'
 
 /** The two ends of one HTTP exchange. */
 export interface Exchange {
@@ -26,12 +27,14 @@ const SMALL = 128 << 10
 const SLICE = 1 << 20
 
 /** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
-export function send(serving: Serving, { request, response }: Exchange, reply: Reply): void {
+export function send(serving: Serving, { request, response }: Exchange, given: Reply): void {
   if (response.destroyed) return
+  const isTagged = response.hasHeader('ETag')
+  const reply = !isTagged && asksForIndent(request) ? indented(given) : given
   const headers = {
     'Content-Type': reply.contentType,
     'Cache-Control': 'no-cache, private',
-    ...(request.complete ? {} : { Connection: 'close' }),
+    ...(request.complete && !serving.lifecycle.isClosing ? {} : { Connection: 'close' }),
   }
   const chunks: Chunks = reply.body[Symbol.iterator]()
   const { head, isWhole } = takeHead(chunks)
@@ -87,11 +90,11 @@ function sendRest(serving: Serving, sending: Sending, chunks: Chunks): void {
 
 function awaitDrain(serving: Serving, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
-  const cancel = serving.clock.after(serving.limits.stalledClientMs, () => response.destroy())
-  response.once('close', cancel)
+  const cancel = serving.clock.after(serving.limits.stalledClientTimeout, () => response.destroy())
+  sink.once('close', cancel)
   sink.once('drain', () => {
     cancel()
-    response.off('close', cancel)
+    sink.off('close', cancel)
     setImmediate(() => sendRest(serving, sending, chunks))
   })
 }

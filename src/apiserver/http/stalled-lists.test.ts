@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { createManualClock } from '../manual-clock.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { POD, PODS, startApi, type TestApi } from '../test-api.ts'
 
 const MIB = 1 << 20
@@ -16,7 +16,7 @@ async function listWithoutReading(api: TestApi): Promise<Socket> {
 }
 
 test('clients that ask for long lists and never read them cost one chunk each, then go', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const padding = 'x'.repeat(100_000)
   for (let index = 0; index < 200; index++) {
@@ -29,7 +29,7 @@ test('clients that ask for long lists and never read them cost one chunk each, t
   expect(grown).toBeLessThan(100 * MIB)
   const { body } = await api.call('GET', PODS)
   expect(body['items']).toHaveLength(200)
-  clock.advance(60_000)
+  await clock.advance(60_000)
   for (const socket of sockets) {
     socket.resume()
     if (!socket.closed) await once(socket, 'close')

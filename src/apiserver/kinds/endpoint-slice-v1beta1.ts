@@ -6,9 +6,7 @@ import {
   objectAt,
   without,
 } from '../../lib/json.ts'
-
-const HOSTNAME = 'kubernetes.io/hostname'
-const ZONE = 'topology.kubernetes.io/zone'
+import { HOSTNAME, ZONE } from '../../resources/label-names.ts'
 
 /**
  * v1beta1 kept an endpoint's node and zone in the map `topology`; v1 has fields

@@ -1,10 +1,8 @@
 import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import { EMPTIED } from '../../resources/finalizers.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
-
-/** Of whoever empties namespaces. */
-const EMPTIED = 'kubernetes'
 
 export const namespaces: Resource = {
   plural: 'namespaces',
@@ -15,6 +13,7 @@ export const namespaces: Resource = {
   namespaced: false,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: () => ({ phase: 'Active' }) },
+  deletedOneByOne: true,
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: false,

@@ -1,9 +1,12 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { READY } from '../../resources/condition-names.ts'
+import { readCondition } from '../../resources/status-condition.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
 
 const ROLE_LABEL = 'node-role.kubernetes.io/'
+const ONE_ROLE = 'kubernetes.io/role'
 
 export const nodes: Resource = {
   plural: 'nodes',
@@ -41,18 +44,19 @@ export const nodes: Resource = {
 }
 
 function nodeStatus(object: JsonObject): string {
-  const ready = arrayAt(object, 'status', 'conditions').find(
-    (condition) => stringAt(condition, 'type') === 'Ready',
-  )
-  const words = { True: 'Ready', False: 'NotReady' }[stringAt(ready, 'status')] ?? 'Unknown'
+  const { status } = readCondition(objectAt(object, 'status'), READY)
+  const words = { True: 'Ready', '': 'Unknown' }[status] ?? 'NotReady'
   const cordoned = valueAt(object, 'spec', 'unschedulable') === true
   return cordoned ? `${words},SchedulingDisabled` : words
 }
 
+/** Roles that labels name by their key, or by the value of one key. */
 function roles(object: JsonObject): string {
-  const keys = Object.keys(objectAt(object, 'metadata', 'labels'))
-  const names = keys.filter((key) => key.startsWith(ROLE_LABEL))
-  return names.map((key) => key.slice(ROLE_LABEL.length)).join(',') || '<none>'
+  const labels = objectAt(object, 'metadata', 'labels')
+  const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_LABEL))
+  const names = [...keys.map((key) => key.slice(ROLE_LABEL.length)), stringAt(labels, ONE_ROLE)]
+  const known = new Set(names.filter((name) => name !== ''))
+  return [...known].toSorted().join(',') || '<none>'
 }
 
 function address(object: JsonObject, type: string): string {

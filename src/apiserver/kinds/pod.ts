@@ -1,8 +1,10 @@
-import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { readCondition } from '../../resources/status-condition.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
 import { podEnvironmentSubresource } from './pod-environment.ts'
+import { podSummary } from './pod-summary.ts'
 
 export const pods: Resource = {
   plural: 'pods',
@@ -28,10 +30,12 @@ export const pods: Resource = {
   }),
   columns: [
     nameColumn,
-    column('Ready', 'Ready containers of all.', readyContainers),
-    column('Status', 'What the pod is doing.', podStatus),
-    column('Restarts', 'How often its containers were restarted.', (object) =>
-      String(restarts(object)),
+    column('Ready', 'Ready containers of all.', (pod, now) => podSummary(pod, now).ready),
+    column('Status', 'What the pod is doing.', (pod, now) => podSummary(pod, now).status),
+    column(
+      'Restarts',
+      'How often its containers were restarted, and when last.',
+      (pod, now) => podSummary(pod, now).restarts,
     ),
     ageColumn,
     wideColumn('IP', 'Address of the pod.', (object) => orNone(object, 'status', 'podIP')),
@@ -48,39 +52,12 @@ function orNone(object: JsonObject, ...path: readonly string[]): string {
   return text === '' ? '<none>' : text
 }
 
-function containerStatuses(object: JsonObject): readonly Json[] {
-  return arrayAt(object, 'status', 'containerStatuses')
-}
-
-function readyContainers(object: JsonObject): string {
-  const ready = containerStatuses(object).filter((one) => valueAt(one, 'ready') === true)
-  return `${ready.length}/${arrayAt(object, 'spec', 'containers').length}`
-}
-
-function restarts(object: JsonObject): number {
-  const counts = containerStatuses(object).map((one) => Number(valueAt(one, 'restartCount') ?? 0))
-  return counts.reduce((sum, count) => sum + count, 0)
-}
-
-function podStatus(object: JsonObject): string {
-  if (stringAt(object, 'metadata', 'deletionTimestamp') !== '') return 'Terminating'
-  for (const one of containerStatuses(object)) {
-    const waiting = stringAt(one, 'state', 'waiting', 'reason')
-    if (waiting !== '') return waiting
-  }
-  return stringAt(object, 'status', 'reason') || stringAt(object, 'status', 'phase') || 'Unknown'
-}
-
 function readinessGates(object: JsonObject): string {
   const gates = arrayAt(object, 'spec', 'readinessGates')
   if (gates.length === 0) return '<none>'
-  const conditions = arrayAt(object, 'status', 'conditions')
-  const holding = gates.filter((gate) =>
-    conditions.some(
-      (condition) =>
-        stringAt(condition, 'type') === stringAt(gate, 'conditionType') &&
-        stringAt(condition, 'status') === 'True',
-    ),
+  const status = objectAt(object, 'status')
+  const holding = gates.filter(
+    (gate) => readCondition(status, stringAt(gate, 'conditionType')).status === 'True',
   )
   return `${holding.length}/${gates.length}`
 }

@@ -12,7 +12,7 @@ export const serviceAccounts: Resource = {
   namespaced: true,
   versions: [{ group: '', version: 'v1' }],
   createOnUpdate: false,
-  updateNeedsVersion: true,
+  updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
   columns: [

@@ -31,15 +31,9 @@ function placeOf(found: FoundRoute | undefined) {
   return { group: face.group, version: face.version, resource: face.resource.plural, subresource }
 }
 
-function verbOf(
-  method: string,
-  { name, namespace, route }: FoundRoute,
-  query: URLSearchParams,
-): string {
+function verbOf(method: string, { name, route }: FoundRoute, query: URLSearchParams): string {
   if (route.kind === 'resource' && route.isWatch && method === 'GET') return 'WATCH'
-  const isNamespace = route.kind === 'resource' && route.face.resource.plural === 'namespaces'
-  const isOne = (isNamespace ? namespace : name) !== ''
-  if (isOne) return method
+  if (name !== '') return method
   if (method === 'GET') return parseFlag(query, 'watch') ? 'WATCH' : 'LIST'
   return method === 'DELETE' ? 'DELETECOLLECTION' : method
 }

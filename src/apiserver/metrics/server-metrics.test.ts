@@ -39,7 +39,7 @@ test('requests are counted and timed by what they do, to what, and how it ended'
       `verb="POST",${SERVICE},code="409"`,
       `verb="LIST",${SERVICE},code="200"`,
       `verb="GET",${SERVICE},code="200"`,
-      'verb="PUT",group="",version="v1",resource="services",subresource="status",code="422"',
+      'verb="PUT",group="",version="v1",resource="services",subresource="status",code="200"',
       `verb="DELETECOLLECTION",${SERVICE},code="200"`,
       'verb="GET",group="",version="",resource="",subresource="",code="404"',
       'verb="other",group="",version="",resource="",subresource="",code="404"',

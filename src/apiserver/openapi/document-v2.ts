@@ -36,7 +36,7 @@ function pathItem({ parameters, operations }: ApiPath): JsonObject {
 }
 
 function operationItem(operation: Operation): JsonObject {
-  const { id, query, body, answer } = operation
+  const { id, query, body, answer, types } = operation
   const isPatch = body === 'patch'
   const schema = isPatch ? { type: 'object' } : reference(schemaName(body ?? ''))
   const bodies =
@@ -45,8 +45,8 @@ function operationItem(operation: Operation): JsonObject {
       : [{ name: 'body', in: 'body', required: operation.method !== 'delete', schema }]
   return {
     operationId: id,
-    consumes: isPatch ? [...PATCH_TYPES] : ['application/json'],
-    produces: ['application/json'],
+    consumes: isPatch ? [...PATCH_TYPES] : [...types],
+    produces: [...types],
     parameters: [...bodies, ...query.map((one) => ({ ...one, in: 'query' }))],
     responses: {
       '200': {

@@ -54,7 +54,7 @@ function pathItem({ parameters, operations }: ApiPath): JsonObject {
 }
 
 function operationItem(operation: Operation): JsonObject {
-  const { id, query, answer } = operation
+  const { id, query, answer, types } = operation
   return {
     operationId: id,
     parameters: query.map(({ name, type, description }) => ({
@@ -65,21 +65,25 @@ function operationItem(operation: Operation): JsonObject {
     })),
     ...requestBody(operation),
     responses: {
-      '200': { description: 'OK', ...(answer === undefined ? {} : { content: content(answer) }) },
+      '200': {
+        description: 'OK',
+        ...(answer === undefined ? {} : { content: content(answer, types) }),
+      },
     },
     ...operationExtensions(operation),
   }
 }
 
-function requestBody({ body, method }: Operation): JsonObject {
+function requestBody({ body, method, types }: Operation): JsonObject {
   if (body === undefined) return {}
   if (body !== 'patch')
-    return { requestBody: { content: content(body), required: method !== 'delete' } }
+    return { requestBody: { content: content(body, types), required: method !== 'delete' } }
   const schema = { type: 'object' }
   const contents = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema }]))
   return { requestBody: { content: contents, required: true } }
 }
 
-function content(message: string): JsonObject {
-  return { 'application/json': { schema: reference(schemaName(message)) } }
+function content(message: string, types: readonly string[]): JsonObject {
+  const schema = reference(schemaName(message))
+  return Object.fromEntries(types.map((type) => [type, { schema }]))
 }

@@ -62,6 +62,15 @@ describe('version 2', () => {
     expect(definitions[`${SERVICE}Port`]).toMatchObject({ required: ['port'] })
   })
 
+  test('what is read and written in YAML says so', () => {
+    const path = (end: string) => objectAt(V2, 'paths', `/api/v1/namespaces/{namespace}/pods${end}`)
+    const both = ['application/json', 'application/yaml']
+    expect(path('')['post']).toMatchObject({ consumes: both, produces: both })
+    expect(path('/{name}')['get']).toMatchObject({ consumes: both, produces: both })
+    const json = ['application/json']
+    expect(path('/{name}/environment')['get']).toMatchObject({ consumes: json, produces: json })
+  })
+
   test('a group has the same definition under each of its names', () => {
     const slice = objectAt(V2, 'definitions', 'io.k8s.api.discovery.v1.EndpointSlice')
     const kinds = arrayAt(slice, 'x-kubernetes-group-version-kind')

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { JSON_TYPE, YAML } from '../http/media-type.ts'
 import {
   apiVersionOf,
   type DerivedSubresource,
   type Face,
   type ReservedFields,
 } from '../resource.ts'
+import { groupVersionPath, resourcePaths } from '../resource-paths.ts'
 import { messageOf } from '../schema/message-of.ts'
 import { DELETE, FORCE, LIST, type QueryParameter, SELECT, WRITE } from './query-parameter.ts'
 import type { GroupVersionKind } from './served-kinds.ts'
@@ -19,6 +21,8 @@ export interface Operation {
   /** The message of the body; `patch`: any of the patch formats. */
   readonly body: string | undefined
   readonly answer: string | undefined
+  /** Media types of both, but for patches. */
+  readonly types: readonly string[]
   readonly kind: GroupVersionKind
 }
 
@@ -31,57 +35,39 @@ export interface ApiPath {
 
 /** Every path of a face, with what can be done there. */
 export function apiPaths(face: Face): readonly ApiPath[] {
-  const { resource } = face
-  const root = `${face.group === '' ? '/api' : '/apis'}/${apiVersionOf(face)}`
-  const inside = resource.namespaced ? `${root}/namespaces/{namespace}` : root
-  const namespace = resource.namespaced ? ['namespace'] : []
-  const one = [...namespace, 'name']
-  const collection = `${inside}/${resource.plural}`
-  const everywhere = `${root}/${resource.plural}`
+  const { namespaced, status, reserved, derived = [] } = face.resource
+  const paths = resourcePaths(face, groupVersionPath(face), (name) => `{${name}}`)
+  const inside = namespaced ? ['namespace'] : []
+  const at = (
+    path: string,
+    parameters: readonly string[],
+    operations: readonly Operation[],
+  ): ApiPath => ({ path, parameters, operations })
+  const below = (subresource: string, operations: readonly Operation[]): ApiPath =>
+    at(`${paths.one}${subresource}`, [...inside, 'name'], operations)
   return [
-    { path: collection, parameters: namespace, operations: collectionOperations(face) },
-    { path: `${collection}/{name}`, parameters: one, operations: objectOperations(face, '') },
-    ...(resource.status === undefined
+    at(paths.collection, inside, collectionOperations(face)),
+    below('', objectOperations(face, '')),
+    ...(status === undefined ? [] : [below('/status', objectOperations(face, 'Status'))]),
+    ...(reserved === undefined
       ? []
-      : [
-          {
-            path: `${collection}/{name}/status`,
-            parameters: one,
-            operations: objectOperations(face, 'Status'),
-          },
-        ]),
-    ...(resource.reserved === undefined
-      ? []
-      : [
-          {
-            path: `${collection}/{name}/${resource.reserved.subresource}`,
-            parameters: one,
-            operations: reservedOperations(face, resource.reserved),
-          },
-        ]),
-    ...(resource.derived ?? []).map((derived) => ({
-      path: `${collection}/{name}/${derived.name}`,
-      parameters: one,
-      operations: [derivedOperation(face, derived)],
-    })),
-    ...(resource.namespaced
-      ? [{ path: everywhere, parameters: [], operations: [listOperation(face, 'AllNamespaces')] }]
-      : []),
+      : [below(`/${reserved.subresource}`, reservedOperations(face, reserved))]),
+    ...derived.map((each) => below(`/${each.name}`, [derivedOperation(face, each)])),
+    ...(namespaced ? [at(paths.everywhere, [], [listOperation(face, 'AllNamespaces')])] : []),
   ]
 }
 
+const REMOVAL = { body: 'meta.v1.DeleteOptions', answer: 'meta.v1.Status' }
+
 function collectionOperations(face: Face): readonly Operation[] {
-  const { plural } = face.resource
   const message = messageOf(apiVersionOf(face), face.resource.kind)
-  const rest: readonly Operation[] = [
+  const growing = [
+    listOperation(face, ''),
     operation(face, ['post', 'post', WRITE], { body: message, answer: message }),
-    operation(face, ['delete', 'deletecollection', [...SELECT, ...DELETE]], {
-      body: 'meta.v1.DeleteOptions',
-      answer: 'meta.v1.Status',
-    }),
   ]
-  const allowed = rest.filter(({ method }) => method !== 'delete' || plural !== 'namespaces')
-  return [listOperation(face, ''), ...allowed]
+  if (face.resource.deletedOneByOne) return growing
+  const query = [...SELECT, ...DELETE]
+  return [...growing, operation(face, ['delete', 'deletecollection', query], REMOVAL)]
 }
 
 function listOperation(face: Face, suffix: string): Operation {
@@ -91,7 +77,6 @@ function listOperation(face: Face, suffix: string): Operation {
 
 function objectOperations(face: Face, suffix: string): readonly Operation[] {
   const message = messageOf(apiVersionOf(face), face.resource.kind)
-  const remove = { body: 'meta.v1.DeleteOptions', answer: 'meta.v1.Status' }
   const kept: readonly Operation[] = [
     operation(face, ['get', 'get', []], { body: undefined, answer: message }, suffix),
     operation(face, ['put', 'put', WRITE], { body: message, answer: message }, suffix),
@@ -102,7 +87,7 @@ function objectOperations(face: Face, suffix: string): readonly Operation[] {
       suffix,
     ),
   ]
-  return suffix === '' ? [...kept, operation(face, ['delete', 'delete', DELETE], remove)] : kept
+  return suffix === '' ? [...kept, operation(face, ['delete', 'delete', DELETE], REMOVAL)] : kept
 }
 
 function reservedOperations(face: Face, { subresource }: ReservedFields): readonly Operation[] {
@@ -113,7 +98,7 @@ function reservedOperations(face: Face, { subresource }: ReservedFields): readon
 function derivedOperation(face: Face, { name, kind }: DerivedSubresource): Operation {
   const answer = messageOf(apiVersionOf(face), kind)
   const read = operation(face, ['get', 'get', []], { body: undefined, answer }, capitalised(name))
-  return { ...read, kind: { ...read.kind, kind } }
+  return { ...read, kind: { ...read.kind, kind }, types: [JSON_TYPE] }
 }
 
 function operation(
@@ -126,7 +111,8 @@ function operation(
   const scope = resource.namespaced && suffix !== 'AllNamespaces' ? 'Namespaced' : ''
   const words = [...(group === '' ? ['core'] : group.split('.')), version].map(capitalised)
   const id = `${action}${words.join('')}${scope}${resource.kind}${suffix}`
-  return { method, action, id, query, ...messages, kind: { group, version, kind: resource.kind } }
+  const kind = { group, version, kind: resource.kind }
+  return { method, action, id, query, ...messages, kind, types: [JSON_TYPE, YAML] }
 }
 
 function capitalised(word: string): string {

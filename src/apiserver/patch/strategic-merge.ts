@@ -17,7 +17,7 @@ const RETAIN = '$retainKeys'
 export type Merged<T> = { readonly value: T } | { readonly problem: string }
 
 /**
- * A strategic merge patch: like RFC 7386, but lists that have a merge key are
+ * A strategic merge patch: like RFC 7396, but lists that have a merge key are
  * merged element by element, and directives (`$patch`, `$retainKeys`,
  * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`) steer it.
  */

@@ -3,11 +3,7 @@ import type { Refusal } from '../status.ts'
 
 export type Fields = Readonly<Record<string, string>>
 
-export interface FieldSelector {
-  matches(fields: Fields): boolean
-  /** The value that `metadata.name` must equal, if the selector demands one. */
-  readonly name: string | undefined
-}
+export type FieldSelector = (fields: Fields) => boolean
 
 interface Requirement {
   readonly field: string
@@ -40,13 +36,8 @@ export function parseFieldSelector(
     requirements.push(requirement)
   }
   if (requirements.length === 0) return undefined
-  return {
-    matches: (fields) =>
-      requirements.every(
-        ({ field, equal, value }) => (ownField(fields, field) === value) === equal,
-      ),
-    name: requirements.find(({ field, equal }) => field === 'metadata.name' && equal)?.value,
-  }
+  return (fields) =>
+    requirements.every(({ field, equal, value }) => (ownField(fields, field) === value) === equal)
 }
 
 function parseRequirement(part: string): Requirement | undefined {

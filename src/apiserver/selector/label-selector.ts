@@ -11,9 +11,10 @@ const MAX_LENGTH = 16 * 1024
 
 const SET = /^([^\s!=<>(),]+)\s+(in|notin)\s*\(([^()]*)\)$/
 const COMPARISON = /^([^\s!=<>(),]+)\s*(==|!=|=)\s*([^\s!=<>(),]*)$/
+const ORDER = /^([^\s!=<>(),]+)\s*([<>])\s*([^\s!=<>(),]+)$/
 const EXISTENCE = /^(!?)\s*([^\s!=<>(),]+)$/
 
-/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`; undefined matches everything. */
+/** `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`; undefined matches everything. */
 export function parseLabelSelector(text: string): LabelSelector | undefined | Refusal {
   if (text.trim() === '') return undefined
   if (text.length > MAX_LENGTH) return unparsable(`${text.slice(0, 40)}…`, 'it is too long')
@@ -32,13 +33,40 @@ function parseRequirement(text: string): LabelSelector | Refusal {
   const comparison = COMPARISON.exec(text)
   if (comparison !== null)
     return setRequirement(text, comparison[1]!, comparison[2] !== '!=', comparison[3]!)
+  const order = ORDER.exec(text)
+  if (order !== null) return orderRequirement(text, order[1]!, order[2] === '>', order[3]!)
   const existence = EXISTENCE.exec(text)
   if (existence === null)
-    return unparsable(text, 'expected key, !key, key=value or key in (values)')
+    return unparsable(text, 'expected key, !key, key=value, key>1 or key in (values)')
   const key = existence[2]!
   if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
   const wanted = existence[1] === ''
   return (labels) => Object.hasOwn(labels, key) === wanted
+}
+
+/** Only labels that are whole numbers of 64 bits are more or less than another. */
+function orderRequirement(
+  text: string,
+  key: string,
+  isMore: boolean,
+  bound: string,
+): LabelSelector | Refusal {
+  if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
+  const limit = wholeNumber(bound)
+  if (limit === undefined) {
+    return unparsable(text, `${JSON.stringify(bound)} is not a whole number of 64 bits`)
+  }
+  return (labels) => {
+    const value = Object.hasOwn(labels, key) ? wholeNumber(labels[key]!) : undefined
+    return value !== undefined && (isMore ? value > limit : value < limit)
+  }
+}
+
+/** Signs are no part of a label: there are no negative ones. */
+function wholeNumber(text: string): bigint | undefined {
+  if (!/^\d{1,63}$/.test(text)) return undefined
+  const value = BigInt(text)
+  return value < 2n ** 63n ? value : undefined
 }
 
 /** `in` also stands for `=`, and `notin` for `!=`: one value. An absent key is not in any set. */

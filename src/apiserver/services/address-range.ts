@@ -1,14 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import {
-  type Cidr,
-  cidrContains,
-  type Family,
-  familyOf,
-  formatIp,
-  type IpAddress,
-  ipBytes,
-  parseCidr,
-} from '../../lib/ip.ts'
+import { type Cidr, type Family, type IpAddress, parseCidr } from '../../lib/ip.ts'
+import { networkRange } from '../../lib/ip-range.ts'
 
 /** How many addresses of a range are handed out by themselves, at most. */
 const MAX_DYNAMIC = 2 ** 20
@@ -26,32 +18,17 @@ export interface AddressRange {
 export function createAddressRange(text: string): AddressRange {
   const cidr = parseCidr(text)
   if (cidr === undefined || !text.includes('/')) throw badRange(text)
-  const [network = '', prefix] = cidr.split('/')
-  const first = ipBytes(network as IpAddress)
-  const hostBits = first.length * 8 - Number(prefix)
-  const family = familyOf(cidr)
-  const total = 2 ** Math.min(hostBits, 30)
-  const usable = total - (family === 4 ? 2 : 1)
-  if (usable < 1) throw badRange(text)
-  const last = family === 4 ? formatIp(plus(first, total - 1)) : undefined
+  const network = networkRange(cidr)
+  const { family } = network
+  const usable = network.without(1n, family === 4 ? 1n : 0n)
+  if (usable.size < 1n) throw badRange(text)
   return {
     cidr,
     family,
-    size: Math.min(usable, MAX_DYNAMIC),
-    at: (index) => formatIp(plus(first, index + 1)),
-    contains: (ip) => cidrContains(cidr, ip) && ip !== network && ip !== last,
+    size: Math.min(Number(usable.size), MAX_DYNAMIC),
+    at: (index) => usable.at(BigInt(index)),
+    contains: (ip) => usable.indexOf(ip) !== undefined,
   }
-}
-
-function plus(bytes: Uint8Array, amount: number): Uint8Array {
-  const sum = Uint8Array.from(bytes)
-  let carry = amount
-  for (let index = sum.length - 1; index >= 0 && carry > 0; index--) {
-    carry += sum[index]!
-    sum[index] = carry & 0xff
-    carry = Math.floor(carry / 256)
-  }
-  return sum
 }
 
 function badRange(text: string): NodeProxyError {

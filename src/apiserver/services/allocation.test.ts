@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { IpAddress } from '../../lib/ip.ts'
 import {
   arrayAt,
   type Json,
@@ -38,6 +39,9 @@ test('a range leaves out its network and broadcast address', () => {
   const six = createAddressRange('fd00:1::/112')
   expect([six.size, six.at(0), six.at(0xfffe)]).toEqual([65_535, 'fd00:1::1', 'fd00:1::ffff'])
   expect(createAddressRange('10.0.255.0/16').at(255)).toBe('10.0.1.0')
+  const half = createAddressRange('0.0.0.0/1')
+  const [inner, broadcast] = ['63.255.255.255', '127.255.255.255'] as IpAddress[]
+  expect([half.contains(inner!), half.contains(broadcast!)]).toEqual([true, false])
   for (const text of ['10.0.0.0', '10.0.0.1/32', 'x/8', '010.0.0.0/8']) {
     expect(() => createAddressRange(text)).toThrow('is not a Service address range')
   }
@@ -107,8 +111,13 @@ test('addresses and ports that were asked for must be free and in range', async 
     'The range of valid ports is 30000-32767',
   )
   expect(await refusal(api, { ports: [{ port: 80, nodePort: 30_001 }] })).toContain(
-    'may not be used when `type` is "ClusterIP"',
+    "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
   )
+  for (const ip of ['10.96.0.44', 'None']) {
+    expect(await refusal(api, { clusterIPs: [ip] })).toContain(
+      `spec.clusterIPs: Invalid value: ["${ip}"]: must be empty when \`clusterIP\` is not specified`,
+    )
+  }
 })
 
 test('a refused create leaks nothing', async () => {
@@ -139,7 +148,10 @@ test('dual stack gives one address per family, primary first', async () => {
   const six = await api.make(SERVICES, service('six', { ipFamilies: ['IPv6'] }))
   expect(stringAt(six, 'spec', 'clusterIP')).toMatch(/^fd00:96::/)
   const asked = ['fd00:96::10', '10.96.0.10']
-  const both = await api.make(SERVICES, service('both', { clusterIPs: asked }))
+  const both = await api.make(
+    SERVICES,
+    service('both', { clusterIP: asked[0]!, clusterIPs: asked }),
+  )
   expect(objectAt(both, 'spec')).toMatchObject({
     clusterIP: asked[0]!,
     clusterIPs: asked,

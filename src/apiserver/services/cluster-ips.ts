@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Family, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, without } from '../../lib/json.ts'
+import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
 import type { AddressRange } from './address-range.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { addressKey } from './claim.ts'
 import type { Filled } from './filled.ts'
-import { invalidValue } from './invalid-value.ts'
 import { decideFamilies, headlessFamilies, withFamilies } from './ip-families.ts'
 import { ADDRESS_BAND, staticBand } from './static-band.ts'
 
@@ -20,6 +20,10 @@ export interface AddressPolicy {
  * else free ones of its families. ExternalName and headless Services have none.
  */
 export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
+  if (isHalfAsked(sent, old)) {
+    const asked = stringsAt(sent, 'clusterIPs')
+    return clusterIPsCause(asked, 'must be empty when `clusterIP` is not specified')
+  }
   const spec = trimmed(keepFamilies(sent, old), old)
   const asked = askedFor(spec)
   if ('cause' in asked) return asked
@@ -34,6 +38,12 @@ export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: Addres
   const decided = decideFamilies(spec, ips, configured)
   if ('cause' in decided) return decided
   return assign(spec, { asked: asked.ips, held, families: decided.families }, policy)
+}
+
+/** The first address of a new Service stands in both fields, or in `clusterIP` alone. */
+function isHalfAsked(sent: JsonObject, old: JsonObject): boolean {
+  const isAsked = stringAt(sent, 'clusterIP') !== '' || stringsAt(old, 'clusterIPs').length > 0
+  return !isAsked && stringsAt(sent, 'clusterIPs').length > 0
 }
 
 /** Whoever says nothing about families leaves them as they were. */

@@ -1,8 +1,8 @@
 import { type JsonObject, stringAt, without } from '../../lib/json.ts'
+import { invalidValue } from '../causes.ts'
 import { keysHeldBy, nodePortKey, numberAt } from './claim.ts'
 import type { Filled } from './filled.ts'
-import { invalidValue } from './invalid-value.ts'
-import { choosePort, type PortPolicy, portProblem } from './port-range.ts'
+import { choosePort, type PortPolicy, portProblem } from './port-policy.ts'
 
 const FIELD = 'healthCheckNodePort'
 

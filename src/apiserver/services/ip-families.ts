@@ -1,7 +1,7 @@
 import { type Family, familyOf, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
-import { invalidValue } from './invalid-value.ts'
 
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' }
 

@@ -1,11 +1,11 @@
 import { parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { invalidValue } from '../causes.ts'
 import { nodes } from '../kinds/node.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import type { StatusCause } from '../status.ts'
 import { newExternalIPs } from './captured-addresses.ts'
-import { invalidValue } from './invalid-value.ts'
 
 /**
  * Nobody may capture a node's own address as an externalIP: the Service would

@@ -1,6 +1,6 @@
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import { keysHeldBy, nodePortKey, numberAt, protocolOf } from './claim.ts'
-import { choosePort, type PortPolicy } from './port-range.ts'
+import { choosePort, type PortPolicy } from './port-policy.ts'
 
 /**
  * The node port of each port of a Service: the one that it asks for, else the

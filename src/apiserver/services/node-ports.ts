@@ -6,12 +6,12 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
+import { forbiddenValue, invalidValue } from '../causes.ts'
 import { numberAt } from './claim.ts'
 import type { Filled } from './filled.ts'
 import { fillHealthCheckPort } from './health-check-port.ts'
-import { invalidValue } from './invalid-value.ts'
 import { nodePortNumbers } from './node-port-numbers.ts'
-import { type PortPolicy, portProblem } from './port-range.ts'
+import { type PortPolicy, portProblem } from './port-policy.ts'
 
 /**
  * Decides a Service's node ports. One of a type without them loses them; a load
@@ -56,8 +56,8 @@ function dropNodePorts(
 ): Filled {
   for (const [index, number] of nodePortsOf(spec).entries()) {
     if (number === 0 || before.has(number)) continue
-    const message = `may not be used when \`type\` is ${JSON.stringify(stringAt(spec, 'type'))}`
-    return { cause: nodePortCause(index, number, message) }
+    const message = `may not be used when \`type\` is '${stringAt(spec, 'type')}'`
+    return { cause: forbiddenValue(`spec.ports[${index}].nodePort`, message) }
   }
   const cleared = ports.map((port) => without(port, 'nodePort'))
   return {

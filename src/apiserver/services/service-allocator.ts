@@ -1,7 +1,9 @@
 import { parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt } from '../../lib/json.ts'
+import type { PortRange } from '../../lib/port-range.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Compare, Operation } from '../../storage/store.ts'
+import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
 import { type AddressRange, createAddressRange } from './address-range.ts'
 import { AllocationPool } from './allocation-pool.ts'
@@ -9,9 +11,7 @@ import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
 import { addressKey, allocationFor, describeKey, keysHeldBy } from './claim.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
 import { dropIngress } from './ingress.ts'
-import { invalidValue } from './invalid-value.ts'
 import { fillNodePorts } from './node-ports.ts'
-import type { PortRange } from './port-range.ts'
 import { dropTypeFields } from './type-fields.ts'
 
 export interface AllocatorOptions {
@@ -57,7 +57,7 @@ export class ServiceAllocator {
     const before = objectAt(old, 'spec')
     const hijack = clusterIPCapture(newlyCaptured(next, old), this.ranges)
     if (hijack !== undefined) return hijack
-    const proper = dropTypeFields(objectAt(next, 'spec'), before)
+    const proper = dropTypeFields(next, old)
     if ('cause' in proper) return proper.cause
     const addresses = fillClusterIPs(proper.spec, before, { ranges: this.ranges, pool })
     if ('cause' in addresses) return addresses.cause

@@ -26,7 +26,7 @@ test.each<[JsonObject, JsonObject]>([
   ],
   [{ ...BALANCED, type: 'ExternalName' }, { type: 'ExternalName' }],
 ])('a load balancer that becomes %j is left as %j', (next, expected) => {
-  expect(dropTypeFields(next, BALANCED)).toEqual({ spec: expected })
+  expect(dropTypeFields({ spec: next }, { spec: BALANCED })).toEqual({ spec: expected })
 })
 
 test.each<[JsonObject, string]>([
@@ -40,13 +40,13 @@ test.each<[JsonObject, string]>([
     'spec.allocateLoadBalancerNodePorts',
   ],
 ])('a new Service may not be %j', (spec, field) => {
-  expect(dropTypeFields(spec, {})).toMatchObject({ cause: { field } })
+  expect(dropTypeFields({ spec }, undefined)).toMatchObject({ cause: { field } })
 })
 
 test('an empty value asks for nothing', () => {
   const none = { externalTrafficPolicy: '', healthCheckNodePort: 0, loadBalancerSourceRanges: [] }
   const spec = { type: 'ClusterIP', ...none }
-  expect(dropTypeFields(spec, {})).toEqual({ spec })
+  expect(dropTypeFields({ spec }, undefined)).toEqual({ spec })
 })
 
 test('an external name goes with the type, and any Service may be given one', async () => {
@@ -68,7 +68,7 @@ test('source ranges are of load balancers alone, and go with the type', async ()
   const answer = await api.call('POST', SERVICES, { body: service('web', ranges) })
   expect([answer.status, answer.body['message']]).toEqual([
     422,
-    expect.stringContaining('spec.loadBalancerSourceRanges: Invalid value: ["10.0.0.0/8"]: may'),
+    'Service "web" is invalid: spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is \'LoadBalancer\'',
   ])
   const made = await api.make(SERVICES, service('web', { type: 'LoadBalancer', ...ranges }))
   const spec = { ...objectAt(made, 'spec'), type: 'ClusterIP' }
@@ -76,6 +76,35 @@ test('source ranges are of load balancers alone, and go with the type', async ()
   expect(put.status).toBe(200)
   expect(put.body).not.toHaveProperty('spec.loadBalancerSourceRanges')
 })
+
+test.each(['service.beta.kubernetes.io', 'service.beta.orch.io'])(
+  'so is the annotation of %s',
+  async (prefix) => {
+    const api = await startApi()
+    const key = `${prefix}/load-balancer-source-ranges`
+    const metadata = { annotations: { [key]: '10.0.0.0/8' } }
+    const { status, body } = await api.call('POST', SERVICES, {
+      body: service('web', {}, metadata),
+    })
+    expect([status, valueAt(body, 'details', 'causes')]).toEqual([
+      422,
+      [
+        {
+          reason: 'FieldValueForbidden',
+          message: "Forbidden: may only be used when `type` is 'LoadBalancer'",
+          field: `metadata.annotations[${key}]`,
+        },
+      ],
+    ])
+    await api.make(SERVICES, service('web', { type: 'LoadBalancer' }, metadata))
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const change = async (patch: JsonObject): Promise<number> =>
+      (await api.call('PATCH', `${SERVICES}/web`, { body: patch, headers })).status
+    const spec = { type: 'ClusterIP' }
+    expect(await change({ spec })).toBe(422)
+    expect(await change({ spec, metadata: { annotations: null } })).toBe(200)
+  },
+)
 
 test('a change of type through all types leaves nothing of the one before', async () => {
   const api = await startApi()

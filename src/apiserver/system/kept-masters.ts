@@ -1,5 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
+import { deleteUnchanged } from '../delete-unchanged.ts'
 import { endpointSlices } from '../kinds/endpoint-slice.ts'
 import { endpoints } from '../kinds/endpoints.ts'
 import { services } from '../kinds/service.ts'
@@ -7,7 +9,7 @@ import { type Resource, storageKey, storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { ensureObject, type KeptObject } from './ensure-object.ts'
-import { masterObjects, SERVICE_NAME } from './master-objects.ts'
+import { masterObjects } from './master-objects.ts'
 import { type Master, mastersOf } from './masters.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
@@ -69,8 +71,7 @@ export class KeptMasters {
     const prefix = storagePrefix(endpointSlices, MASTER_NAMESPACE)
     for (const { key, revision, labels } of feed.cache(endpointSlices).under(prefix)) {
       if (!names.has(labels[SERVICE_NAME] ?? '') || this.#written.has(key)) continue
-      const compare = [{ key, modRevision: revision }]
-      await store.txn({ compare, operations: [{ op: 'delete', key }] })
+      await deleteUnchanged(store, key, revision)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { SERVICE_NAME, SKIP_MIRROR } from '../../resources/label-names.ts'
 import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
 import { endpointSlices } from '../kinds/endpoint-slice.ts'
 import { endpoints } from '../kinds/endpoints.ts'
@@ -6,8 +7,6 @@ import { services } from '../kinds/service.ts'
 import type { KeptObject } from './ensure-object.ts'
 import type { Master } from './masters.ts'
 import type { ReplicaAddress } from './replica-address.ts'
-
-export const SERVICE_NAME = 'kubernetes.io/service-name'
 
 /** What a Service keeps when it is put right; the rest of its spec is ours. */
 const KEPT = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
@@ -62,7 +61,7 @@ function endpointsOf(
     addresses: members.map(({ ip }) => ({ ip })),
     ports: [portOf(port)],
   }))
-  const metadata = labelled(old, { 'endpointslice.kubernetes.io/skip-mirror': 'true' })
+  const metadata = labelled(old, { [SKIP_MIRROR]: 'true' })
   return { metadata, ...(subsets.length > 0 ? { subsets } : {}) }
 }
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { createApiServer } from '../api-server.ts'
-import { createManualClock } from '../manual-clock.ts'
 import { ENDPOINTS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
 
 const HERE = { address: '192.0.2.1', port: 6443 }
@@ -10,7 +10,7 @@ const THERE = { address: '192.0.2.2', port: 6443 }
 const ROUND_MS = 10_000
 
 async function started(at = HERE, options = {}) {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock, ...options })
   const advertisement = api.server.advertise(at)
   onTestFinished(() => advertisement.stop())
@@ -58,7 +58,7 @@ test('what is right is not written again', async () => {
   const { api, clock } = await started()
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
   const before = await api.store.revision()
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => api.store.revision()).toBe(before + 1)
 })
 
@@ -92,7 +92,7 @@ test('whom somebody else always writes otherwise waits for the next round in the
   await api.call('DELETE', `${SLICES}/orch`)
   for (let time = 0; time < 10; time++) await api.make(SERVICES, service(`later-${time}`))
   expect(await status(api, `${SLICES}/orch`)).toBe(404)
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
 })
 
@@ -102,7 +102,7 @@ test('slices of others for these Services are removed in the next round', async 
   const endpoints = [{ addresses: ['192.0.2.66'] }]
   const hijack = { metadata: { name: 'evil', labels }, addressType: 'IPv4', endpoints }
   await api.make(SLICES, hijack)
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => status(api, `${SLICES}/evil`)).toBe(404)
 })
 
@@ -127,12 +127,12 @@ test('replicas stand beside each other; one that ends leaves, one that dies with
   const key = '/masters/192.0.2.3/7443'
   const value = Buffer.from(JSON.stringify(dead))
   await api.store.txn({ compare: [], operations: [{ op: 'put', key, value }] })
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => status(api, `${SLICES}/kubernetes-7443`)).toBe(200)
   expect(arrayAt(await read(api, `${ENDPOINTS}/orch`), 'subsets')).toHaveLength(2)
   for (let round = 0; round < 4; round++) {
     const before = await api.store.revision()
-    clock.advance(ROUND_MS)
+    await clock.advance(ROUND_MS)
     await expect.poll(() => api.store.revision()).toBeGreaterThan(before)
   }
   await expect.poll(() => status(api, `${SLICES}/kubernetes-7443`)).toBe(404)
@@ -156,7 +156,7 @@ test('rounds that a slow store delays do not make others look dead', async () =>
   await api.store.txn({ compare: [], operations: [{ op: 'put', key, value }] })
   const { promise, resolve } = Promise.withResolvers<void>()
   hold.until = promise
-  for (let round = 0; round < 8; round++) clock.advance(ROUND_MS)
+  for (let round = 0; round < 8; round++) await clock.advance(ROUND_MS)
   resolve()
   await expect.poll(() => addresses(api)).toEqual(['192.0.2.1', '192.0.2.2'])
   const settled = async (): Promise<number> => {
@@ -164,7 +164,7 @@ test('rounds that a slow store delays do not make others look dead', async () =>
     return modRevision
   }
   const before = await settled()
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(settled).toBeGreaterThan(before)
   expect(await api.store.get(key)).toBeDefined()
   await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
@@ -172,7 +172,7 @@ test('rounds that a slow store delays do not make others look dead', async () =>
 
 test('an address that somebody else has is told once, and taken when it is free', async () => {
   const errors: unknown[] = []
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock, onError: (error: unknown) => errors.push(error) })
   await api.make(SERVICES, service('squatter', { clusterIP: '10.96.0.1' }))
   const advertisement = api.server.advertise(HERE)
@@ -185,10 +185,10 @@ test('an address that somebody else has is told once, and taken when it is free'
   })
   expect(await status(api, `${SLICES}/orch`)).toBe(200)
   const before = await api.store.revision()
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => api.store.revision()).toBeGreaterThan(before)
   await api.call('DELETE', `${SERVICES}/squatter`)
-  clock.advance(ROUND_MS)
+  await clock.advance(ROUND_MS)
   await expect.poll(() => status(api, `${SERVICES}/kubernetes`)).toBe(200)
   expect(errors).toHaveLength(1)
 })

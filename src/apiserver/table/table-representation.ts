@@ -1,17 +1,25 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { invalidText } from '../causes.ts'
 import { decodeStored } from '../codec.ts'
+import { JSON_TYPE } from '../http/media-type.ts'
 import { listMetadata } from '../list-metadata.ts'
+import { badRequest } from '../refusals.ts'
 import type { Representation, Shown } from '../representation.ts'
 import { apiVersionOf, type Face } from '../resource.ts'
+import type { Refusal } from '../status.ts'
 import type { Column } from './column.ts'
+
+/** What each row carries. */
+export type Included = (typeof INCLUDED)[number]
+
+const INCLUDED = ['Metadata', 'Object', 'None'] as const
 
 export interface TableOptions {
   readonly face: Face
   /** Version of meta.k8s.io. */
   readonly version: string
-  /** What each row carries: None, Metadata or Object. */
-  readonly include: string
+  readonly include: Included
   readonly clock: Clock
 }
 
@@ -30,12 +38,22 @@ export function tableRepresentation(options: TableOptions): Representation {
     return Buffer.from(`${head(metadata, withColumns)}${rowText(shown)}]}`)
   }
   return {
+    contentType: JSON_TYPE,
     id: `table/${version}/${include}/${apiVersionOf(face)}`,
     object: (shown) => one(shown, true),
     list: (items, meta) => writeRows(head(listMetadata(meta), true), items, rowText),
     event: one,
     firstDiffers: true,
   }
+}
+
+/** What `includeObject` of a query asks for. */
+export function parseIncluded(query: URLSearchParams): Included | Refusal {
+  const text = query.get('includeObject') || 'Metadata'
+  const known = INCLUDED.find((one) => one === text)
+  if (known !== undefined) return known
+  const wrong = invalidText(text, "must be 'Metadata', 'Object', 'None', or empty")
+  return badRequest(`Unable to convert to Table as requested: includeObject: ${wrong}`)
 }
 
 /** Rows per buffer of a long table: one or two milliseconds. */
@@ -72,7 +90,7 @@ function row(options: TableOptions, shown: Shown): JsonObject {
   return { cells, ...included(options, object, include) }
 }
 
-function included(options: TableOptions, object: JsonObject, include: string): JsonObject {
+function included(options: TableOptions, object: JsonObject, include: Included): JsonObject {
   const { face, version } = options
   if (include === 'None') return {}
   if (include === 'Object') {

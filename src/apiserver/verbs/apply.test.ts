@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { createManualClock } from '../manual-clock.ts'
 import { POD, PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
 
 const WEB = `${SERVICES}/web`
@@ -75,7 +75,7 @@ test('what an owner no longer applies goes; its defaults come back', async () =>
 })
 
 test('a conflict is 409 with a cause per field, in words that name the other', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const time = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`
   await api.call('POST', `${SERVICES}?fieldManager=you`, {
@@ -158,12 +158,12 @@ test('status is owned apart, through its subresource', async () => {
 })
 
 test('a write that changes nothing touches no times and takes no revision', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const manifest = web({ ports: [{ port: 80 }] }, { labels: { a: '1' } })
   await apply(api, `${WEB}?fieldManager=me`, manifest)
   const before = await api.call('GET', WEB)
-  clock.advance(5000)
+  await clock.advance(5000)
   await apply(api, `${WEB}?fieldManager=me`, manifest)
   await merge(api, `${WEB}?fieldManager=you`, { metadata: { labels: { a: '1' } } })
   await api.call('PUT', `${WEB}?fieldManager=you`, { body: before.body })
@@ -268,11 +268,11 @@ test('an apply that meets an object made in between is applied to it', async () 
 })
 
 test('updates by many programs do not make an object grow', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   await api.make(`${SERVICES}?fieldManager=m`, service('web'))
   for (let index = 0; index < 30; index++) {
-    clock.advance(1000)
+    await clock.advance(1000)
     await merge(api, `${WEB}?fieldManager=m${index}`, {
       metadata: { labels: { [`l${index}`]: '1' } },
     })
@@ -367,6 +367,18 @@ test.each([
   const answer = await apply(api, `${WEB}${query}`, body)
   expect([answer.status, answer.body['message']]).toEqual([status, expect.stringContaining(text)])
 })
+
+test.each(['', '0'])(
+  'resourceVersion %j of what is applied is no condition',
+  async (resourceVersion) => {
+    const api = await startApi()
+    const manifest = web({ ports: [{ port: 80 }] }, { resourceVersion, uid: '' })
+    const made = await apply(api, `${WEB}?fieldManager=me`, manifest)
+    expect(made).toMatchObject({ status: 201, body: { metadata: { name: 'web' } } })
+    const again = await apply(api, `${WEB}?fieldManager=me`, manifest)
+    expect([again.status, again.body]).toEqual([200, made.body])
+  },
+)
 
 test('force is for apply only, and dryRun stores nothing', async () => {
   const api = await startApi()

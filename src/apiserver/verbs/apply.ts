@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { checkType, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { appliedProblems } from '../apply/applied-problems.ts'
@@ -9,17 +9,18 @@ import { lastAppliedFields, withLastApplied } from '../apply/last-applied.ts'
 import { ownedPart, ownedStructure } from '../apply/owned-structure.ts'
 import { type Owner, readOwners, withOwners } from '../apply/owner.ts'
 import type { Writer } from '../apply/ownership-change.ts'
-import { parseYaml } from '../apply/parse-yaml.ts'
 import { checkWriter, writerOf } from '../apply/writer.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
 import { parseFlag } from '../list-options.ts'
 import { dropNulls } from '../parse-json.ts'
+import { parseYaml } from '../parse-yaml.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { apiVersionOf } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { createObject } from './create.ts'
+import { requiredVersion } from './required-version.ts'
 import { checkIdentity, updateObject } from './update.ts'
 
 /** How often a missing object is created again after somebody else did, and deleted it. */
@@ -104,11 +105,12 @@ function unknownOwner(request: ApiRequest, writer: Writer, live: JsonObject): Ow
 
 /** An applied uid or resourceVersion is a condition on the live object. */
 function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject {
-  const { uid, resourceVersion } = objectAt(applied, 'metadata')
+  const uid = stringAt(applied, 'metadata', 'uid')
+  const resourceVersion = requiredVersion(applied)
   const metadata = {
     ...objectAt(object, 'metadata'),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(uid === '' ? {} : { uid }),
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
   }
   return { ...object, metadata }
 }
@@ -116,8 +118,9 @@ function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject 
 /** The object that an apply makes: its writer is its only owner. */
 function firstOf(request: ApiRequest, writer: Writer, applied: JsonObject): JsonObject | Refusal {
   if (request.subresource !== '') return notFound(subjectOf(request))
-  const { uid, resourceVersion } = objectAt(applied, 'metadata')
-  if (uid !== undefined || resourceVersion !== undefined) return conflict(subjectOf(request))
+  const isConditional =
+    stringAt(applied, 'metadata', 'uid') !== '' || requiredVersion(applied) !== ''
+  if (isConditional) return conflict(subjectOf(request))
   const fields = fieldsOfValue(ownedStructure(request), appliedPart(request, applied))
   const metadata = { ...objectAt(applied, 'metadata'), name: request.name }
   return withOwners({ ...applied, metadata }, [{ ...writer, fields }])

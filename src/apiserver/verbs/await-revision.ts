@@ -8,6 +8,6 @@ export async function awaitRevision(
   revision: number,
 ): Promise<Refusal | undefined> {
   const { feed, limits } = serving
-  if (await feed.until(revision, limits.futureRevisionMs)) return undefined
+  if (await feed.until(revision, limits.futureRevisionTimeout)) return undefined
   return revisionTooLarge(revision, feed.revision)
 }

@@ -3,6 +3,7 @@ import { timestamp } from '../../lib/timestamp.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
+import { requiredValue } from '../causes.ts'
 import { namespaceCondition } from '../namespace-gate.ts'
 import { persist, STALE, type Written } from '../persist.ts'
 import { alreadyExists, badRequest, conflict } from '../refusals.ts'
@@ -11,6 +12,7 @@ import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
+import { requiredVersion } from './required-version.ts'
 import { checkWrite } from './write-rules.ts'
 
 /** A generated name ends in this many characters that make no words. */
@@ -66,15 +68,13 @@ function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undef
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   if (namespace !== '' && namespace !== request.namespace) return wrongNamespace()
-  if (!['', '0'].includes(stringAt(metadata, 'resourceVersion'))) {
+  if (requiredVersion(object) !== '') {
     return badRequest('resourceVersion should not be set on objects to be created')
   }
   if (stringAt(metadata, 'name') !== '' || stringAt(metadata, 'generateName') !== '')
     return undefined
-  const message = 'Required value: name or generateName is required'
-  return invalidObject(request, object, [
-    { reason: 'FieldValueRequired', message, field: 'metadata.name' },
-  ])
+  const unnamed = requiredValue('metadata.name', 'name or generateName is required')
+  return invalidObject(request, object, [unnamed])
 }
 
 export function wrongNamespace(): Refusal {

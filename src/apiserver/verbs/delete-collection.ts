@@ -1,4 +1,4 @@
-import { type ApiRequest, jsonReply, type Outcome } from '../api-request.ts'
+import type { ApiRequest, Outcome } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
 import { parseListOptions } from '../list-options.ts'
 import { negotiate, type Shown } from '../representation.ts'
@@ -29,7 +29,8 @@ export async function removeCollection(serving: Serving, request: ApiRequest): P
   )
   if (deleted instanceof Refusal) return deleted
   const revision = await serving.store.revision()
-  return jsonReply(200, representation.list(deleted, { revision }))
+  const { contentType } = representation
+  return { code: 200, contentType, body: representation.list(deleted, { revision }) }
 }
 
 async function deleteEach(

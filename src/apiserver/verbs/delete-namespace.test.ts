@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
 
 const NAMESPACES = '/api/v1/namespaces'
@@ -24,6 +24,16 @@ test('a namespace in which nothing is goes at once, with the events about it', a
   expect([status, body['status']]).toEqual([200, 'Success'])
   expect((await api.call('GET', SHOP)).status).toBe(404)
   expect((await api.call('GET', '/api/v1/events')).body['items']).toEqual([])
+})
+
+test('namespaces are deleted one by one, and clients are told so', async () => {
+  const api = await startApi()
+  expect((await api.call('DELETE', NAMESPACES)).status).toBe(405)
+  const discovered = arrayAt((await api.call('GET', '/api/v1')).body, 'resources')
+  const one = discovered.find((resource) => stringAt(resource, 'name') === 'namespaces')
+  expect(arrayAt(one, 'verbs')).not.toContain('deletecollection')
+  const { body } = await api.call('GET', '/openapi/v3/api/v1')
+  expect(Object.keys(objectAt(body, 'paths', NAMESPACES))).toEqual(['get', 'post'])
 })
 
 test('one in which something is closes, and is emptied by others', async () => {

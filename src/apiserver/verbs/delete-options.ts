@@ -1,9 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
+import { invalidValue, unsupportedValue } from '../causes.ts'
 import { parseDocument } from '../parse-document.ts'
-import { badRequest, conflict, invalid, unsupported } from '../refusals.ts'
+import { badRequest, conflict, invalid } from '../refusals.ts'
 import type { Serving } from '../serving.ts'
-import { Refusal } from '../status.ts'
+import { Refusal, type StatusCause } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
 
 export interface DeleteOptions {
@@ -18,6 +19,7 @@ export interface DeleteOptions {
   readonly propagation: Propagation | undefined
 }
 
+const POLICY = 'propagationPolicy'
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const
 
 export type Propagation = (typeof POLICIES)[number]
@@ -27,7 +29,7 @@ export function readDeleteOptions(serving: Serving, request: ApiRequest): Delete
   const document = readOptions(serving, request)
   if (document instanceof Refusal) return document
   const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
-  const propagation = readPropagation(given('propagationPolicy'), given('orphanDependents'))
+  const propagation = readPropagation(given(POLICY), given('orphanDependents'))
   if (propagation instanceof Refusal) return propagation
   const graceSeconds = readGrace(given('gracePeriodSeconds'))
   if (graceSeconds instanceof Refusal) return graceSeconds
@@ -60,11 +62,13 @@ function readOptions(serving: Serving, request: ApiRequest): JsonObject | Refusa
 /** The policy, or what the older `orphanDependents` says of it. */
 function readPropagation(policy: Json, orphans: Json): Propagation | Refusal | undefined {
   const known = POLICIES.find((one) => one === policy)
-  if (known === undefined && policy !== '') return badPolicy(policy)
+  if (known === undefined && policy !== '') {
+    return refusedPolicy(unsupportedValue(POLICY, policy, POLICIES))
+  }
   if (orphans === '') return known
   if (policy !== '') {
     const why = 'orphanDependents and deletionPropagation cannot be both set'
-    return invalidPolicy('FieldValueInvalid', `Invalid value: ${JSON.stringify(policy)}: ${why}`)
+    return refusedPolicy(invalidValue(POLICY, policy, why))
   }
   if (orphans === true || orphans === 'true') return 'Orphan'
   if (orphans === false || orphans === 'false') return 'Background'
@@ -114,12 +118,6 @@ export function checkPreconditions(
   return undefined
 }
 
-function badPolicy(policy: Json): Refusal {
-  const { reason, message } = unsupported(JSON.stringify(policy), POLICIES)
-  return invalidPolicy(reason, message)
-}
-
-function invalidPolicy(reason: string, message: string): Refusal {
-  const subject = { plural: '', group: 'meta.k8s.io', name: '' }
-  return invalid('DeleteOptions', subject, [{ reason, message, field: 'propagationPolicy' }])
+function refusedPolicy(cause: StatusCause): Refusal {
+  return invalid('DeleteOptions', { plural: '', group: 'meta.k8s.io', name: '' }, [cause])
 }

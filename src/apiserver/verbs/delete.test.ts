@@ -4,23 +4,34 @@ import { ENDPOINTS, POD, PODS, SERVICES, service, startApi } from '../test-api.t
 
 test('deleting answers Success, and the object is gone', async () => {
   const api = await startApi()
-  const made = await api.make(SERVICES, service('web'))
-  const answer = await api.call('DELETE', `${SERVICES}/web`, {
+  const made = await api.make(ENDPOINTS, { metadata: { name: 'web' } })
+  const answer = await api.call('DELETE', `${ENDPOINTS}/web`, {
     body: { propagationPolicy: 'Background' },
   })
   expect(answer.status).toBe(200)
   expect(answer.body).toMatchObject({
     kind: 'Status',
     status: 'Success',
-    details: { name: 'web', kind: 'services', uid: valueAt(made, 'metadata', 'uid')! },
+    details: { name: 'web', kind: 'endpoints', uid: valueAt(made, 'metadata', 'uid')! },
   })
-  expect((await api.call('GET', `${SERVICES}/web`)).status).toBe(404)
-  expect((await api.call('DELETE', `${SERVICES}/web`)).body).toMatchObject({
+  expect((await api.call('GET', `${ENDPOINTS}/web`)).status).toBe(404)
+  expect((await api.call('DELETE', `${ENDPOINTS}/web`)).body).toMatchObject({
     reason: 'NotFound',
-    message: 'services "web" not found',
+    message: 'endpoints "web" not found',
     code: 404,
   })
 })
+
+test.each([SERVICES, '/api/v1/namespaces/default/serviceaccounts'])(
+  'what is deleted of %s is returned as it was',
+  async (path) => {
+    const api = await startApi()
+    const made = await api.make(path, service('web'))
+    const { status, body } = await api.call('DELETE', `${path}/web`)
+    expect([status, body]).toEqual([200, made])
+    expect((await api.call('GET', `${path}/web`)).status).toBe(404)
+  },
+)
 
 test('a pod that runs nowhere goes at once, and is returned', async () => {
   const api = await startApi()

@@ -1,6 +1,7 @@
 import { stringAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
+import { pods } from '../kinds/pod.ts'
 import { persist, STALE, type Written } from '../persist.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
@@ -19,6 +20,9 @@ export interface Deleted {
   readonly isGone: boolean
 }
 
+/** Kinds whose last state is the answer to their deletion; that of others is a Status. */
+const RETURNED = new Set(['Pod', 'Service', 'ServiceAccount'])
+
 /** DELETE of one object. */
 export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = readDeleteOptions(serving, request)
@@ -27,7 +31,7 @@ export async function remove(serving: Serving, request: ApiRequest): Promise<Out
   if (marked === undefined) return notFound(subjectOf(request))
   if (marked instanceof Refusal) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)
-  const returnsObject = !deleted.isGone || request.face.resource.kind === 'Pod'
+  const returnsObject = !deleted.isGone || RETURNED.has(request.face.resource.kind)
   if (returnsObject) return objectReply(serving, request, 200, deleted.written)
   const { plural: kind, group, name } = subjectOf(request)
   const uid = stringAt(decodeStored(deleted.written), 'metadata', 'uid')
@@ -50,8 +54,9 @@ export async function deleteObject(
     const next = markedForDeletion(resource, old, options, serving.clock.now())
     const isGone = isOver(resource, next)
     const write = { key, before, old, next, compare: [], dryRun: options.dryRun }
+    const last = resource === pods ? next : old
     const written = isGone
-      ? await removeObject(serving, request, write)
+      ? await removeObject(serving, request, { ...write, next: last })
       : await persist(serving, request, write)
     if (written instanceof Refusal || written === STALE) return written
     return { written, isGone, isCommitted: written.isCommitted }

@@ -7,6 +7,7 @@ import {
   without,
 } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import { events } from '../kinds/event.ts'
 import { closedNamespace, namespaceFinalizers, namespaces } from '../kinds/namespace.ts'
 import { pods } from '../kinds/pod.ts'
@@ -87,8 +88,6 @@ function beganAt(metadata: JsonObject, now: number): number {
   return Number.isNaN(endsAt) ? now : endsAt - graceLeft(metadata) * 1000
 }
 
-const FOREGROUND = 'foregroundDeletion'
-const ORPHAN = 'orphan'
 const ASKED_FOR: Readonly<Record<Propagation, readonly string[]>> = {
   Foreground: [FOREGROUND],
   Orphan: [ORPHAN],

@@ -1,14 +1,12 @@
 import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
-import { parseAccept } from '../http/media-type.ts'
+import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
 import { notAcceptable, notFound } from '../refusals.ts'
 import { apiVersionOf, type DerivedSubresource } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { readNewest } from './read-newest.ts'
-
-const JSON_TYPES = new Set(['application/json', 'application/*', '*/*'])
 
 /** GET of a derived subresource: object and surroundings as the newest revision has them. */
 export async function getDerived(
@@ -17,10 +15,7 @@ export async function getDerived(
   request: ApiRequest,
 ): Promise<Outcome> {
   const { face, accept } = request
-  const isReadable = parseAccept(accept).some(
-    ({ type, parameters }) => JSON_TYPES.has(type) && !parameters.has('as'),
-  )
-  if (!isReadable) return notAcceptable(['application/json'])
+  if (!parseAccept(accept).some(allowsPlainJson)) return notAcceptable(['application/json'])
   const found = await readNewest(serving, request)
   if (found === undefined) return notFound(subjectOf(request))
   if (found instanceof Refusal) return found

@@ -183,7 +183,7 @@ test.each([
 })
 
 test('Exact lists an old revision, NotOlderThan a newer one, and a future one is 504', async () => {
-  const api = await startApi({ limits: { futureRevisionMs: 20 } })
+  const api = await startApi({ limits: { futureRevisionTimeout: 20 } })
   await fill(api, 2)
   const revision = await api.store.revision()
   await api.make(PODS, { metadata: { name: 'late' }, spec: POD })

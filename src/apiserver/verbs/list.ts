@@ -1,10 +1,11 @@
+import { NodeProxyError } from '../../lib/error.ts'
 import type { RevisionRefusal } from '../../storage/store.ts'
-import { type ApiRequest, jsonReply, type Outcome } from '../api-request.ts'
-import { type Item, itemOf } from '../cache/item.ts'
+import type { ApiRequest, Outcome } from '../api-request.ts'
+import { type Item, readItems } from '../cache/item.ts'
 import { type ContinueToken, decodeContinue, encodeContinue } from '../continue-token.ts'
 import type { ListMeta } from '../list-metadata.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
+import { continueExpired, expired, internalError, revisionTooLarge } from '../refusals.ts'
 import { negotiate } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
@@ -27,7 +28,8 @@ export async function list(serving: Serving, request: ApiRequest): Promise<Outco
   if (representation instanceof Refusal) return representation
   const found = await find(serving, request, options)
   if (found instanceof Refusal) return found
-  return jsonReply(200, representation.list(found.items, found.meta))
+  const { contentType } = representation
+  return { code: 200, contentType, body: representation.list(found.items, found.meta) }
 }
 
 async function find(
@@ -83,7 +85,8 @@ async function readPage(
     })
     if (page.refused !== undefined) return refusalOf(page, token)
     revision = page.revision
-    const fresh = page.entries.map((entry) => itemOf(resource, entry))
+    const fresh = readItems(resource, page.entries)
+    if (fresh instanceof NodeProxyError) return internalError(fresh.message)
     const matching = selection.everything ? fresh : fresh.filter((item) => selection.matches(item))
     const taken = matching.slice(0, limit - items.length)
     items.push(...taken)

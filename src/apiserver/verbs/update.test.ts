@@ -72,6 +72,30 @@ test('a Service update without version is 422, an Endpoints update is unconditio
   expect((await api.call('PUT', `${ENDPOINTS}/web`, { body })).status).toBe(200)
 })
 
+test('the status of a Service is updated without a version, and so is a ServiceAccount', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('web', { type: 'LoadBalancer' }))
+  const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } }
+  const put = await api.call('PUT', `${SERVICES}/web/status`, {
+    body: { ...service('web'), status },
+  })
+  expect(put).toMatchObject({ status: 200, body: { status } })
+  const accounts = '/api/v1/namespaces/default/serviceaccounts'
+  const body = { metadata: { name: 'robot' }, automountServiceAccountToken: false }
+  await api.make(accounts, { metadata: { name: 'robot' } })
+  expect(await api.call('PUT', `${accounts}/robot`, { body })).toMatchObject({ status: 200, body })
+})
+
+test('resourceVersion "0" is none', async () => {
+  const api = await startApi()
+  const metadata = { name: 'web', resourceVersion: '0' }
+  const put = (path: string, body: JsonObject) => api.call('PUT', path, { body })
+  expect((await put(`${ENDPOINTS}/web`, { metadata })).status).toBe(201)
+  expect((await put(`${ENDPOINTS}/web`, { metadata })).status).toBe(200)
+  await api.make(SERVICES, service('web'))
+  expect((await put(`${SERVICES}/web`, service('web', {}, metadata))).status).toBe(422)
+})
+
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
 
 test('PUT creates a missing Lease, but does not replace one without its version', async () => {

@@ -3,6 +3,7 @@ import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
+import { forbiddenValue, invalidValue } from '../causes.ts'
 import { decodeStored } from '../codec.ts'
 import { persist, type Written } from '../persist.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
@@ -16,6 +17,7 @@ import { checkEmptied } from './delete-namespace.ts'
 import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
 import { removeObject } from './remove-object.ts'
+import { requiredVersion } from './required-version.ts'
 import { checkWrite } from './write-rules.ts'
 
 /** PUT of an object, or of its status. */
@@ -27,15 +29,12 @@ export async function update(serving: Serving, request: ApiRequest): Promise<Out
   const problem = checkIdentity(request, sent)
   if (problem !== undefined) return problem
   const { resource } = request.face
-  const version = stringAt(sent, 'metadata', 'resourceVersion')
-  const isUnconditional = version === '' && resource.updateNeedsVersion
-  const transition = () => (isUnconditional ? versionRequired(request, sent) : sent)
-  const written = await updateObject(serving, request, transition, dryRun)
+  const written = await updateObject(serving, request, () => sent, dryRun)
   if (written !== undefined) {
     return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
   }
-  const creates = resource.createOnUpdate && request.subresource === '' && version === ''
-  if (!creates) return notFound(subjectOf(request))
+  const isPlain = request.subresource === '' && requiredVersion(sent) === ''
+  if (!resource.createOnUpdate || !isPlain) return notFound(subjectOf(request))
   const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
   const created = await createObject(serving, request, named, dryRun)
   return created instanceof Refusal ? created : objectReply(serving, request, 201, created)
@@ -105,9 +104,17 @@ function checkVersion(request: ApiRequest, next: JsonObject, old: JsonObject): R
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`,
     )
   }
-  const version = stringAt(next, 'metadata', 'resourceVersion')
+  const version = requiredVersion(next)
+  if (version === '') return checkUnconditional(request, next)
   const current = stringAt(old, 'metadata', 'resourceVersion')
-  return version !== '' && version !== current ? conflict(subjectOf(request)) : undefined
+  return version === current ? undefined : conflict(subjectOf(request))
+}
+
+/** Some resources must not be replaced by who does not say what. Their status may be. */
+function checkUnconditional(request: ApiRequest, next: JsonObject): Refusal | undefined {
+  if (!request.face.resource.updateNeedsVersion || request.subresource !== '') return undefined
+  const missing = invalidValue('metadata.resourceVersion', '', 'must be specified for an update')
+  return invalidObject(request, next, [missing])
 }
 
 /** The next state with what an update cannot change, validated. */
@@ -150,10 +157,8 @@ function checkFinalizers(
   const before = new Set(arrayAt(old, 'metadata', 'finalizers'))
   const added = arrayAt(next, 'metadata', 'finalizers').filter((one) => !before.has(one))
   if (added.length === 0) return undefined
-  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
-  return invalidObject(request, next, [
-    { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' },
-  ])
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+  return invalidObject(request, next, [forbiddenValue('metadata.finalizers', why)])
 }
 
 function keptMetadata(next: JsonObject, old: JsonObject): JsonObject {
@@ -180,10 +185,4 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
   if (isDeepStrictEqual(content(next), content(old))) return next
   const metadata = objectAt(next, 'metadata')
   return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
-}
-
-function versionRequired(request: ApiRequest, object: JsonObject): Refusal {
-  const message = 'Invalid value: "": must be specified for an update'
-  const field = 'metadata.resourceVersion'
-  return invalidObject(request, object, [{ reason: 'FieldValueInvalid', message, field }])
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { stringAt } from '../../lib/json.ts'
-import { createManualClock } from '../manual-clock.ts'
 import { POD, PODS, startApi, type TestApi } from '../test-api.ts'
 
 const SLOW = 200
@@ -27,8 +27,8 @@ async function write(api: TestApi, count: number, padding: string): Promise<void
 }
 
 test('200 watchers that never read cost bounded memory and nobody else anything', async () => {
-  const windowBytes = 4 * MIB
-  const api = await startApi({ limits: { windowBytes } })
+  const watchWindowBytes = 4 * MIB
+  const api = await startApi({ limits: { watchWindowBytes } })
   await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const slow = await Promise.all(Array.from({ length: SLOW }, () => watchWithoutReading(api)))
   const quick = await api.watch(`${PODS}?watch=1`)
@@ -53,12 +53,12 @@ async function closedByServer(socket: Socket): Promise<void> {
 }
 
 test('a watcher that takes nothing for too long is disconnected', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   await api.make(PODS, { metadata: { name: 'p' }, spec: POD })
   const socket = await watchWithoutReading(api)
   await write(api, 100, 'x'.repeat(200_000))
-  clock.advance(60_000)
+  await clock.advance(60_000)
   await closedByServer(socket)
   expect(socket.closed).toBe(true)
 })

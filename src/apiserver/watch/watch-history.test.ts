@@ -85,7 +85,7 @@ test("every watcher's reconstruction equals the list, from any version and throu
       fc.array(step, { minLength: 1, maxLength: 30 }),
       fc.nat(),
       async (steps, pick) => {
-        const api = await startApi({ limits: { bookmarkMs: 5 } })
+        const api = await startApi({ limits: { bookmarkPeriod: 5 } })
         const split = pick % steps.length
         for (const one of steps.slice(0, split)) await perform(api, one)
         const starts = await Promise.all(
@@ -124,7 +124,7 @@ test("every watcher's reconstruction equals the list, from any version and throu
 })
 
 test('concurrent writers: twenty watchers that join at any time all end in the list', async () => {
-  const api = await startApi({ limits: { bookmarkMs: 5 } })
+  const api = await startApi({ limits: { bookmarkPeriod: 5 } })
   const watchers: Promise<readonly [WatchClient, Map<string, string>]>[] = []
   const writer = async (id: number): Promise<void> => {
     for (let round = 0; round < 25; round++) {

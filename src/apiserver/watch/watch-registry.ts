@@ -2,7 +2,7 @@
 export class WatchRegistry {
   readonly #limit: number
   readonly #ends = new Set<() => void>()
-  #isOpen = true
+  #isClosed = false
 
   constructor(limit: number) {
     this.#limit = limit
@@ -12,18 +12,28 @@ export class WatchRegistry {
     return this.#ends.size
   }
 
+  /** As many run as there may be. */
   get isFull(): boolean {
-    return !this.#isOpen || this.#ends.size >= this.#limit
+    return this.#ends.size >= this.#limit
   }
 
-  /** `end` must end the watch; the returned function says that it has ended. */
+  /** The server stops: no watch begins any more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /**
+   * `end` must end the watch, which may be at once; the returned function says
+   * that it has ended.
+   */
   add(end: () => void): () => void {
     this.#ends.add(end)
+    if (this.#isClosed) end()
     return () => this.#ends.delete(end)
   }
 
   endAll(): void {
-    this.#isOpen = false
+    this.#isClosed = true
     for (const end of [...this.#ends]) end()
   }
 }

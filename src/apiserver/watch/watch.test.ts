@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
 import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { createManualClock } from '../manual-clock.ts'
 import {
   POD,
   PODS,
@@ -146,7 +146,7 @@ test.each([
 })
 
 test('a version whose history is gone is answered by an ERROR event with 410', async () => {
-  const api = await startApi({ limits: { windowChanges: 5 } })
+  const api = await startApi({ limits: { watchWindowChanges: 5 } })
   const made = await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   for (let index = 0; index < 10; index++) await relabel(api, 'a', { n: String(index) })
   const watch = await api.watch(`${PODS}?watch=1&resourceVersion=${versionOf(made)}`)
@@ -161,39 +161,39 @@ test('a version whose history is gone is answered by an ERROR event with 410', a
 })
 
 test('a version from the future is 504 after a while', async () => {
-  const api = await startApi({ limits: { futureRevisionMs: 20 } })
+  const api = await startApi({ limits: { futureRevisionTimeout: 20 } })
   const answer = await api.call('GET', `${PODS}?watch=1&resourceVersion=1000`)
   expect([answer.status, answer.body['reason']]).toEqual([504, 'Timeout'])
 })
 
 test('timeoutSeconds ends a watch cleanly', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   await api.make(PODS, { metadata: { name: 'a' }, spec: POD })
   const watch = await api.watch(`${PODS}?watch=1&timeoutSeconds=30`)
   expect(show((await watch.next())!)).toEqual(['ADDED', 'a'])
-  clock.advance(30_000)
+  await clock.advance(30_000)
   expect(await watch.next()).toBeUndefined()
 })
 
 test('bookmarks come by the minute and before the end, but only with news', async () => {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   const api = await startApi({ clock })
   const start = await api.store.revision()
   const query = `watch=1&resourceVersion=${start}&allowWatchBookmarks=true&timeoutSeconds=200`
   const watch = await api.watch(`${PODS}?${query}`)
   const plain = await api.watch(`${PODS}?watch=1&resourceVersion=${start}&timeoutSeconds=200`)
-  clock.advance(60_000)
+  await clock.advance(60_000)
   await api.make(SERVICES, service('elsewhere'))
   await api.call('GET', SERVICES)
   const first = await api.store.revision()
-  clock.advance(60_000)
-  clock.advance(60_000)
+  await clock.advance(60_000)
+  await clock.advance(60_000)
   await api.make(SERVICES, service('again'))
   await api.call('GET', SERVICES)
-  clock.advance(18_000)
+  await clock.advance(18_000)
   const last = await api.store.revision()
-  clock.advance(2000)
+  await clock.advance(2000)
   const seen = [await watch.next(), await watch.next(), await watch.next()]
   expect(seen.map((event) => event && [event.type, versionOf(event.object)])).toEqual([
     ['BOOKMARK', String(first)],

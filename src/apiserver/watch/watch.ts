@@ -1,7 +1,7 @@
 import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
-import { expired, tooManyRequests } from '../refusals.ts'
-import { eventFrame, negotiate, type Representation } from '../representation.ts'
+import { expired, serviceUnavailable, tooManyRequests } from '../refusals.ts'
+import { eventFrame, negotiateEvents, type Representation } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, statusDocument } from '../status.ts'
@@ -24,9 +24,11 @@ interface Start {
 export async function watch(serving: Serving, request: StreamRequest): Promise<Outcome> {
   const options = parseWatchOptions(request.face, request.query)
   if (options instanceof Refusal) return options
-  const representation = negotiate(serving, request, 'object')
+  const representation = negotiateEvents(serving, request)
   if (representation instanceof Refusal) return representation
-  if (serving.watches.isFull) return tooManyRequests('too many watches at one time', 5)
+  const { watches } = serving
+  if (watches.isClosed) return serviceUnavailable('the server is stopping')
+  if (watches.isFull) return tooManyRequests('too many watches at one time', 5)
   const needsNewest = options.revision === undefined
   const wanted = needsNewest ? await serving.store.revision() : options.revision
   const late = await awaitRevision(serving, wanted)
@@ -90,7 +92,7 @@ function run(
     from: start.from,
     revision: start.revision,
     clock,
-    stalledMs: limits.stalledClientMs,
+    stalledMs: limits.stalledClientTimeout,
   })
   let known = start.revision
   const remind = (): void => {
@@ -105,9 +107,9 @@ function run(
   ]
   const repeat = (): void => {
     remind()
-    cancels[2] = clock.after(limits.bookmarkMs, repeat)
+    cancels[2] = clock.after(limits.bookmarkPeriod, repeat)
   }
-  cancels[2] = clock.after(limits.bookmarkMs, repeat)
+  cancels[2] = clock.after(limits.bookmarkPeriod, repeat)
   const forget = watches.add(() => stream.end())
   response.once('close', () => {
     forget()
@@ -125,7 +127,7 @@ function isAsked({ namespace, name }: StreamRequest, item: Item): boolean {
 function durationMs(serving: Serving, options: WatchOptions): number {
   const { limits, random } = serving
   const { timeoutSeconds } = options
-  if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds, limits.watchSeconds) * 1000
-  const half = Math.ceil(limits.watchSeconds / 2)
-  return (half + random.below(half)) * 1000
+  if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds * 1000, limits.watchDuration)
+  const half = Math.ceil(limits.watchDuration / 2)
+  return half + random.below(half)
 }

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { FakeClock } from '../../../lib/fake-clock.ts'
 import { arrayAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { Operation, Store } from '../../../storage/store.ts'
 import { type ApiServerOptions, createApiServer } from '../../api-server.ts'
-import { createManualClock } from '../../manual-clock.ts'
 import { SERVICES, service, startApi, type TestApi } from '../../test-api.ts'
 import { addressKey, nodePortKey } from '../claim.ts'
 
@@ -13,7 +13,7 @@ const PORT = nodePortKey('TCP', 30_080)
 
 /** A server, and what makes it and its replicas go through a whole round. */
 async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
-  const clock = createManualClock()
+  const clock = new FakeClock()
   let looks = 0
   const wrap = (store: Store): Store => ({
     ...store,
@@ -31,7 +31,7 @@ async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
   }
   const round = async (): Promise<void> => {
     const expected = looks + 1 + replicas
-    clock.advance(PERIOD_MS)
+    await clock.advance(PERIOD_MS)
     await expect.poll(() => looks).toBe(expected)
     await setImmediate()
   }

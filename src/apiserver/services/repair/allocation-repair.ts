@@ -1,4 +1,5 @@
 import { regularly } from '../../../lib/regularly.ts'
+import { deleteUnchanged } from '../../delete-unchanged.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import type { Serving } from '../../serving.ts'
 import { allocationFor, describeKey } from '../claim.ts'
@@ -72,10 +73,8 @@ export class AllocationRepair {
     this.#leaks = new Map(seen.map(({ id, rounds }) => [id, rounds]))
     for (const { key, revision, rounds } of seen) {
       if (rounds < ROUNDS) continue
-      const compare = [{ key, modRevision: revision }]
-      const operations = [{ op: 'delete', key } as const]
-      const { committed } = await this.#options.serving.store.txn({ compare, operations })
-      if (committed) this.#count(key, 'leak')
+      const isFreed = await deleteUnchanged(this.#options.serving.store, key, revision)
+      if (isFreed) this.#count(key, 'leak')
     }
   }
 

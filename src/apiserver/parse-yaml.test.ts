@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status.ts'
 import { parseYaml } from './parse-yaml.ts'
+import { Refusal } from './status.ts'
 
 function parse(text: string | Buffer) {
   const parsed = parseYaml(Buffer.from(text as string), 500)

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
-import type { Json } from '../../lib/json.ts'
-import { parseJson } from '../parse-json.ts'
-import { badRequest, tooLarge } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import type { Json } from '../lib/json.ts'
+import { parseJson } from './parse-json.ts'
+import { badRequest, tooLarge } from './refusals.ts'
+import { Refusal } from './status.ts'
 
 /** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
 const LARGEST = 1 << 20

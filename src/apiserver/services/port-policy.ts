@@ -1,12 +1,8 @@
+import { formatPortRange, type PortRange } from '../../lib/port-range.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { PORT_BAND, staticBand } from './static-band.ts'
 
-/** Numbers that Services get as node ports, both ends included. */
-export interface PortRange {
-  readonly first: number
-  readonly last: number
-}
-
+/** Where Services get node ports from. */
 export interface PortPolicy {
   readonly range: PortRange
   readonly pool: AllocationPool
@@ -24,8 +20,8 @@ export function choosePort(
 }
 
 /** Why a new node port cannot be had; 0: none was found. */
-export function portProblem(number: number, { first, last }: PortRange): string | undefined {
-  if (number === 0) return `no port of the range ${first}-${last} is free`
-  if (number >= first && number <= last) return undefined
-  return `provided port is not in the valid range. The range of valid ports is ${first}-${last}`
+export function portProblem(number: number, range: PortRange): string | undefined {
+  if (number === 0) return `no port of the range ${formatPortRange(range)} is free`
+  if (number >= range.first && number <= range.last) return undefined
+  return `provided port is not in the valid range. The range of valid ports is ${formatPortRange(range)}`
 }

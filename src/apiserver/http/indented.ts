@@ -1,0 +1,18 @@
+import type { IncomingMessage } from 'node:http'
+import type { Reply } from '../api-request.ts'
+import { parseFlag } from '../list-options.ts'
+import { JSON_TYPE } from './media-type.ts'
+
+/** Whether a person reads the answer: `?pretty=true`. */
+export function asksForIndent({ url = '' }: IncomingMessage): boolean {
+  const query = url.includes('pretty=') ? url.slice(url.indexOf('?') + 1) : ''
+  return parseFlag(new URLSearchParams(query), 'pretty')
+}
+
+/** An object or a Status on many lines. A list stays as it is: it is made while it is sent. */
+export function indented(reply: Reply): Reply {
+  const { body, contentType } = reply
+  if (contentType !== JSON_TYPE || !Array.isArray(body) || body.length !== 1) return reply
+  const text = JSON.stringify(JSON.parse(String(body[0])), null, 2)
+  return { ...reply, body: [Buffer.from(`${text}\n`)] }
+}

@@ -1,0 +1,31 @@
+import { stringify } from 'yaml'
+
+/** YAML 1.1, whose readers take `on` for a truth, so that such texts are quoted for all. */
+const STYLE = {
+  version: '1.1',
+  lineWidth: 0,
+  indentSeq: false,
+  aliasDuplicateObjects: false,
+} as const
+
+/** Bytes of JSON that are rewritten within some milliseconds. */
+const LONG = 32 << 10
+
+/** How much longer than its JSON a text may be; deep nesting indents every line. */
+const LOOSEST = 8
+
+/**
+ * A document in YAML, from JSON. What is long or nested very deep stays JSON,
+ * which is YAML too: no answer takes long to write, or outgrows what is stored.
+ */
+export function writeYaml(json: string): string {
+  if (json.length > LONG) return `${json}\n`
+  const text = stringify(JSON.parse(json), STYLE)
+  return text.length > LOOSEST * json.length ? `${json}\n` : text
+}
+
+/** The same as an item of a list. */
+export function writeYamlItem(json: string): string {
+  const lines = writeYaml(json).slice(0, -1)
+  return `- ${lines.replaceAll('\n', '\n  ')}\n`
+}

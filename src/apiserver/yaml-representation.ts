@@ -1,0 +1,34 @@
+import { createWireEncoder } from './codec.ts'
+import { YAML } from './http/media-type.ts'
+import { listMetadata } from './list-metadata.ts'
+import type { AnswerForm, Shown } from './representation.ts'
+import { apiVersionOf, type Face } from './resource.ts'
+import { writeYaml, writeYamlItem } from './write-yaml.ts'
+
+/** Objects as they are, for people: in YAML. */
+export function yamlRepresentation(face: Face): AnswerForm {
+  const wire = createWireEncoder(face)
+  const type = { apiVersion: apiVersionOf(face), kind: face.resource.kind }
+  const list = { ...type, kind: `${type.kind}List` }
+  return {
+    contentType: YAML,
+    object: ({ value, revision }) =>
+      Buffer.from(writeYaml(wire.object(value, revision).toString())),
+    list: (items, meta) =>
+      writeList(
+        writeYaml(JSON.stringify({ ...list, metadata: listMetadata(meta) })),
+        items,
+        ({ value, revision }) => writeYamlItem(wire.item(value, revision).toString()),
+      ),
+  }
+}
+
+/** A list, made while it is sent. */
+function* writeList(
+  head: string,
+  items: readonly Shown[],
+  item: (shown: Shown) => string,
+): Generator<Buffer> {
+  yield Buffer.from(`${head}items:${items.length === 0 ? ' []' : ''}\n`)
+  for (const one of items) yield Buffer.from(item(one))
+}
