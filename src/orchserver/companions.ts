@@ -1,12 +1,14 @@
+import { networkInterfaces } from 'node:os'
 import type { ApiClient } from '../client/api-client.ts'
+import { knownControllers } from '../controllers/known-controllers.ts'
 import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Election } from '../storage/election.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
-import { knownControllers } from './controllers/known-controllers.ts'
 import { runControllers } from './controllers/run-controllers.ts'
 import { isSelected } from './controllers/selection.ts'
+import type { ProcessMetrics } from './metrics/process-metrics.ts'
 import type { OwnSocket } from './own-socket.ts'
 
 export interface CompanionsOptions {
@@ -15,13 +17,14 @@ export interface CompanionsOptions {
   readonly version: string
   readonly election: Election
   readonly metrics: RunnerMetrics
+  readonly processMetrics: ProcessMetrics
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Starts those who work beside the API in this process, as its clients; the last one ends first. */
 export async function startCompanions(options: CompanionsOptions): Promise<AsyncDisposable> {
-  const { config, socket, version, ...shared } = options
+  const { config, socket, version, processMetrics, ...shared } = options
   await using held = new AsyncDisposableStack()
   const clientOf = (who: string): ApiClient => {
     const client = socket.client(`orch-server/${version} ${who}`)
@@ -39,7 +42,11 @@ export async function startCompanions(options: CompanionsOptions): Promise<Async
   held.defer(() => running.close())
   if (config.sandboxNode.enabled) {
     const { runNodeAgent } = await import('./node/run-node-agent.ts')
-    const agent = runNodeAgent({ ...shared, config, client: clientOf('node agent') })
+    const agent = runNodeAgent({
+      ...{ ...shared, config, metrics: processMetrics },
+      interfaces: networkInterfaces(),
+      client: clientOf('node agent'),
+    })
     held.defer(() => agent.close())
   }
   return held.move()

@@ -35,6 +35,13 @@ it('is written again, and leaves alone what somebody else wrote', async () => {
   expect(readFileSync(path, 'utf8')).toBe('apiVersion: v1\n')
 })
 
+it.each(['/dev/full', '/'])('is never written to %s, which is no regular file', async (path) => {
+  await expect(writeKubeconfig(path, { server, authority: undefined })).rejects.toMatchObject({
+    code: 'NP_ORCHSERVER_KUBECONFIG',
+    message: `${path} is no regular file`,
+  })
+})
+
 it('is refused where its folder cannot be made', async () => {
   const file = join(newFolder(), 'file')
   writeFileSync(file, '')

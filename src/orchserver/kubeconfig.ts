@@ -1,6 +1,6 @@
+import { readFile, stat } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { NodeProxyError } from '../lib/error.ts'
-import { readIfPresent } from './certificates/pem-file.ts'
 import { writePrivateFile } from './private-file.ts'
 
 export interface Kubeconfig {
@@ -21,16 +21,32 @@ const MARK = '# Written by orch-server at every start.\n'
  * @throws NP_ORCHSERVER_KUBECONFIG, NP_ORCHSERVER_FILE
  */
 export async function writeKubeconfig(path: string, config: Kubeconfig): Promise<void> {
-  const before = await readIfPresent(path)
+  const before = await textAt(path)
   if (before !== undefined && !before.startsWith(MARK)) {
-    throw new NodeProxyError(
-      'NP_ORCHSERVER_KUBECONFIG',
-      `${path} exists, and orch-server did not write it`,
-      { object: path, hint: 'name another file with --write-kubeconfig, or remove this one' },
-    )
+    throw refused(path, 'exists, and orch-server did not write it')
   }
   const text = kubeconfigText(config)
   if (text !== before) await writePrivateFile(path, text)
+}
+
+/** Undefined where there is nothing. Of a device or a pipe the end may never come. */
+async function textAt(path: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(path)).isFile()) throw refused(path, 'is no regular file')
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof NodeProxyError) throw cause
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw refused(path, `cannot be read: ${code}`)
+  }
+}
+
+function refused(path: string, what: string): NodeProxyError {
+  return new NodeProxyError('NP_ORCHSERVER_KUBECONFIG', `${path} ${what}`, {
+    object: path,
+    hint: 'name another file with --write-kubeconfig, or move this one away',
+  })
 }
 
 function kubeconfigText({ server, authority }: Kubeconfig): string {

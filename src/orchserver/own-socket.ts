@@ -34,11 +34,25 @@ export async function openOwnSocket({
 }: OwnSocketOptions): Promise<OwnSocket> {
   const socketPath = join(dataDir, 'server.sock')
   if (Buffer.byteLength(socketPath) > LONGEST_PATH) throw tooLong(socketPath)
-  await rm(socketPath, { force: true })
+  await removeOld(socketPath)
   await server.listen({ socketPath })
   await chmod(socketPath, 0o600)
   const connection = connectionBySocket(socketPath)
   return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
+}
+
+/** Of a server that was killed. */
+async function removeOld(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new NodeProxyError('NP_ORCHSERVER_SOCKET', `${path} cannot be removed: ${code}`, {
+      object: path,
+      hint: 'remove what stands there: it is the place of the socket of this server',
+      cause,
+    })
+  }
 }
 
 function tooLong(path: string): NodeProxyError {

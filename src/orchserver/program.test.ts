@@ -38,6 +38,11 @@ describe('orch-server', () => {
     },
   )
 
+  it('names the controllers in the help', async () => {
+    await start('--help')
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('They are endpoints, endpointslices,')
+  })
+
   it('prints its version', async () => {
     expect(await start('--version')).toBe(0)
     expect(out).toBe('orch-server 1.2.3\n')
@@ -62,6 +67,8 @@ describe('orch-server', () => {
     [['backup'], /backup: name the file right behind it/],
     [['restore', '--data-dir=x', 'y'], /restore: name the file right behind it/],
     [['backup', 'x', 'y'], /NP_ORCHSERVER_FLAG/],
+    [['--replace'], /--replace: goes with restore FILE \(NP_ORCHSERVER_FLAG\)/],
+    [['backup', 'x', '--replace'], /--replace: goes with restore FILE/],
     [['--config=/no/such'], /cannot read \/no\/such: ENOENT.*NP_ORCHSERVER_CONFIG_UNREADABLE/],
     [['--bind-address=0.0.0.0'], /no authentication yet.*NP_ORCHSERVER_BIND/],
   ])('%j ends with 2 and says why', async (args, message) => {

@@ -7,6 +7,7 @@ import {
   type Output,
   type Terminal,
 } from '../settings/answers.ts'
+import { flagProblem } from '../settings/flag-problem.ts'
 import { type FlagsResult, parseFlags } from '../settings/flags.ts'
 import { helpText } from '../settings/help.ts'
 import { loadConfiguration } from '../settings/load.ts'
@@ -44,6 +45,11 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
   const { commands } = parsed.line
   if (commands.help) return answers(host).print(helpText(SETTINGS_TABLE))
   if (commands.version) return answers(host).print(`orch-server ${host.version}\n`)
+  if (commands.replace && split.command.verb !== 'restore') {
+    return answers(host).refuse([
+      flagProblem(SETTINGS_TABLE, '--replace', 'goes with restore FILE'),
+    ])
+  }
   try {
     const loaded = await load(parsed.line)
     if (!loaded.ok) return answers(host).refuse(loaded.problems)

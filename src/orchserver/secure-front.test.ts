@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import { createApiServer } from '../apiserver/api-server.ts'
-import { createManualClock } from '../apiserver/manual-clock.ts'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
@@ -19,7 +19,7 @@ const DAY = 86_400_000
 async function open() {
   const folder = newFolder()
   const kubeconfig = join(folder, 'admin.kubeconfig')
-  const clock = createManualClock(Date.now())
+  const clock = new FakeClock(Date.now())
   const server = createApiServer({ store: createMemoryStore() })
   onTestFinished(() => server.close())
   let record = (_text: string): void => undefined
@@ -28,10 +28,10 @@ async function open() {
   const source = madeCertificate({ folder, names: NAMES, clock })
   const address = { host: '127.0.0.1', port: 0 }
   const front = await openSecureFront({ server, address, source, kubeconfig, clock, log })
-  const logged = (change: () => void): Promise<string> =>
+  const logged = (change: () => Promise<void>): Promise<string> =>
     new Promise((resolve) => {
       record = resolve
-      change()
+      void change()
     })
   return { folder, kubeconfig, clock, front, logged }
 }

@@ -9,10 +9,15 @@ import type { Logger } from '../telemetry/logger.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
+import { measuredCertificate } from './certificates/measured-certificate.ts'
 import type { CertificateSource } from './certificates/serving-certificate.ts'
+import { warningOfValidity } from './certificates/validity-warning.ts'
 import { startCompanions } from './companions.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
-import { serverLimits } from './config/server-limits.ts'
+import { createFailureLog } from './failure-log.ts'
+import { farewell } from './farewell.ts'
+import { createProcessMetrics } from './metrics/process-metrics.ts'
+import { warnOfFewFiles } from './open-files.ts'
 import { openOwnSocket } from './own-socket.ts'
 import { openSecureFront } from './secure-front.ts'
 import { stopSignal } from './stop-signal.ts'
@@ -27,13 +32,17 @@ export async function runServer(
   const clock = systemClock
   const stop = stopSignal()
   log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
+  warnOfFewFiles(config, log)
   await using held = new AsyncDisposableStack()
-  const onError = (err: unknown): void => log.warn({ err }, 'the history in etcd was not shortened')
-  const { store, election, broken } = await openStore(config, { clock, onError })
+  const onError = (err: unknown): void =>
+    log.warn({ err }, 'upkeep of etcd failed; it is tried again')
+  const { store, election, broken, isNew } = await openStore(config, { clock, onError })
+  if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
-  const metrics = createRunnerMetrics()
+  const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const server = createApiServer({
-    ...{ store, moreMetrics: () => metrics.text() },
+    store,
+    moreMetrics: async () => (await metrics.text()) + (await processMetrics.text()),
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
@@ -41,11 +50,12 @@ export async function runServer(
   const front = await openSecureFront({
     ...{ server, kubeconfig, log, clock },
     address: { host: config.bindAddress, port: config.securePort },
-    source: certificateSource(config),
+    source: measuredCertificate(certificateSource(config, log), processMetrics),
   })
-  held.defer(() => front.close())
+  held.defer(() => farewell(clock, front.close()))
   const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
-  held.use(await startCompanions({ config, socket, version, election, metrics, clock, log }))
+  const shared = { config, socket, version, election, metrics, processMetrics }
+  held.use(await startCompanions({ ...shared, clock, log }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])
   server.drain()
@@ -53,13 +63,14 @@ export async function runServer(
   log.info({ signal: end }, 'orch-server stops')
 }
 
-function certificateSource({
-  tls,
-  dataDir,
-  bindAddress,
-  services,
-}: OrchServerConfiguration): CertificateSource {
-  if (tls.certFile !== '') return givenCertificate(tls.certFile, tls.keyFile)
+function certificateSource(
+  { tls, dataDir, bindAddress, services }: OrchServerConfiguration,
+  log: Logger,
+): CertificateSource {
+  if (tls.certFile !== '') {
+    const given = givenCertificate(tls.certFile, tls.keyFile)
+    return warningOfValidity(given, { clock: systemClock, log })
+  }
   const names = certificateNames({
     hostname: hostname(),
     bindAddress,
@@ -75,12 +86,10 @@ function serverOptions(
   { services, limits }: OrchServerConfiguration,
   log: Logger,
 ): Omit<ApiServerOptions, 'store'> {
-  const { from: first, to: last } = services.nodePortRange
   return {
     serviceAddressRanges: services.clusterIPRange,
-    nodePortRange: { first, last },
-    limits: serverLimits(limits),
-    onError: (err) =>
-      log.error({ err }, 'the API server failed at something that it should not fail at'),
+    nodePortRange: services.nodePortRange,
+    limits,
+    onError: createFailureLog({ clock: systemClock, log }),
   }
 }

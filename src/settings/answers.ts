@@ -6,6 +6,8 @@ export type ExitCode = 0 | 1 | 2
 
 export interface Output {
   readonly isTTY?: boolean
+  /** Streams of processes tell here that nobody reads, or that the disk is full. */
+  on?(event: 'error', listener: (error: Error) => void): unknown
   write(text: string): unknown
 }
 
@@ -24,10 +26,13 @@ export interface Answers {
   fail(error: NodeProxyError): ExitCode
 }
 
+/** An answer that nobody takes (`--help | head`) changes nothing: the exit code tells what was done. */
 export function createAnswers(program: string, { stdout, stderr }: Terminal): Answers {
+  for (const output of [stdout, stderr]) output.on?.('error', () => undefined)
   const complain = (problems: readonly Problem[], code: ExitCode): ExitCode => {
     for (const problem of problems) {
-      stderr.write(`${program}: ${describeProblem(problem)} (${problem.code})\n`)
+      const text = describeProblem(problem).replaceAll(/\s*\n\s*/g, ' ')
+      stderr.write(`${program}: ${text} (${problem.code})\n`)
     }
     return code
   }

@@ -1,4 +1,5 @@
-import type { PortRange, SocketAddress } from './network-types.ts'
+import type { PortRange } from '../lib/port-range.ts'
+import type { SocketAddress } from './network-types.ts'
 
 /** What is one value, although some of it are objects. Any other object is a section. */
 type Leaf = string | number | boolean | undefined | readonly unknown[] | SocketAddress | PortRange

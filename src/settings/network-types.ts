@@ -1,15 +1,10 @@
 import { type Cidr, familyOf, hostPort, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import { formatPortRange, type PortRange, parsePortRange } from '../lib/port-range.ts'
 import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
 
 export interface SocketAddress {
   readonly ip: IpAddress
   readonly port: number
-}
-
-/** First and last port, both included. */
-export interface PortRange {
-  readonly from: number
-  readonly to: number
 }
 
 const CIDR_REMEDY = 'write networks with a prefix length, such as 10.0.0.0/8 or fd00::/64'
@@ -67,21 +62,18 @@ export const cidrPair: ValueType<readonly Cidr[]> = {
   encode: (value) => value.join(','),
 }
 
-/** `from-to`, `from+count`, or one port; empty or 0-0: any. */
+/** What `parsePortRange` reads; empty or 0-0: any. */
 export const portRange: ValueType<PortRange | undefined> = {
   name: 'port range',
   decode(raw) {
     if (raw === '' || raw === '0-0') return accept(undefined)
-    const match = typeof raw === 'string' ? /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(raw) : null
-    const from = Number(match?.[1])
-    const second = Number(match?.[3] ?? from)
-    const to = match?.[2] === '+' ? from + second : second
-    return from >= 1 && from <= to && to <= 65_535
-      ? accept({ from, to })
-      : refuse('write a range of ports such as 30000-32767, or "" for any')
+    const range = typeof raw === 'string' ? parsePortRange(raw) : undefined
+    return range === undefined
+      ? refuse('write a range of ports such as 30000-32767, or "" for any')
+      : accept(range)
   },
   fromFlag: (text) => portRange.decode(text),
-  encode: (value) => (value === undefined ? '' : `${value.from}-${value.to}`),
+  encode: (value) => (value === undefined ? '' : formatPortRange(value)),
 }
 
 /** The items of a flag that holds a list. */

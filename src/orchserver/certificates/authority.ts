@@ -1,4 +1,4 @@
-import { randomBytes, X509Certificate } from 'node:crypto'
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { writePrivateFile } from '../private-file.ts'
 import { belongTogether, isDue } from './fitness.ts'
@@ -24,6 +24,7 @@ export async function openAuthority(folder: string, now: number): Promise<Instal
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
   const cert = await readIfPresent(files.cert)
   const key = (await readIfPresent(files.key)) ?? (await firstKey(files, cert))
+  if (!isOfOurKind(key)) throw unusable(files.key, 'holds no private key of P-256', adviceOn(files))
   if (cert !== undefined && !belongTogether(cert, key)) throw mismatch(files)
   const kept = cert === undefined ? undefined : new X509Certificate(cert)
   if (cert !== undefined && kept !== undefined && !isDue(kept, now)) {
@@ -46,6 +47,15 @@ async function firstKey(files: Files, cert: string | undefined): Promise<string>
   const key = newKey()
   await writePrivateFile(files.key, key)
   return key
+}
+
+/** What certificates are issued with. */
+function isOfOurKind(key: string): boolean {
+  try {
+    return createPrivateKey(key).asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  } catch {
+    return false
+  }
 }
 
 function mismatch(files: Files): Error {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -37,12 +38,32 @@ it.each([
   [
     'of which one is no key',
     (key: string) => key.replace('.key', '.crt'),
-    'do not belong together',
+    'holds no private key in PEM',
   ],
 ])('two files %s are refused', async (_name, change, message) => {
   const { cert, key } = await given()
   await expect(givenCertificate(cert, change(key)).current()).rejects.toMatchObject({
     code: 'NP_ORCHSERVER_CERTIFICATE',
     message: expect.stringContaining(message),
+  })
+})
+
+const LOCKED = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+  ...{ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+})
+
+it.each([
+  ['cert', 'nothing', () => '', 'holds no certificate in PEM'],
+  ['cert', 'a chain that was cut', (text: string) => text + text.slice(0, 300), 'damaged'],
+  ['cert', 'another block of base64', (text: string) => text.replace('MI', 'AA'), 'damaged'],
+  ['key', 'a passphrase', () => LOCKED, 'with a passphrase'],
+  ['key', 'half a key', (text: string) => text.slice(0, 100), 'damaged'],
+] as const)('a %s with %s is refused', async (which, _name, change, message) => {
+  const { cert, key, source } = await given()
+  const path = { cert, key }[which]
+  writeFileSync(path, change(readFileSync(path, 'utf8')))
+  await expect(source.current()).rejects.toMatchObject({
+    code: 'NP_ORCHSERVER_CERTIFICATE',
+    message: expect.stringMatching(new RegExp(`^${path} .*${message}`)),
   })
 })

@@ -1,26 +1,32 @@
 import { X509Certificate } from 'node:crypto'
 import { belongTogether } from './fitness.ts'
+import { certificateBlocks, certificateFault, keyFault } from './pem-faults.ts'
 import { readPem, unusable } from './pem-file.ts'
 import type { CertificateSource } from './serving-certificate.ts'
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** A certificate that somebody else makes and renews, in two files. */
 export function givenCertificate(certFile: string, keyFile: string): CertificateSource {
   return {
     async current() {
       const [cert, key] = [await readPem(certFile), await readPem(keyFile)]
+      refuse(certFile, certificateFault(cert))
+      refuse(keyFile, keyFault(key))
       if (belongTogether(cert, key)) return { cert, key, authority: rootOf(cert) }
       throw unusable(certFile, `and ${keyFile} do not belong together`, HINT)
     },
   }
 }
 
-const HINT = 'give a certificate in PEM, first in its file, and its key'
+const HINT =
+  'give a certificate in PEM, first in its file (--tls-cert-file), and its key without a passphrase (--tls-private-key-file)'
+
+function refuse(path: string, fault: string | undefined): void {
+  if (fault !== undefined) throw unusable(path, fault, HINT)
+}
 
 /** The certificate of a chain that needs no other to vouch for it. */
 function rootOf(chain: string): string | undefined {
-  return chain.match(BLOCK)?.find((pem) => {
+  return certificateBlocks(chain).find((pem) => {
     const certificate = new X509Certificate(pem)
     return certificate.verify(certificate.publicKey)
   })

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -154,6 +154,20 @@ describe('its authority', () => {
     rmSync(join(folder, 'ca.key'))
     await expect(at(folder, 0)).rejects.toMatchObject(refused)
     expect(readdirSync(folder)).not.toContain('ca.key')
+  })
+
+  it('of a kind that nothing can be issued with is refused', async () => {
+    const folder = newFolder()
+    await at(folder, 0)
+    for (const name of ['ca.crt', 'server.crt']) rmSync(join(folder, name))
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+    for (const key of [privateKey.export({ type: 'pkcs8', format: 'pem' }), 'nonsense']) {
+      writeFileSync(join(folder, 'ca.key'), key)
+      await expect(at(folder, 0)).rejects.toMatchObject({
+        code: 'NP_ORCHSERVER_CERTIFICATE',
+        message: expect.stringContaining('holds no private key of P-256'),
+      })
+    }
   })
 
   it('in a folder that is none is refused', async () => {

@@ -7,7 +7,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unusable(path, `cannot be read: ${String(cause)}`, 'check the permissions of the file')
+    throw unusable(path, `cannot be read: ${String(cause)}`, 'check the path and the permissions')
   }
 }
 

@@ -1,5 +1,6 @@
+import type { Limits } from '../../apiserver/limits.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import type { PortRange } from '../../settings/network-types.ts'
+import type { PortRange } from '../../lib/port-range.ts'
 
 /** What an operator decides about orch-server. */
 export interface OrchServerConfiguration {
@@ -22,7 +23,7 @@ export interface OrchServerConfiguration {
     readonly addressPools: readonly string[]
   }
   readonly sandboxNode: SandboxNodeConfiguration
-  readonly limits: LimitsConfiguration
+  readonly limits: Limits
   readonly logging: { readonly verbosity: number }
 }
 
@@ -52,23 +53,4 @@ export interface SandboxNodeConfiguration {
   readonly podCIDRs: readonly Cidr[]
   readonly bridge: string
   readonly namespacePrefix: string
-}
-
-/** Bytes, counts, and durations in milliseconds. */
-export interface LimitsConfiguration {
-  readonly requestBytes: number
-  readonly headerBytes: number
-  readonly jsonDepth: number
-  readonly patchOperations: number
-  readonly patchCopyBytes: number
-  readonly requestsInFlight: number
-  readonly mutatingRequestsInFlight: number
-  readonly watches: number
-  readonly watchWindowChanges: number
-  readonly watchWindowBytes: number
-  readonly watchDuration: number
-  readonly bookmarkPeriod: number
-  readonly stalledClientTimeout: number
-  readonly requestTimeout: number
-  readonly futureRevisionTimeout: number
 }

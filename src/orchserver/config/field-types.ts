@@ -1,7 +1,10 @@
 import { isIP } from 'node:net'
+import { knownControllers } from '../../controllers/known-controllers.ts'
 import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { cidrPair, type PortRange, portRange, splitCommas } from '../../settings/network-types.ts'
+import { networkRange } from '../../lib/ip-range.ts'
+import type { PortRange } from '../../lib/port-range.ts'
+import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
 import { text } from '../../settings/scalar-types.ts'
 import {
   accept,
@@ -10,11 +13,12 @@ import {
   refuse,
   type ValueType,
 } from '../../settings/value-type.ts'
-import { knownControllers } from '../controllers/known-controllers.ts'
+import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 import { unknownNames } from '../controllers/selection.ts'
 import { isAccepted } from './is-accepted.ts'
 
-const CONTROLLER_NAMES = knownControllers([]).map(({ name }) => name)
+/** As `--controllers` knows them. */
+export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
@@ -51,7 +55,9 @@ export const fieldTypes = {
   ),
 
   urls: listOf('list of URLs', (item) =>
-    item === '' ? 'write URLs, such as https://192.0.2.1:2379' : undefined,
+    isAccepted((text) => parseEndpoints([text], false), item)
+      ? undefined
+      : 'write URLs, such as https://192.0.2.1:2379',
   ),
 
   controllers: listOf('list of controllers', (item) =>
@@ -72,6 +78,8 @@ export const fieldTypes = {
 
   serviceRanges: { ...cidrPair, decode: atLeastOne, fromFlag: atLeastOne },
 
+  podNetworks: { ...cidrPair, decode: withRoomForPods, fromFlag: withRoomForPods },
+
   nodePorts: {
     name: portRange.name,
     decode: boundedPorts,
@@ -85,6 +93,17 @@ function atLeastOne(raw: Raw): ReturnType<typeof cidrPair.decode> {
   return decoded.ok && decoded.value.length === 0
     ? refuse('write a network such as 10.96.0.0/16')
     : decoded
+}
+
+/** A network's own address, the gateway and the last one are no Pod's. */
+function withRoomForPods(raw: Raw): ReturnType<typeof cidrPair.decode> {
+  const decoded = cidrPair.decode(raw)
+  if (!decoded.ok) return decoded
+  return decoded.value.length > 0 && decoded.value.every((cidr) => networkRange(cidr).size >= 4n)
+    ? decoded
+    : refuse(
+        'has no room for a Pod; write a network such as 10.244.0.0/24, no longer than /30 for IPv4 and /126 for IPv6',
+      )
 }
 
 function boundedPorts(raw: Raw): Decoded<PortRange> {

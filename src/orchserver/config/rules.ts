@@ -37,6 +37,16 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
           message: 'without etcd.servers the store is embedded and needs no certificate; set them',
         },
 
+  ({ etcd }) =>
+    etcd.caFile + etcd.certFile === '' ||
+    etcd.servers.length === 0 ||
+    etcd.servers.some((url) => !url.startsWith('http://'))
+      ? undefined
+      : {
+          paths: ['etcd.servers', 'etcd.caFile', 'etcd.certFile'],
+          message: 'http:// goes without TLS, which certificates are for; write https://',
+        },
+
   ({ services }) =>
     services.clusterIPRange.every((cidr) => isAccepted(createAddressRange, cidr))
       ? undefined

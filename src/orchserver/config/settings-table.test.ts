@@ -5,7 +5,6 @@ import { parseFlags } from '../../settings/flags.ts'
 import { loadConfiguration } from '../../settings/load.ts'
 import { describeProblem } from '../../settings/problem.ts'
 import { configurationYaml } from '../../settings/render.ts'
-import { serverLimits } from './server-limits.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
 const HEAD = 'apiVersion: server.config.orch.io/v1alpha1\nkind: OrchServerConfiguration\n'
@@ -46,11 +45,11 @@ describe('the configuration of orch-server', () => {
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
       services: {
         clusterIPRange: ['10.96.0.0/16'],
-        nodePortRange: { from: 30_000, to: 32_767 },
+        nodePortRange: { first: 30_000, last: 32_767 },
       },
       logging: { verbosity: 0 },
     })
-    expect(serverLimits(limits)).toEqual(defaultLimits)
+    expect(limits).toEqual(defaultLimits)
   })
 
   it('comes from a file, and flags win over it', async () => {
@@ -66,7 +65,7 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
       services: { clusterIPRange: ['10.7.0.0/16', 'fd00:7::/112'] },
       tls: { extraNames: ['orch.example.org', '192.0.2.1'] },
     })
-    expect(serverLimits(config.limits)).toMatchObject({ watchSeconds: 300, bookmarkMs: 2000 })
+    expect(config.limits).toMatchObject({ watchDuration: 300_000, bookmarkPeriod: 2000 })
   })
 
   it('reads back as it was written', async () => {
@@ -80,15 +79,30 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     ['--secure-port=65536', /FLAG --secure-port: .*0 to 65535/],
     ['--tls-san=a b', /FLAG --tls-san: .*"a b" is none: write DNS names or IP addresses/],
     ['--etcd-servers=a,', /FLAG --etcd-servers: .*"" is none: write URLs/],
+    ['--etcd-servers=a,b:99999', /FLAG --etcd-servers: .*"b:99999" is none: write URLs/],
     ['--etcd-prefix=/', /FLAG --etcd-prefix: .*write a path such as \/registry/],
     ['--service-cluster-ip-range=', /FLAG --service-cluster-ip-range: .*such as 10\.96/],
     ['--service-cluster-ip-range=10.96.0.0/32', /CONFLICT --service.*too small for Services/],
+    ['--pod-cidr=', /FLAG --pod-cidr: "": has no room for a Pod; write a network such as/],
+    ['--pod-cidr=10.0.0.0/31', /FLAG --pod-cidr: .*no longer than \/30/],
+    ['--pod-cidr=10.0.0.0/30,fd00::/127', /FLAG --pod-cidr: .*\/126 for IPv6/],
     ['--service-node-port-range=', /FLAG --service-node-port-range: .*30000-32767/],
     ['--tls-cert-file=c', /CONFLICT --tls-cert-file: "c": .*tls\.keyFile/],
     ['--etcd-keyfile=c', /CONFLICT --etcd-keyfile: "c": .*etcd\.certFile/],
     ['--etcd-cafile=c', /CONFLICT --etcd-cafile: "c": without etcd\.servers/],
   ])('refuses %s', async (arg, message) => {
     expect(await problems(arg)).toEqual([expect.stringMatching(message)])
+  })
+
+  it('takes networks with room for one Pod', async () => {
+    expect(await problems('--pod-cidr=10.0.0.0/30,fd00::/126')).toEqual([])
+  })
+
+  it('refuses certificates for an etcd without TLS', async () => {
+    expect(await problems('--etcd-cafile=c', '--etcd-servers=http://a,https://b')).toEqual([])
+    expect(await problems('--etcd-cafile=c', '--etcd-servers=http://a')).toEqual([
+      expect.stringMatching(/CONFLICT --etcd-servers: .*write https:\/\//),
+    ])
   })
 
   it('refuses names for a certificate that it does not make', async () => {

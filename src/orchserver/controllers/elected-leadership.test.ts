@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import type { Election, Leadership } from '../../storage/election.ts'
+import type { Election, Office } from '../../storage/election.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 
 /** An election whose outcome the test decides. */
 function scene() {
   const clock = new FakeClock()
   const told: string[] = []
-  const campaigns: PromiseWithResolvers<Leadership>[] = []
-  const election: Pick<Election, 'campaign'> = {
+  const campaigns: PromiseWithResolvers<Office>[] = []
+  const election: Election = {
     campaign(candidate, signal) {
       told.push(`campaign ${candidate}`)
-      const campaign = Promise.withResolvers<Leadership>()
+      const campaign = Promise.withResolvers<Office>()
       signal?.addEventListener('abort', () => campaign.reject(signal.reason))
       campaigns.push(campaign)
       return campaign.promise
     },
   }
   const leadership = createElectedLeadership({
-    ...{ election: election as Election, candidate: 'a', clock },
+    ...{ election, candidate: 'a', clock },
     onElected: (term) => told.push(`elected ${term}`),
     onLost: () => told.push('lost'),
     onFailure: (error) => told.push(`failed ${String(error)}`),
@@ -32,7 +32,7 @@ function scene() {
 function term(serial: number, told: string[]) {
   const over = new AbortController()
   const resign = async () => void told.push(`resigned ${serial}`)
-  return { over, leadership: { term: serial, lost: over.signal, resign } }
+  return { over, office: { term: serial, lost: over.signal, resign } }
 }
 
 const turns = () => new Promise((resolve) => setImmediate(resolve))
@@ -41,11 +41,11 @@ it('leads for a term, stands again when it is lost, and resigns at the end', asy
   const { told, campaigns, leadership, stop, ran } = scene()
   expect(leadership.isLeader()).toBe(false)
   const [first, second] = [term(1, told), term(2, told)]
-  campaigns[0]?.resolve(first.leadership)
+  campaigns[0]?.resolve(first.office)
   await turns()
   first.over.abort()
   await turns()
-  campaigns[1]?.resolve(second.leadership)
+  campaigns[1]?.resolve(second.office)
   await turns()
   stop.abort()
   await ran

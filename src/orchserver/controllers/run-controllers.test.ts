@@ -13,7 +13,7 @@ test('controllers that ended for a bug make room for those of another server', a
   const running = runControllers({
     controllers: [endpointsController],
     client: {} as ApiClient,
-    election: { campaign: async () => ({ term: 1, lost, resign }), leader: async () => undefined },
+    election: { campaign: async () => ({ term: 1, lost, resign }) },
     metrics: createRunnerMetrics(),
     clock: new FakeClock(),
     log,

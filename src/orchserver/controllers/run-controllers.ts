@@ -10,6 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import type { Election } from '../../storage/election.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { farewell } from '../farewell.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 import { logProblems } from './log-problems.ts'
 
@@ -50,7 +51,7 @@ export function runControllers(options: ControllersOptions): RunningControllers 
       stopWork.abort()
       await working
       stopLeading.abort()
-      await leading
+      await farewell(clock, leading)
     },
   }
 }
@@ -60,7 +61,7 @@ function createLeadership({ election, clock, log }: ControllersOptions) {
   return createElectedLeadership({
     ...{ election, candidate, clock },
     onElected: (term) => log.info({ candidate, term }, 'the controllers of this server work'),
-    onLost: () => log.warn({ candidate }, 'the controllers of another server work'),
+    onLost: () => log.warn({ candidate }, 'the controllers of this server rest: its term was lost'),
     onFailure: (err) => log.warn({ err }, 'who may run controllers could not be settled'),
   })
 }

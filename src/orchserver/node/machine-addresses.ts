@@ -3,7 +3,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
 
-type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
+/** As `networkInterfaces` of node:os tells them. */
+export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
 
 /**
  * The first address of this machine of each family that others can reach it by.

@@ -1,4 +1,4 @@
-import { hostname, networkInterfaces } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -7,14 +7,18 @@ import { systemRandom } from '../../lib/random.ts'
 import { createNodeAgent } from '../../nodeagent/node-agent.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { machineAddresses } from './machine-addresses.ts'
+import type { ProcessMetrics } from '../metrics/process-metrics.ts'
+import { type Interfaces, machineAddresses } from './machine-addresses.ts'
 
 export interface NodeAgentParts {
   readonly config: OrchServerConfiguration
   /** Of this server. */
   readonly client: ApiClient
+  /** Of this machine. */
+  readonly interfaces: Interfaces
+  readonly metrics: Pick<ProcessMetrics, 'nodeAgent'>
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
 export interface RunningNodeAgent {
@@ -23,36 +27,46 @@ export interface RunningNodeAgent {
 }
 
 /**
- * Makes this machine a node. What keeps it from being one ends it alone: the API
- * goes on, and the log says why.
- * @throws NP_ORCHSERVER_NODE_ADDRESS
+ * Makes this machine a node. What keeps it from being one, such as a machine
+ * without an address or without its tools, ends it alone: the API goes on, the log
+ * says why, and a metric that it is none.
  */
-export function runNodeAgent({ config, client, clock, log }: NodeAgentParts): RunningNodeAgent {
-  const { name, addresses, podCIDRs, bridge, namespacePrefix } = config.sandboxNode
-  const families = podCIDRs.map(familyOf)
-  const agent = createNodeAgent({
-    ...{ client, clock, podCIDRs, bridge, namespacePrefix },
-    random: systemRandom,
-    logger: log,
-    nodeName: name || hostname().toLowerCase(),
-    networkNamespace: undefined,
-    addresses: addresses.length > 0 ? addresses : machineAddresses(networkInterfaces(), families),
-    labels: {},
-    logFolder: join(config.dataDir, 'pod-logs'),
-    bindsPods: true,
-    onError: (err) => log.error({ err }, 'the node agent failed at something'),
-  })
+export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
+  const { config, metrics, log } = parts
+  const node = config.sandboxNode.name || hostname().toLowerCase()
+  metrics.nodeAgent.set({ node }, 0)
   log.warn(
     'every user of this machine can run processes as root through this server: it runs Pods, and there is no authentication yet',
   )
   const stop = new AbortController()
-  const running = agent
-    .run(stop.signal)
+  const running = run(parts, node, stop.signal)
     .catch((err: unknown) => log.error({ err }, 'this machine is no node'))
+    .finally(() => metrics.nodeAgent.set({ node }, 0))
   return {
     async close() {
       stop.abort()
       await running
     },
   }
+}
+
+async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Promise<void> {
+  const { config, client, clock, log, metrics, interfaces } = parts
+  const { addresses, podCIDRs, bridge, namespacePrefix } = config.sandboxNode
+  const found =
+    addresses.length > 0 ? addresses : machineAddresses(interfaces, podCIDRs.map(familyOf))
+  const agent = createNodeAgent({
+    ...{ client, clock, podCIDRs, bridge, namespacePrefix },
+    random: systemRandom,
+    logger: log,
+    nodeName: node,
+    networkNamespace: undefined,
+    addresses: found,
+    labels: {},
+    logFolder: join(config.dataDir, 'pod-logs'),
+    bindsPods: true,
+    onRegistered: () => metrics.nodeAgent.set({ node }, 1),
+    onError: (err) => log.error({ err }, 'the node agent failed at something'),
+  })
+  await agent.run(signal)
 }

@@ -1,4 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { READY } from '../../resources/condition-names.ts'
+import { readCondition } from '../../resources/status-condition.ts'
 
 /** One pod as the cluster sees it. */
 export interface PodState {
@@ -19,8 +21,6 @@ export interface PodState {
 const PROCESS = /^process:\/\/(\d+)$/
 
 export function readPod(pod: JsonObject): PodState {
-  const conditions = arrayAt(pod, 'status', 'conditions')
-  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
   const [container] = arrayAt(pod, 'status', 'containerStatuses')
   const isRunning = Object.hasOwn(objectAt(container, 'state'), 'running')
   const pid = PROCESS.exec(stringAt(container, 'containerID'))?.[1]
@@ -29,7 +29,7 @@ export function readPod(pod: JsonObject): PodState {
     uid: stringAt(pod, 'metadata', 'uid'),
     ip: stringAt(pod, 'status', 'podIP'),
     labels: objectAt(pod, 'metadata', 'labels'),
-    ready: stringAt(ready, 'status') === 'True',
+    ready: readCondition(objectAt(pod, 'status'), READY).status === 'True',
     leaving: stringAt(pod, 'metadata', 'deletionTimestamp') !== '',
     pid: isRunning && pid !== undefined ? Number(pid) : undefined,
   }

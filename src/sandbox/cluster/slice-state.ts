@@ -1,4 +1,5 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
 
 /** What one EndpointSlice says: the ready endpoints by the name of their pod, else by address. */
 export interface SliceState {
@@ -13,7 +14,7 @@ export function readSlice(slice: JsonObject): SliceState {
     name: stringAt(endpoint, 'targetRef', 'name') || nameOf(endpoint),
   }))
   return {
-    service: stringAt(slice, 'metadata', 'labels', 'kubernetes.io/service-name'),
+    service: stringAt(slice, 'metadata', 'labels', SERVICE_NAME),
     ready: endpoints.filter(({ ready }) => ready).map(({ name }) => name),
     notReady: endpoints.filter(({ ready }) => !ready).map(({ name }) => name),
   }

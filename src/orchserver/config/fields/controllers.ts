@@ -1,6 +1,6 @@
 import type { FieldsOf } from '../../../settings/field.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
-import { fieldTypes } from '../field-types.ts'
+import { CONTROLLER_NAMES, fieldTypes } from '../field-types.ts'
 
 type Controlling = 'controllers' | 'loadBalancer.addressPools'
 
@@ -10,7 +10,7 @@ export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> =
     flag: 'controllers',
     type: fieldTypes.controllers,
     fallback: ['*'],
-    doc: 'Controllers to run, by name: * stands for all, -name leaves one out. Leave out those that another controller manager runs.',
+    doc: `Controllers to run, by name: * stands for all, -name leaves one out. Leave out those that another controller manager runs. They are ${CONTROLLER_NAMES.join(', ')}.`,
     reload: 'restart',
   },
   'loadBalancer.addressPools': {

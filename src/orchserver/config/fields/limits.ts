@@ -12,7 +12,7 @@ export const LIMIT_FIELDS: FieldsOf<
 > = {
   'limits.requestBytes': bytes(
     'max-request-bytes',
-    defaultLimits.bodyBytes,
+    defaultLimits.requestBytes,
     'Bytes of the body of a request.',
   ),
   'limits.headerBytes': bytes(
@@ -37,48 +37,48 @@ export const LIMIT_FIELDS: FieldsOf<
   ),
   'limits.requestsInFlight': count(
     'max-requests-inflight',
-    defaultLimits.readsInFlight,
+    defaultLimits.requestsInFlight,
     'Reads that are served at one time, a quarter of them for the cluster itself; others wait their turn. Watches count until they have begun.',
   ),
   'limits.mutatingRequestsInFlight': count(
     'max-mutating-requests-inflight',
-    defaultLimits.writesInFlight,
+    defaultLimits.mutatingRequestsInFlight,
     'Writes that are served at one time, a quarter of them for the cluster itself; others wait their turn.',
   ),
   'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
   'limits.watchWindowChanges': count(
     'watch-window-changes',
-    defaultLimits.windowChanges,
+    defaultLimits.watchWindowChanges,
     'Changes of each resource that are kept for watches to start from or to lag behind.',
   ),
   'limits.watchWindowBytes': bytes(
     'watch-window-bytes',
-    defaultLimits.windowBytes,
+    defaultLimits.watchWindowBytes,
     'Bytes of each resource that these changes may hold.',
   ),
   'limits.watchDuration': time(
     'max-watch-duration',
-    defaultLimits.watchSeconds * 1000,
+    defaultLimits.watchDuration,
     'How long a watch lasts, at most and where the client says nothing.',
   ),
   'limits.bookmarkPeriod': time(
     'bookmark-period',
-    defaultLimits.bookmarkMs,
+    defaultLimits.bookmarkPeriod,
     'Time between two bookmarks of a watch.',
   ),
   'limits.stalledClientTimeout': time(
     'stalled-client-timeout',
-    defaultLimits.stalledClientMs,
+    defaultLimits.stalledClientTimeout,
     'A client that takes nothing of its answer for this long is disconnected.',
   ),
   'limits.requestTimeout': time(
     'request-timeout',
-    defaultLimits.requestMs,
+    defaultLimits.requestTimeout,
     'Time in which a request must arrive whole.',
   ),
   'limits.futureRevisionTimeout': time(
     'future-revision-timeout',
-    defaultLimits.futureRevisionMs,
+    defaultLimits.futureRevisionTimeout,
     'How long a read waits for a revision that this server has not seen yet.',
   ),
 }

@@ -1,6 +1,5 @@
 import type { Cidr } from '../../../lib/ip.ts'
 import type { FieldsOf, PathsUnder } from '../../../settings/field.ts'
-import { cidrPair } from '../../../settings/network-types.ts'
 import { boolean, text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { fieldTypes } from '../field-types.ts'
@@ -28,14 +27,14 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     flag: 'node-ip',
     type: fieldTypes.addresses,
     fallback: [],
-    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is not of the loopback.',
+    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is not of the loopback; where it has none, it becomes no node.',
     reload: 'restart',
   },
   'sandboxNode.podCIDRs': {
     flag: 'pod-cidr',
-    type: cidrPair,
+    type: fieldTypes.podNetworks,
     fallback: ['10.244.0.0/24' as Cidr],
-    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack.',
+    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack. No longer than /30, of IPv6 /126.',
     reload: 'restart',
   },
   'sandboxNode.bridge': {

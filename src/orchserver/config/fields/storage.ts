@@ -55,7 +55,7 @@ export const STORAGE_FIELDS: FieldsOf<OrchServerConfiguration, Storage> = {
   'services.nodePortRange': {
     flag: 'service-node-port-range',
     type: fieldTypes.nodePorts,
-    fallback: { from: 30_000, to: 32_767 },
+    fallback: { first: 30_000, last: 32_767 },
     doc: 'Ports that node ports are taken from, both ends included.',
     reload: 'restart',
   },

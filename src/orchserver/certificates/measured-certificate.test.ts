@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { newFolder } from '../fixtures.ts'
+import { createProcessMetrics } from '../metrics/process-metrics.ts'
+import { madeCertificate } from './made-certificate.ts'
+import { measuredCertificate } from './measured-certificate.ts'
+
+it('shows when the certificate ends', async () => {
+  const clock = new FakeClock(Date.UTC(2030, 0, 1))
+  const names = { dns: ['a'], ips: [] }
+  const made = await madeCertificate({ folder: newFolder(), names, clock }).current()
+  const metrics = createProcessMetrics()
+  const source = measuredCertificate({ current: async () => made }, metrics)
+  expect(await source.current()).toBe(made)
+  expect(await metrics.text()).toContain(
+    `orchserver_certificate_expiration_timestamp_seconds ${Date.UTC(2031, 0, 1) / 1000}\n`,
+  )
+})

@@ -1,0 +1,15 @@
+import { documentSection } from '../../telemetry/metrics/document-section.ts'
+import { PROCESS_METRICS, PROCESS_PREFIX } from './process-metric-table.ts'
+
+/** The text of docs/orch-server-metrics.md. */
+export function processMetricsDocument(): string {
+  return `${INTRODUCTION}\n${documentSection('Certificate, node agent', PROCESS_PREFIX, PROCESS_METRICS)}`
+}
+
+const INTRODUCTION = `# Metrics of the process of orch-server
+
+<!-- Generated from src/orchserver/metrics; \`npx vitest run src/orchserver/metrics --update\` writes it anew. -->
+
+Served under \`/metrics\`, beside those of the [API server](apiserver-metrics.md) and of the
+[controllers](controller-metrics.md).
+`
