@@ -6,7 +6,7 @@ import { isTest } from './source-file.ts'
  * and `modes/mode.ts` is the contract that all modes implement. An entry ending
  * in `*` stands for every room whose name starts so.
  */
-const table: Readonly<Record<string, readonly string[]>> = {
+export const table: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   settings: ['lib'],
   telemetry: ['lib'],

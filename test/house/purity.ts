@@ -9,8 +9,6 @@ const pureParts =
 /** Packages and names of Node that compute and do nothing else. */
 const pureImports: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['hash', 'createHash'],
-  typebox: ['*', 'Type', 'Static'],
-  'typebox/compile': ['*', 'Compile'],
 }
 
 const impureGlobals = new Set([

@@ -42,6 +42,30 @@ test('every path that the documentation names exists', () => {
   expect(broken).toEqual([])
 })
 
+test('every file that a README of src names is in its room, or stands with its path', async () => {
+  const sources = [...(await readSources('src')), ...(await readSources('test'))]
+  const paths = [...sources, ...(await readSources('bench'))].map(({ path }) => path)
+  const missing = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((page) => page.endsWith('README.md'))
+    .flatMap((page) => {
+      const room = `src/${page.split('/')[0]}/`
+      return filesNamedIn(`src/${page}`)
+        .filter((name) => !paths.some((path) => isMeant(path, name, room)))
+        .map((name) => `src/${page}: ${name}`)
+    })
+  expect(missing).toEqual([])
+})
+
+function filesNamedIn(page: string): readonly string[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  return [...text.matchAll(/`(?:\.\.\/)*([\w./-]+\.ts)`/g)].map(([, name = '']) => name)
+}
+
+function isMeant(path: string, name: string, room: string): boolean {
+  if (path === name || path === `src/${name}`) return true
+  return path.startsWith(room) && path.endsWith(`/${name}`)
+}
+
 /** Local link targets of one page, and the files of src that it names in code spans. */
 function linksOf(page: string): readonly string[] {
   const text = readFileSync(join(root, page), 'utf8')

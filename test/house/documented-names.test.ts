@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { knownControllers } from '../../src/controllers/known-controllers.ts'
+import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
+import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/settings-table.ts'
+import { helpText } from '../../src/settings/help.ts'
+import { root } from './source-file.ts'
+
+interface Page {
+  readonly path: string
+  readonly text: string
+}
+
+const folders = ['docs', 'src', 'config', 'docker', 'examples'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+    (entry) => `${folder}/${entry}`,
+  ),
+)
+const pages: readonly Page[] = ['README.md', 'CONTRIBUTING.md', ...folders]
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+/** What `pattern` finds on the pages and `isKnown` does not know. */
+function unknown(pattern: RegExp, isKnown: (match: RegExpMatchArray) => boolean): string[] {
+  return pages.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)]
+      .filter((match) => !isKnown(match))
+      .map(([all]) => `${path}: ${all}`),
+  )
+}
+
+function textOf(...paths: readonly string[]): string {
+  return pages
+    .filter(({ path }) => paths.includes(path))
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+test('commands of the documentation have flags that exist', () => {
+  const known = new Map([
+    [nodeProxy.program, flagsOf(helpText(nodeProxy))],
+    [orchServer.program, flagsOf(helpText(orchServer))],
+  ])
+  const command = /\b(node-proxy|orch-server)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
+  const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean =>
+    flagsOf(words).every((flag) => known.get(program)?.includes(flag))
+  expect(unknown(command, isKnown)).toEqual([])
+})
+
+function flagsOf(text: string): readonly string[] {
+  return text.match(/(?<=\s)--[a-z][\w-]+/g) ?? []
+}
+
+test('metrics that the documentation names are explained', () => {
+  const explained = textOf(
+    'docs/metrics.md',
+    'docs/apiserver-metrics.md',
+    'docs/controller-metrics.md',
+    'docs/orch-server-metrics.md',
+  )
+  const metric =
+    /`((?:nodeproxy|apiserver|workqueue|controller|orchserver)_\w+?)(?:_bucket|_count|_sum)?[`{[(]/g
+  expect(unknown(metric, ([, name]) => explained.includes(`\`${name}\``))).toEqual([])
+})
+
+test('codes that the documentation names stand in docs/errors.md', () => {
+  const catalogue = textOf('docs/errors.md')
+  const code = /`(NP_[A-Z0-9]+_[A-Z0-9_]+)`/g
+  expect(unknown(code, ([, name]) => catalogue.includes(`| ${name} |`))).toEqual([])
+})
+
+test('docs/operate/orch-server.md names every controller that can be chosen', () => {
+  const rows = textOf('docs/operate/orch-server.md').match(/\| controller \|[^#]*/)?.[0] ?? ''
+  const named = [...rows.matchAll(/`(\w+)`(?=[^|]*\|[^|]*\|$)/gm)].map(([, name]) => name)
+  expect(named).toEqual(knownControllers([]).map(({ name }) => name))
+})

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { table } from './import-table.ts'
+import { root } from './source-file.ts'
+
+test('docs/design/rooms.md shows the import table as it is enforced', () => {
+  const page = readFileSync(join(root, 'docs/design/rooms.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| ([\w/.*]+) \| [^|]+ \| ([^|]+) \|$/gm)].filter(
+    ([, room]) => room !== 'room',
+  )
+  const shown = rows.map(([, room = '', allowed = '']) => [
+    room,
+    allowed === '–' ? [] : allowed.split(', ').toSorted(),
+  ])
+  expect(Object.fromEntries(shown)).toEqual(
+    Object.fromEntries(Object.entries(table).map(([room, allowed]) => [room, allowed.toSorted()])),
+  )
+})

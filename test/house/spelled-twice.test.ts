@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import * as conditionNames from '../../src/resources/condition-names.ts'
+import * as finalizers from '../../src/resources/finalizers.ts'
+import * as labelNames from '../../src/resources/label-names.ts'
+import { isTest, readSources, type SourceFile } from './source-file.ts'
+import { nameOf, parse, walk } from './syntax.ts'
+
+const HOMES = /^src\/resources\/(?:label-names|finalizers|condition-names)\.ts$/
+/** What tests are made of: it says what others would send. */
+const FIXTURES = /(?:^|\/)(?:testing\/|fixtures\.ts$)/
+
+/** Names that mean nothing else: those with a brand, and those of several words. */
+const names = new Set(
+  [labelNames, finalizers, conditionNames]
+    .flatMap((module): readonly string[] => Object.values(module))
+    .filter((name) => /[./]|[a-z][A-Z]/.test(name)),
+)
+
+function spelledTwice(file: SourceFile): readonly string[] {
+  if (HOMES.test(file.path) || isTest(file.path) || FIXTURES.test(file.path)) return []
+  if (![...names].some((name) => file.text.includes(name))) return []
+  const literals = [...walk(parse(file))].filter(([node]) => node.type === 'Literal')
+  const spelled = literals.flatMap(([node]) => nameOf(node) ?? [])
+  return spelled.filter((text) => names.has(text)).map((name) => `${file.path}: ${name}`)
+}
+
+test('names by which the rooms understand each other are spelled in one place', async () => {
+  expect((await readSources('src')).flatMap(spelledTwice)).toEqual([])
+})
+
+test.each([
+  "const KEY = 'topology.kubernetes.io/zone'",
+  "const labels = { 'kubernetes.io/hostname': 'a' }",
+  "const gone = finalizers.includes('foregroundDeletion')",
+])('%s is found', (text) => {
+  expect(spelledTwice({ path: 'src/watch/a.ts', text })).toHaveLength(1)
+})
