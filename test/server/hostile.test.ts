@@ -92,7 +92,7 @@ test('documents that are small to send and large to work with', () =>
       ).status,
       finalizers: (
         await patch(`${CONFIG_MAPS}/target?dryRun=All`, STRATEGIC, {
-          metadata: { finalizers: range(40_000, (index) => `a${index}`) },
+          metadata: { finalizers: range(40_000, (index) => `x.io/a${index}`) },
         })
       ).status,
     }

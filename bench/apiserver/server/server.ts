@@ -8,7 +8,6 @@ import {
 import { cpuSeconds } from '../../daemon/process-tree.ts'
 import type { Driver } from '../../report/apiserver/results.ts'
 import type { Target } from '../load/order.ts'
-import { endWithUs } from './end-with-us.ts'
 import { residentKib } from './resident.ts'
 
 const PROBE = new URL('./delay-probe.ts', import.meta.url).href
@@ -38,7 +37,6 @@ export async function startServer(driver: Driver, folder: string): Promise<Measu
   const env = { DELAY_PROBE: probe, NODE_OPTIONS: `--import=${PROBE}` }
   const flags = etcd === undefined ? [] : [`--etcd-servers=${etcd.endpoint}`]
   const server = held.use(await startOrchServer({ flags, env }))
-  held.use(endWithUs(() => server.pid))
   const pki = join(server.dataDir, 'pki')
   const target = { url: server.url, ca: await readFile(join(pki, 'ca.crt'), 'utf8') }
   const owned = held.move()

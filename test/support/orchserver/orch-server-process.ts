@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../../src/client/connection.ts'
 import { loadKubeconfig } from '../../../src/client/kubeconfig.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { tieToUs } from '../tie-to-us.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
 
@@ -126,13 +127,6 @@ async function spawnAndKill(
   await delay(milliseconds)
   child.kill('SIGKILL')
   await gone
-}
-
-/** It does not outlive this process. */
-function tieToUs(child: ChildProcess): void {
-  const killWithUs = (): void => void child.kill('SIGKILL')
-  process.once('exit', killWithUs)
-  child.once('exit', () => process.off('exit', killWithUs))
 }
 
 function isGone(child: ChildProcess): boolean {
