@@ -115,13 +115,18 @@ test('it mirrors Endpoints that a user wrote', async () => {
 })
 
 test('it gives a namespace its account, a token and the authority', async () => {
-  const secrets = async () => (await core.listNamespacedSecret(HERE)).items.map(({ type }) => type)
+  const account = () => core.readNamespacedServiceAccount({ ...HERE, name: 'default' })
+  const tokens = async () => (await account()).secrets?.map(({ name = '' }) => name) ?? []
   const configMaps = async () =>
     (await core.listNamespacedConfigMap(HERE)).items.map(({ metadata }) => metadata?.name)
-  await expect.poll(secrets, SOON).toEqual(['kubernetes.io/service-account-token'])
+  await expect.poll(tokens, SOON).toHaveLength(1)
+  const [name = ''] = await tokens()
+  const { type, data } = await core.readNamespacedSecret({ ...HERE, name })
+  expect([type, data]).toMatchObject([
+    'kubernetes.io/service-account-token',
+    { 'ca.crt': expect.any(String), namespace: btoa(HERE.namespace), token: expect.any(String) },
+  ])
   await expect.poll(configMaps, SOON).toContain('kube-root-ca.crt')
-  const account = await core.readNamespacedServiceAccount({ ...HERE, name: 'default' })
-  expect(account.secrets).toHaveLength(1)
 })
 
 test('it collects what a deleted owner leaves, in the foreground', async () => {
