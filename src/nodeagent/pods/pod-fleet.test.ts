@@ -4,6 +4,7 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Cidr } from '../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { PodAddresses } from '../network/pod-addresses.ts'
+import { nodeTools } from './fixtures.ts'
 import { PodFleet } from './pod-fleet.ts'
 
 /** A Pod that cannot be run: its life is all but processes. */
@@ -45,7 +46,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       patch: (path, body) => answer('patch', path, body),
       remove: (path, body) => answer('remove', path, body),
     },
-    tools: {
+    tools: nodeTools({
       clock,
       network: {
         connect,
@@ -53,15 +54,8 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
         nameOf: () => undefined,
       },
       addresses,
-      prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
-      programs: { nsenter: '', setpriv: '' },
-      namespacePrefix: '',
-      nodeNamespace: undefined,
-      hostIPs: [],
-      logFolder: '',
-      services: () => Promise.resolve([]),
       onError: (error) => problems.push(error),
-    },
+    }),
     nodeName: 'node-a',
     binds: true,
     nodeLabels: {},

@@ -8,7 +8,7 @@ import { containers, podPlan } from '../fixtures.ts'
 import { endLeftovers } from '../process/end-leftovers.ts'
 import { requireProgram } from '../process/require-program.ts'
 import type { PodEvent } from '../state/pod-event.ts'
-import type { NodeTools } from './node-tools.ts'
+import { nodeTools } from './fixtures.ts'
 import { PodHands } from './pod-hands.ts'
 
 const PREFIX = `np-hands-${process.pid}`
@@ -19,19 +19,11 @@ async function stage(script: string) {
   onTestFinished(() => rm(logFolder, { recursive: true }))
   onTestFinished(() => endLeftovers(PREFIX, systemClock))
   const clock = new FakeClock()
-  const tools: NodeTools = {
-    ...{ clock, logFolder, namespacePrefix: PREFIX, nodeNamespace: undefined, hostIPs: [] },
-    network: {
-      connect: () => Promise.resolve(),
-      disconnect: () => Promise.resolve(),
-      nameOf: () => undefined,
-    },
-    addresses: { keep: () => undefined, claim: () => [], release: () => undefined },
-    prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
+  const tools = nodeTools({
+    ...{ clock, logFolder, namespacePrefix: PREFIX },
     programs: { nsenter: '', setpriv: await requireProgram('setpriv') },
-    services: () => Promise.resolve([]),
     onError: (error) => expect.fail(String(error)),
-  }
+  })
   const ended = Promise.withResolvers<void>()
   const told: string[] = []
   const plan = podPlan({ hostNetwork: true, ...containers({ command: ['sh', '-c', script] }) })

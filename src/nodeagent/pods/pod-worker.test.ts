@@ -4,7 +4,7 @@ import type { ApiFailure } from '../../client/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { podObject } from '../fixtures.ts'
-import type { NodeTools } from './node-tools.ts'
+import { nodeTools } from './fixtures.ts'
 import { PodWorker } from './pod-worker.ts'
 
 const GATE = 'orch.io/drained'
@@ -24,19 +24,7 @@ function stage(spec: JsonObject = {}) {
     }) as { readonly value: JsonObject }
     return (object = value)
   }
-  const tools: NodeTools = {
-    ...{ clock, namespacePrefix: '', nodeNamespace: undefined, hostIPs: [], logFolder: '' },
-    network: {
-      connect: () => Promise.resolve(),
-      disconnect: () => Promise.resolve(),
-      nameOf: () => undefined,
-    },
-    addresses: { keep: () => undefined, claim: () => [], release: () => undefined },
-    prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
-    programs: { nsenter: '', setpriv: '' },
-    services: () => Promise.resolve([]),
-    onError: (error) => expect.fail(String(error)),
-  }
+  const tools = nodeTools({ clock, onError: (error) => expect.fail(String(error)) })
   const done = Promise.resolve({ ok: true, value: {} } as const)
   const patch = async (_path: string, body: unknown) => {
     sent.push(arrayAt(body as JsonObject, 'status', 'conditions').map(wordsOf))
