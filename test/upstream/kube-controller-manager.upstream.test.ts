@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { CoreV1Api, DiscoveryV1Api, KubeConfig, type V1ConfigMap } from '@kubernetes/client-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newSigningKey } from '../support/lab/signing-key.ts'
 import { upstreamProgram } from '../support/lab/upstream-program.ts'
 import {
   type OrchServerProcess,
@@ -45,9 +43,6 @@ afterAll(async () => {
 
 /** With protobuf, as it comes; it serves nothing itself. */
 function startManager({ kubeconfig, dataDir }: OrchServerProcess): ChildProcess {
-  const key = join(dataDir, 'service-account.key')
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  writeFileSync(key, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
   const flags = [
     ...[
       `--kubeconfig=${kubeconfig}`,
@@ -55,7 +50,10 @@ function startManager({ kubeconfig, dataDir }: OrchServerProcess): ChildProcess 
       '--port=0',
       '--secure-port=0',
     ],
-    ...[`--service-account-private-key-file=${key}`, `--root-ca-file=${dataDir}/pki/ca.crt`],
+    ...[
+      `--service-account-private-key-file=${newSigningKey(dataDir)}`,
+      `--root-ca-file=${dataDir}/pki/ca.crt`,
+    ],
     '--leader-elect-resource-lock=leases',
   ]
   return spawn(upstreamProgram('kube-controller-manager'), flags, { stdio: 'ignore' })

@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import type { ApiServer } from './api-process.ts'
+import { type LabProcess, startProcess } from './process.ts'
+import type { Site } from './site.ts'
+
+/** Of the etcd that comes with a program that asks for one. */
+export const ETCD_URL = 'http://127.0.0.1:2379'
+
+/** An API server as a program in the node's namespace. */
+export interface ApiProgram {
+  readonly url: string
+  ca(): string
+  readonly command: readonly string[]
+  /** Folder for an etcd that starts before it and outlives its death; none unless given. */
+  readonly etcdIn: string | undefined
+  /** Resolves once it serves. */
+  ready(running: LabProcess): Promise<void>
+}
+
+/** `hangUp` is kill -9, and `answerAgain` starts it again. */
+export function createNodeApiServer({ namespace }: Site, program: ApiProgram): ApiServer {
+  const { url, ca, command, etcdIn, ready } = program
+  let etcd: LabProcess | undefined
+  let running: LabProcess | undefined
+
+  async function start(): Promise<void> {
+    if (etcdIn !== undefined && etcd === undefined) {
+      etcd = startProcess(namespace, ['etcd', `--data-dir=${join(etcdIn, 'etcd')}`])
+      await etcd.said('ready to serve client requests')
+    }
+    running = startProcess(namespace, command)
+    await ready(running)
+  }
+  async function kill(): Promise<void> {
+    running?.tell('SIGKILL')
+    await running?.ended
+  }
+  return {
+    url,
+    ca,
+    start,
+    hangUp: kill,
+    answerAgain: start,
+    signal: (name) => running?.tell(name),
+    async stop() {
+      await kill()
+      etcd?.tell('SIGKILL')
+      await etcd?.ended
+      etcd = undefined
+    },
+    output: () => running?.output() ?? '',
+  }
+}

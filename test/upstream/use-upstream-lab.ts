@@ -1,0 +1,40 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import type { ApiKind } from '../support/lab/api-process.ts'
+import { kubeconfigText } from '../support/lab/daemon-config.ts'
+import { createLab, type Lab } from '../support/lab/lab.ts'
+import { type LabProcess, startProcess } from '../support/lab/process.ts'
+import { type UpstreamProgram, upstreamProgram } from '../support/lab/upstream-program.ts'
+
+export interface UpstreamLab {
+  readonly api: ApiKind
+  /** What runs on the node beside the API server. */
+  readonly program: UpstreamProgram
+  readonly flags: readonly string[]
+  /** What it says once it works. */
+  readonly ready: string
+}
+
+/** A lab with a program of Kubernetes and without the daemon, for the tests of one file. */
+export function useUpstreamLab({ api, program, flags, ready }: UpstreamLab): () => Lab {
+  let lab: Lab | undefined
+  let running: LabProcess | undefined
+  beforeAll(async () => {
+    lab = await createLab({ api })
+    const kubeconfig = join(lab.folder, `${program}.kubeconfig`)
+    writeFileSync(kubeconfig, kubeconfigText(lab.api))
+    const command = [upstreamProgram(program), `--kubeconfig=${kubeconfig}`, '--v=2', ...flags]
+    running = startProcess(lab.node.namespace, command)
+    await running.said(ready)
+  })
+  afterAll(async () => {
+    running?.tell('SIGKILL')
+    await running?.ended
+    await lab?.close()
+  })
+  return () => {
+    if (lab === undefined) throw new Error('the lab is there only while tests run')
+    return lab
+  }
+}
