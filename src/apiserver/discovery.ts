@@ -1,6 +1,5 @@
 import type { JsonObject } from '../lib/json.ts'
 import { aggregatedForms } from './discovery-aggregated.ts'
-import { CUSTOM_RESOURCES_PATH, noCustomResources } from './discovery-custom-resources.ts'
 import { type ApiGroup, announced, apiGroups } from './discovery-groups.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
 import { apiVersionOf, type Face, type Resource } from './resource.ts'
@@ -20,7 +19,6 @@ export function discoveryDocuments(
       (group) => [`/apis/${group.name}`, [jsonForm(() => groupDocument(group))]] as const,
     ),
     ...groups.flatMap(resourceDocuments),
-    [CUSTOM_RESOURCES_PATH, noCustomResources()],
   ])
 }
 

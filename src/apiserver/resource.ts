@@ -23,6 +23,8 @@ export interface Resource {
   readonly derived?: readonly DerivedSubresource[]
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
+  /** Present: its last state is the answer to a deletion; that of others is a Status. */
+  readonly returnsDeleted?: true
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean
   /** Whether an update must name the version that it replaces; one of a subresource need not. */

@@ -1,6 +1,6 @@
 import createRouter from 'find-my-way'
 import { discoveryDocuments } from './discovery.ts'
-import { pathsDocument } from './discovery-paths.ts'
+import { CUSTOM_RESOURCES_PATH, noCustomResources } from './discovery-custom-resources.ts'
 import type { HealthEndpoint } from './health-checks.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
 import { openapiDocuments } from './openapi/openapi-documents.ts'
@@ -56,6 +56,7 @@ export function createRoutes(
   for (const [path, document] of described) on(path, { kind: 'document', document })
   const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), '/metrics', ...described.keys()]
   on('/', { kind: 'document', document: pathsDocument(paths) })
+  on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
   for (const face of resources.flatMap(facesOf)) {
     for (const [path, route] of resourceRoutes(face)) on(path, route)
   }
@@ -65,6 +66,11 @@ export function createRoutes(
     const { namespace = '', name = '' } = found.params
     return { route: found.store as Route, namespace, name }
   }
+}
+
+/** The paths that are no resources, by which people find the rest. */
+function pathsDocument(paths: readonly string[]): ServedDocument {
+  return [jsonForm(() => ({ paths: paths.toSorted() }))]
 }
 
 function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDocument> {

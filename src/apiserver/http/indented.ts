@@ -5,8 +5,8 @@ import { JSON_TYPE } from './media-type.ts'
 
 /** Whether a person reads the answer: `?pretty=true`. */
 export function asksForIndent({ url = '' }: IncomingMessage): boolean {
-  const query = url.includes('pretty=') ? url.slice(url.indexOf('?') + 1) : ''
-  return parseFlag(new URLSearchParams(query), 'pretty')
+  if (!url.includes('pretty=')) return false
+  return parseFlag(new URLSearchParams(url.slice(url.indexOf('?') + 1)), 'pretty')
 }
 
 /** An object or a Status on many lines. A list stays as it is: it is made while it is sent. */

@@ -13,6 +13,7 @@ export const pods: Resource = {
   shortNames: ['po'],
   categories: ['all'],
   namespaced: true,
+  returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: () => ({ phase: 'Pending' }) },
   derived: [podEnvironmentSubresource],

@@ -10,6 +10,7 @@ export const serviceAccounts: Resource = {
   shortNames: ['sa'],
   categories: [],
   namespaced: true,
+  returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
   createOnUpdate: false,
   updateNeedsVersion: false,

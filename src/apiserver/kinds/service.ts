@@ -18,6 +18,7 @@ export const services: Resource = {
   shortNames: ['svc'],
   categories: ['all'],
   namespaced: true,
+  returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: () => ({ loadBalancer: {} }) },
   createOnUpdate: false,

@@ -20,9 +20,6 @@ export interface Deleted {
   readonly isGone: boolean
 }
 
-/** Kinds whose last state is the answer to their deletion; that of others is a Status. */
-const RETURNED = new Set(['Pod', 'Service', 'ServiceAccount'])
-
 /** DELETE of one object. */
 export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = readDeleteOptions(serving, request)
@@ -31,7 +28,7 @@ export async function remove(serving: Serving, request: ApiRequest): Promise<Out
   if (marked === undefined) return notFound(subjectOf(request))
   if (marked instanceof Refusal) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)
-  const returnsObject = !deleted.isGone || RETURNED.has(request.face.resource.kind)
+  const returnsObject = !deleted.isGone || request.face.resource.returnsDeleted === true
   if (returnsObject) return objectReply(serving, request, 200, deleted.written)
   const { plural: kind, group, name } = subjectOf(request)
   const uid = stringAt(decodeStored(deleted.written), 'metadata', 'uid')
