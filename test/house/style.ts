@@ -3,6 +3,8 @@ import { isTest, type SourceFile } from './source-file.ts'
 import { isNode, nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
 const vagueName = /(^|[/-])(utils?|helpers|managers?|commons?|misc)([/.-]|$)/
+/** Files of tests share loaded modules, so that a mock would hold in some of their orders only. */
+const mockedModule = /\bvi\.(?:mock|doMock)\(/
 const placeholder = /\b(TODO|FIXME|XXX)\b/
 
 /** The rules of style that no linter of ours knows, for one file of `src`. */
@@ -11,6 +13,7 @@ export function styleFaults(file: SourceFile): readonly string[] {
   const faults = [...walk(program)].flatMap(([node]) => nodeFault(node) ?? [])
   if (vagueName.test(file.path)) faults.push('has a name that says nothing')
   if (placeholder.test(file.text)) faults.push('holds a placeholder')
+  if (mockedModule.test(file.text)) faults.push('mocks a module')
   if (!isTest(file.path)) faults.push(...moduleState(program))
   faults.push(...relativeWithoutExtension(file))
   return faults.map((fault) => `${file.path}: ${fault}`)

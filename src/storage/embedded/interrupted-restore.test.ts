@@ -1,4 +1,5 @@
-import * as fs from 'node:fs'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { put, write } from '../conformance-steps.ts'
@@ -7,25 +8,8 @@ import { newDirectory, newStore } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { currentFile, storeFiles } from './store-file.ts'
 
-/** What is called before each step that a crash can separate from the one before it. */
-const step = vi.hoisted((): { before: () => void } => ({ before: () => undefined }))
-
-vi.mock('node:fs', async (importOriginal) => {
-  const original = await importOriginal<typeof fs>()
-  const announced = <Args extends readonly unknown[], Result>(work: (...args: Args) => Result) => {
-    return (...args: Args): Result => {
-      step.before()
-      return work(...args)
-    }
-  }
-  const { renameSync, rmSync, fsyncSync } = original
-  return {
-    ...original,
-    renameSync: announced(renameSync),
-    rmSync: announced(rmSync),
-    fsyncSync: announced(fsyncSync),
-  }
-})
+/** The steps that a crash can separate from the one before. */
+const STEPS = ['renameSync', 'rmSync', 'fsyncSync'] as const
 
 /** A directory as a killed server left it: the last change is in the log alone. */
 async function killedStore() {
@@ -47,12 +31,28 @@ function copyOf(directory: string): string {
 /** The directory before each step of the work: what a kill -9 at that moment leaves. */
 async function momentsOf(directory: string, work: () => Promise<unknown>) {
   const moments: string[] = []
-  const idle = step.before
-  onTestFinished(() => void (step.before = idle))
-  step.before = () => void moments.push(copyOf(directory))
+  const restore = beforeEachStep(() => void moments.push(copyOf(directory)))
+  onTestFinished(restore)
   await work()
-  step.before = idle
+  restore()
+  expect(moments.length).toBeGreaterThan(STEPS.length)
   return moments
+}
+
+/** Also for modules that were loaded long before; returns the end of it. */
+function beforeEachStep(announce: () => void): () => void {
+  const spies = STEPS.map((name) => {
+    const work: (...args: never[]) => unknown = fs[name]
+    return vi.spyOn(fs, name).mockImplementation((...args: unknown[]) => {
+      announce()
+      return work(...(args as never[]))
+    })
+  })
+  syncBuiltinESMExports()
+  return () => {
+    for (const spy of spies) spy.mockRestore()
+    syncBuiltinESMExports()
+  }
 }
 
 async function contentOf(directory: string) {
