@@ -1,8 +1,8 @@
 import type { ApiServer } from '../apiserver/api-server.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { followCertificate } from './certificates/follow-certificate.ts'
 import type { CertificateSource } from './certificates/serving-certificate.ts'
+import { follow } from './follow.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 
 export interface SecureAddress {
@@ -46,14 +46,15 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
   }
-  const unfollow = followCertificate({
-    ...{ source, clock, first },
+  const unfollow = follow({
+    ...{ clock, first },
+    read: () => source.current(),
     onChange: async (next) => {
       listening.present(next)
       await tell(next.authority)
       log.info('the serving certificate was renewed')
     },
-    onFailure: (err) => log.error({ err }, 'the serving certificate could not be renewed'),
+    onError: (err) => log.error({ err }, 'the serving certificate could not be renewed'),
   })
   const close = (): Promise<void> => {
     unfollow()

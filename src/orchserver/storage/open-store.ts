@@ -1,14 +1,14 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import type { Election } from '../../storage/election.ts'
-import { storeFiles } from '../../storage/embedded/store-file.ts'
+import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { EtcdTls } from '../../storage/etcd/present-tls.ts'
 import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
+import { follow } from '../follow.ts'
 import { readEtcdTls } from './etcd-tls.ts'
-import { followEtcdTls } from './follow-etcd-tls.ts'
 
 /** How long the controllers rest when their server died without a word. */
 const LEASE_SECONDS = 5
@@ -42,8 +42,8 @@ export async function openStore(
 }
 
 function holdsStore(dataDir: string): boolean {
-  const { store, restored } = storeFiles(dataDir)
-  return [store, restored].some((file) => existsSync(file) && statSync(file).size > 0)
+  const file = currentFile(dataDir)
+  return existsSync(file) && statSync(file).size > 0
 }
 
 /** Certificates lie in the data directory also here, so one process holds it all the same. */
@@ -64,7 +64,7 @@ async function openEtcd(
   const onChange = (next: EtcdTls): void => store.renewTls(next)
   const stops = [
     compactRegularly({ store, ...parts }),
-    followEtcdTls({ ...parts, first: tls, read: () => readEtcdTls(etcd), onChange }),
+    follow({ ...parts, first: tls, read: () => readEtcdTls(etcd), onChange }),
   ]
   const held = opened.move()
   const close = async (): Promise<void> => {
