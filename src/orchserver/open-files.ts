@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { openFilesLimit } from '../lib/open-files-limit.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 
@@ -15,7 +15,7 @@ const POD_FILES = 110 * 8
 export function warnOfFewFiles(
   config: Pick<OrchServerConfiguration, 'limits' | 'sandboxNode'>,
   log: Pick<Logger, 'warn'>,
-  limit: number = limitOfOpenFiles(),
+  limit: number = openFilesLimit(Infinity),
 ): void {
   const { watches, requestsInFlight, mutatingRequestsInFlight } = config.limits
   const requests = requestsInFlight + mutatingRequestsInFlight
@@ -26,14 +26,4 @@ export function warnOfFewFiles(
     { limit, needed, watches, requests, own },
     'the limit of open files is small: raise it (LimitNOFILE= of the unit, ulimit -n), or lower --max-watches',
   )
-}
-
-/** Of this process; Infinity where there is none, or nothing tells it. */
-function limitOfOpenFiles(): number {
-  try {
-    const found = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))
-    return Number(found?.[1] ?? Infinity)
-  } catch {
-    return Infinity
-  }
 }

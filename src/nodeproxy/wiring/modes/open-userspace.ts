@@ -7,6 +7,7 @@ import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Family } from '../../../lib/ip.ts'
+import { openFilesLimit } from '../../../lib/open-files-limit.ts'
 import { ownMark } from '../../../modes/netfilter/mark.ts'
 import { openForwarder } from '../../../modes/userspace/crew/open-forwarder.ts'
 import { Ledger } from '../../../modes/userspace/ledger.ts'
@@ -18,9 +19,11 @@ import type { NetfilterAccess } from '../netfilter.ts'
 import { openMonitor } from '../open-monitor.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 import { forwarderOptions } from './forwarder-options.ts'
-import { openFilesLimit } from './open-files.ts'
 import type { UserspaceGround } from './userspace-ground.ts'
 import type { DeafUserspaceGround } from './userspace-leftovers.ts'
+
+/** What every system gives, where this one does not say. */
+const USUAL_OPEN_FILES = 1_024
 
 export interface UserspaceGroundOptions {
   readonly config: NodeProxyConfiguration
@@ -38,7 +41,7 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
   const { config, entry, log, former } = options
   const configured = forwarderOptions(config, options, {
     processors: availableParallelism(),
-    openFiles: openFilesLimit(),
+    openFiles: openFilesLimit(USUAL_OPEN_FILES),
     hasSyscalls: openSyscalls() !== undefined,
   })
   const kernel = await openRedirect(options)

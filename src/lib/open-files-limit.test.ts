@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openFilesLimit } from './open-files.ts'
+import { openFilesLimit } from './open-files-limit.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -19,9 +19,9 @@ test.each([
 ])('%j', async (text, limit) => {
   const file = join(folder, 'limits')
   await writeFile(file, text)
-  expect(openFilesLimit(file)).toBe(limit)
+  expect(openFilesLimit(1_024, file)).toBe(limit)
 })
 
 test('a system that does not say gives the usual', () => {
-  expect(openFilesLimit(join(folder, 'none'))).toBe(1_024)
+  expect(openFilesLimit(1_024, join(folder, 'none'))).toBe(1_024)
 })

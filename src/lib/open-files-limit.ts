@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+
+/** How many files this process may open, see getrlimit(2), RLIMIT_NOFILE; `otherwise` where nothing tells it. */
+export function openFilesLimit(otherwise: number, file = '/proc/self/limits'): number {
+  try {
+    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(file, 'utf8'))?.[1]
+    return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? otherwise)
+  } catch {
+    return otherwise
+  }
+}
