@@ -21,9 +21,14 @@ export interface WantedCondition {
   readonly message?: string | null
 }
 
+/** The condition as the object has it, which may carry more, such as the time of a heartbeat. */
+export function findCondition(status: Json | undefined, type: string): Json | undefined {
+  return arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
+}
+
 /** The condition of one type in the `status` of an object. */
 export function readCondition(status: Json | undefined, type: string): StatusCondition {
-  const found = arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === type)
+  const found = findCondition(status, type)
   return {
     type,
     status: stringAt(found, 'status'),

@@ -1,8 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
+import { objectAt, stringAt } from '../../lib/json.ts'
 import { READY } from '../../resources/condition-names.ts'
 import { NAMES } from '../../resources/names.ts'
-import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
+import {
+  findCondition,
+  readCondition,
+  type StatusCondition,
+} from '../../resources/status-condition.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
@@ -20,11 +24,10 @@ export function readNode(object: JsonObject): NodeObject {
   const meta = readMeta(object)
   const label = NAMES.zone.find((name) => Object.hasOwn(meta.labels, name))
   const status = objectAt(object, 'status')
-  const ready = arrayAt(status, 'conditions').find((one) => stringAt(one, 'type') === READY)
   return {
     meta,
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
     ready: readCondition(status, READY),
-    heartbeatAt: stringAt(ready, 'lastHeartbeatTime'),
+    heartbeatAt: stringAt(findCondition(status, READY), 'lastHeartbeatTime'),
   }
 }

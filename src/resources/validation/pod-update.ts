@@ -20,7 +20,7 @@ const FIXED = {
  */
 export function keepPod(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
-  if (!isRaw(after) || !isRaw(before)) return
+  if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
   const isBound = (own(before, 'nodeName') ?? '') !== ''
   const [then, now] = [before, after].map((spec) => fixedPart(defaultPodSpec(spec), isBound))
   if (!isSameValue(now, then)) {
