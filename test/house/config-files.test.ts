@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
 import { root } from './source-file.ts'
 
 const files = readdirSync(join(root, 'config'), { recursive: true, encoding: 'utf8' })
@@ -22,14 +23,10 @@ test.each(files.filter((file) => file.endsWith('.yaml')))(
 )
 
 test.each(alerts)('config/%s uses no metric that the documentation does not explain', (file) => {
-  const pages = readdirSync(join(root, 'docs')).filter((page) => page.endsWith('metrics.md'))
-  const explained = pages.map((page) => textOf(join('docs', page))).join('')
-  const metric = /\b(?:nodeproxy|apiserver|workqueue|controller|orchserver)_\w+/g
-  const used = [...textOf(join('config', file)).matchAll(metric)].map(([name]) =>
-    name.replace(/_(?:bucket|count|sum)$/, ''),
-  )
+  const metric = new RegExp(`\\b${METRIC_PREFIX}\\w+`, 'g')
+  const used = [...textOf(join('config', file)).matchAll(metric)].map(([name]) => name)
   expect(used).not.toEqual([])
-  expect(used.filter((name) => !explained.includes(`\`${name}\``))).toEqual([])
+  expect(used.filter((name) => !isExplained(name))).toEqual([])
 })
 
 test.each(units)('config/%s starts a program and names a page that exist', (file) => {

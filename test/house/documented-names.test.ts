@@ -5,6 +5,7 @@ import { knownControllers } from '../../src/controllers/known-controllers.ts'
 import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings-table.ts'
 import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/settings-table.ts'
 import { helpText } from '../../src/settings/help.ts'
+import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
 import { root } from './source-file.ts'
 
 interface Page {
@@ -30,11 +31,8 @@ function unknown(pattern: RegExp, isKnown: (match: RegExpMatchArray) => boolean)
   )
 }
 
-function textOf(...paths: readonly string[]): string {
-  return pages
-    .filter(({ path }) => paths.includes(path))
-    .map(({ text }) => text)
-    .join('\n')
+function textOf(wanted: string): string {
+  return pages.find(({ path }) => path === wanted)?.text ?? ''
 }
 
 test('commands of the documentation have flags that exist', () => {
@@ -53,15 +51,8 @@ function flagsOf(text: string): readonly string[] {
 }
 
 test('metrics that the documentation names are explained', () => {
-  const explained = textOf(
-    'docs/metrics.md',
-    'docs/apiserver-metrics.md',
-    'docs/controller-metrics.md',
-    'docs/orch-server-metrics.md',
-  )
-  const metric =
-    /`((?:nodeproxy|apiserver|workqueue|controller|orchserver)_\w+?)(?:_bucket|_count|_sum)?[`{[(]/g
-  expect(unknown(metric, ([, name]) => explained.includes(`\`${name}\``))).toEqual([])
+  const metric = new RegExp(`\`(${METRIC_PREFIX}\\w+)[\`{[(]`, 'g')
+  expect(unknown(metric, ([, name = '']) => isExplained(name))).toEqual([])
 })
 
 test('codes that the documentation names stand in docs/errors.md', () => {
