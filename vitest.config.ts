@@ -51,8 +51,9 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: ['test/{house,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
-          // No module keeps state, so files share what was loaded once.
+          // No module keeps state, so files share what was loaded once, and leave all else as found.
           isolate: false,
+          setupFiles: ['test/support/leave-as-found.ts'],
           maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
