@@ -18,11 +18,6 @@ const cases: readonly (readonly [
   ['NP_STORAGE_ETCD_UNREACHABLE', '', 503, 'ServiceUnavailable', '1', 'etcd cannot be reached'],
   ['NP_STORAGE_UNKNOWN_OUTCOME', '', 504, 'Timeout', undefined, 'etcd did not answer in time'],
   ['NP_STORAGE_ETCD_REFUSED', 'no', 500, 'InternalError', undefined, 'etcd refused the request'],
-  [
-    'NP_STORAGE_ETCD_REFUSED',
-    'etcdserver: mvcc: database space exceeded',
-    ...([503, 'ServiceUnavailable', undefined, 'etcd is full: nothing was written'] as const),
-  ],
   ['NP_STORAGE_IO', '', 500, 'InternalError', undefined, 'the disk of the store failed'],
   ['NP_STORAGE_DUPLICATE_KEY', '', 500, 'InternalError', undefined, 'failed to serve the request'],
 ]

@@ -28,12 +28,8 @@ const TROUBLES: Readonly<Record<string, StoreTrouble>> = {
   NP_STORAGE_CORRUPT: { matter: 'the store is damaged', effect: 'broken' },
 }
 
-/** What etcd says when its quota is used up. */
-const QUOTA = 'database space exceeded'
-const ETCD_IS_FULL: StoreTrouble = { matter: 'etcd is full', effect: 'nothing' }
-
 /** What is the matter with the store, if that is what the error says. */
 export function storeTrouble(error: unknown): StoreTrouble | undefined {
   if (!(error instanceof NodeProxyError) || !Object.hasOwn(TROUBLES, error.code)) return undefined
-  return error.message.includes(QUOTA) ? ETCD_IS_FULL : TROUBLES[error.code]
+  return TROUBLES[error.code]
 }

@@ -47,6 +47,16 @@ test.each([
   expect(error.cause).toMatchObject({ code: 'UNAVAILABLE', message: words })
 })
 
+test.each([
+  ['etcdserver: mvcc: database space exceeded', 'NP_STORAGE_FULL', '--quota-backend-bytes'],
+  ['etcdserver: request is too large', 'NP_STORAGE_ETCD_REFUSED', '--max-request-bytes'],
+])('%s is %s and told with its remedy', (details, code, remedy) => {
+  const error = refused('Txn', failed(status.RESOURCE_EXHAUSTED, details))
+  expect(error.code).toBe(code)
+  expect(error.message).toBe(`etcd refused Txn: ${details}`)
+  expect(error.hint).toContain(remedy)
+})
+
 test('an etcd that demands a user and a password is not blamed on permissions', () => {
   const details = 'etcdserver: user name is empty'
   const { hint } = refused('Txn', failed(status.INVALID_ARGUMENT, details))

@@ -25,6 +25,9 @@ const UNSENT =
 /** What grpc-js says of a stream that was cut off by ENHANCE_YOUR_CALM (RFC 9113 §7), with the status of a refusal. */
 const CUT_OFF = /^Bandwidth exhausted/
 
+/** What etcd says when its database holds as much as it may; it goes on answering reads. */
+const QUOTA_USED_UP = /database space exceeded/
+
 export function outcomeOf(error: unknown): Outcome {
   if (!isServiceError(error)) return 'refused'
   if (UNSENT.test(error.details)) return 'unsent'
@@ -43,7 +46,8 @@ export function revisionFault(error: unknown): 'compacted' | 'future' | undefine
 
 export function refused(what: string, error: unknown): NodeProxyError {
   const words = wordsOf(error)
-  return new NodeProxyError('NP_STORAGE_ETCD_REFUSED', `etcd refused ${what}: ${words}`, {
+  const code = QUOTA_USED_UP.test(words) ? 'NP_STORAGE_FULL' : 'NP_STORAGE_ETCD_REFUSED'
+  return new NodeProxyError(code, `etcd refused ${what}: ${words}`, {
     object: what,
     hint: hintFor(words),
     cause: briefly(error),
@@ -72,7 +76,7 @@ export function unknownOutcome(what: string, error: unknown): NodeProxyError {
 }
 
 function hintFor(words: string): string {
-  if (words.includes('database space exceeded')) {
+  if (QUOTA_USED_UP.test(words)) {
     return 'compact and defragment etcd, raise --quota-backend-bytes, then disarm its alarm'
   }
   if (words.includes('too many operations')) return "raise etcd's --max-txn-ops"

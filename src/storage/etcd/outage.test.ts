@@ -120,6 +120,19 @@ describe.runIf(hasEtcd())('when etcd', () => {
     })
   })
 
+  test('has used up its quota, writes are told so and reads go on', async () => {
+    await using small = await startEtcd({ args: ['--quota-backend-bytes', `${2 << 20}`] })
+    const store = open({ endpoints: [small.endpoint] })
+    const fill = async (): Promise<void> => {
+      for (let nr = 0; nr < 8; nr++) await write(store, put(`/${nr}`, 'x'.repeat(1 << 20)))
+    }
+    await expect(fill()).rejects.toMatchObject({
+      code: 'NP_STORAGE_FULL',
+      hint: expect.stringContaining('--quota-backend-bytes'),
+    })
+    expect((await store.get('/0'))?.value).toHaveLength(1 << 20)
+  })
+
   test('is written by others and compacted, nothing of it concerns the store', async () => {
     const [store, other] = [open(), open({ prefix: '/elsewhere' })]
     const last = await write(store, put('/a', '1'))
