@@ -15,6 +15,8 @@ const CONNECT_MS = 2000
 /** Between two rounds in which no endpoint could be connected. */
 const ROUND_MS = 100
 
+const STRANGER = 'it is of another cluster than the first that was reached'
+
 /** Pings show who fell silent to those who only listen; etcd allows one every five seconds. */
 const CHANNEL_OPTIONS = {
   'grpc.enable_http_proxy': 0,
@@ -97,32 +99,32 @@ export class EndpointPool {
     for (const _ of this.#clients) {
       const client = this.#clients[this.#current]!
       const until = Math.min(deadline, performance.now() + CONNECT_MS)
-      if ((await connects(client, until)) && (await this.#belongs(client))) return client
-      this.#reasons.set(client, await reasonOf(client))
+      const fault = await this.#faultOf(client, until)
+      if (fault === undefined) return client
+      this.#reasons.set(client, fault)
       this.leave(client)
     }
     return undefined
   }
 
-  /** Whether an endpoint is of the cluster that was reached first: another one would be another history. */
-  async #belongs(client: Client): Promise<boolean> {
-    if (this.#clients.length === 1 || this.#members.has(client)) return true
-    const cluster = await clusterOf(client)
-    if (cluster === undefined) return false
-    this.#cluster ??= cluster
-    if (cluster !== this.#cluster) return false
-    this.#members.add(client)
-    return true
-  }
-}
-
-/** Only a call tells why there is no connection; it fails at once. */
-async function reasonOf(client: Client): Promise<unknown> {
-  try {
-    await unary(client, Maintenance.method.status, {}, { timeoutMs: ROUND_MS })
-    return new Error('it answers again, or is of another cluster than the first that was reached')
-  } catch (error) {
-    return error
+  /**
+   * Why an endpoint cannot be used. It has to be of the cluster that was reached first: another one
+   * would be another history. Only a call tells why there is no connection, and it fails at once.
+   */
+  async #faultOf(client: Client, until: number): Promise<unknown> {
+    const isConnected = await connects(client, until)
+    const isKnown = this.#clients.length === 1 || this.#members.has(client)
+    if (isConnected && isKnown) return undefined
+    const limits = { timeoutMs: isConnected ? CONNECT_MS : ROUND_MS }
+    try {
+      const { header } = await unary(client, Maintenance.method.status, {}, limits)
+      const cluster = (this.#cluster ??= header?.clusterId)
+      if (header?.clusterId !== cluster) return new Error(STRANGER)
+      this.#members.add(client)
+      return undefined
+    } catch (error) {
+      return error
+    }
   }
 }
 
@@ -132,13 +134,6 @@ function clientOf(endpoint: Endpoint, tls: PresentTls): Client {
     ...CHANNEL_OPTIONS,
     ...security.options,
   })
-}
-
-/** Undefined from one that does not say, be it that it has no leader. */
-async function clusterOf(client: Client): Promise<bigint | undefined> {
-  const limits = { timeoutMs: CONNECT_MS }
-  const status = await unary(client, Maintenance.method.status, {}, limits).catch(() => undefined)
-  return status?.header?.clusterId
 }
 
 async function connects(client: Client, deadline: number): Promise<boolean> {
