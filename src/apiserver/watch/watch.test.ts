@@ -213,13 +213,9 @@ test('a table watch names its columns once', async () => {
   const second = await watch.next()
   expect(first?.object['columnDefinitions']).toHaveLength(7)
   expect(second?.object['columnDefinitions']).toBeNull()
-  expect(second).toMatchObject({
-    type: 'ADDED',
-    object: {
-      kind: 'Table',
-      rows: [{ cells: ['b', 'ClusterIP', expect.any(String), '<none>', '80/TCP', '0s', '<none>'] }],
-    },
-  })
+  const [address, age] = [expect.any(String), expect.stringMatching(/^\d+s$/)]
+  const cells = ['b', 'ClusterIP', address, '<none>', '80/TCP', age, '<none>']
+  expect(second).toMatchObject({ type: 'ADDED', object: { kind: 'Table', rows: [{ cells }] } })
   watch.close()
 })
 
