@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { type Deployment, deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import type { LabFlow } from '../support/flows/lab-flow.ts'
-import type { ProxyConfig } from '../support/lab/daemon-config.ts'
+import { backendProgram, type ProxyConfig } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 const V4: Deployment = {
@@ -166,5 +166,22 @@ describe('with the defaults', () => {
       port: 30081,
     })
     expect(outcome).toMatchObject({ kind: 'answered', name: '10.180.2.1:80' })
+  })
+
+  test('answers to what the node sends from the port on behalf of others pass', async () => {
+    const { node } = lab()
+    const rule = '-p tcp -s 10.0.0.2 -d 10.180.2.1 -j SNAT --to-source 192.168.0.2:30080'
+    const change = (how: '-I' | '-D') =>
+      node.namespace.exec([
+        ...[backendProgram('iptables'), '-w', '-t', 'nat', how, 'POSTROUTING'],
+        ...rule.split(' '),
+      ])
+    const connection = { source: '10.0.0.2', destination: '10.180.2.1', port: 80 }
+    await change('-I')
+    const outcomes = await lab().connect('pod', connection)
+    await change('-D')
+    expect(outcomes).toEqual([
+      { kind: 'answered', name: '10.180.2.1:80', peer: '192.168.0.2:30080' },
+    ])
   })
 })

@@ -42,6 +42,7 @@ NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g TAKE
 NEW: -m set --match-set 4-DROP dst,dst -j DROP
 NEW: -m set --match-set 4-REJECT dst,dst -j RETURN
 NEW: -g TAKE
+TAKE: -m conntrack --ctstate SNAT --ctdir REPLY -j RETURN
 TAKE: -m conntrack ! --ctstate DNAT -j MARK --set-xmark 0x2000/0x2000
 INPUT: -m mark --mark 0x2000/0x2000 -j MARK --set-xmark 0x0/0x2000
 INPUT: -s 10.0.0.0/8 -m conntrack --ctstate NEW -m set --match-set 4-SHORTCUT dst,dst -j SET --map-set 4-SHORTCUT dst,dst --map-mark

@@ -64,7 +64,9 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
 /**
  * Packets that come in. Those for a Service get the routing bit, by which the policy
  * route delivers them to this node, where IPVS takes them: the address of a Service
- * is never an address of the node. A connection that others translate stays theirs.
+ * is never an address of the node. A connection that others translate stays theirs, and
+ * so do the answers of one that leaves from a port that a Service has on this node, as
+ * masquerading may choose it.
  */
 function arrival(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const { isIn, isNotIn } = sets(family)
@@ -99,7 +101,10 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
     {
       table: 'mangle',
       chain: CHAIN.take,
-      rules: [`-m conntrack ! --ctstate DNAT -j MARK --set-xmark ${bit}/${bit}`],
+      rules: [
+        '-m conntrack --ctstate SNAT --ctdir REPLY -j RETURN',
+        `-m conntrack ! --ctstate DNAT -j MARK --set-xmark ${bit}/${bit}`,
+      ],
     },
     {
       table: 'mangle',
