@@ -118,8 +118,10 @@ export class EndpointPool {
     const limits = { timeoutMs: isConnected ? CONNECT_MS : ROUND_MS }
     try {
       const { header } = await unary(client, Maintenance.method.status, {}, limits)
-      const cluster = (this.#cluster ??= header?.clusterId)
-      if (header?.clusterId !== cluster) return new Error(STRANGER)
+      const cluster = header?.clusterId
+      this.#cluster ??= cluster
+      const belongs = cluster !== undefined && cluster === this.#cluster
+      if (!isKnown && !belongs) return new Error(STRANGER)
       this.#members.add(client)
       return undefined
     } catch (error) {
