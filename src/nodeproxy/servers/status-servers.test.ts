@@ -51,7 +51,7 @@ async function start(
   const metrics = createMetrics()
   const blocked: NodeProxyError[] = []
   const errors: unknown[] = []
-  const ready = { ready: false, reasons: ['because'] }
+  const ready = { ready: false, reasons: ['because'], warnings: [] }
   const servers: StatusServers = await startStatusServers({
     config: {
       healthzBindAddress: address('127.0.0.1'),
@@ -91,7 +91,7 @@ describe('the health pages', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ healthy: true, nodeEligible: true })
     expect(await healthz('/readyz')).toMatchObject({
       code: 503,
-      body: '{"ready":false,"reasons":["because"]}\n',
+      body: '{"ready":false,"reasons":["because"],"warnings":[]}\n',
     })
     const { body } = await monitor('/metrics')
     expect(body).toContain('nodeproxy_proxy_healthz_total{code="503"} 1')

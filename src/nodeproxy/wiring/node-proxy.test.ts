@@ -10,6 +10,7 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import type { ObjectKey } from '../../modes/mode.ts'
 import { objectOf, serviceEvents } from '../../sync/testing/rig.ts'
 import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
+import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import { type FakeKind, fakeKind } from './modes/fake-kind.fixture.ts'
@@ -59,10 +60,11 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     listeners: new FakeListeners(),
   }
   const config = { current: configuration({ healthzBindAddress: undefined }) }
+  const metrics = createMetrics()
   const proxy = await NodeProxy.create({
     ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
-    metrics: createMetrics(),
+    ...{ metrics, conditions: new Conditions({ log, metrics }) },
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })
   const watch: WatchState = {

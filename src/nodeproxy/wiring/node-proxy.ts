@@ -4,6 +4,7 @@ import { healthCheckOf } from '../../forwarding/health-check.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Mode, ObjectKey } from '../../modes/mode.ts'
 import type { Node, ServiceKey } from '../../resources/types.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import { Health } from '../../telemetry/health/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -45,6 +46,7 @@ export interface NodeProxyParts {
   readonly client: ApiClient
   readonly nodeName: string
   readonly metrics: Metrics
+  readonly conditions: Conditions
   readonly log: Logger
   readonly clock: Clock
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>

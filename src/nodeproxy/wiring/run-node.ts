@@ -2,6 +2,7 @@ import type { ApiClient } from '../../client/api-client.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
+import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics, type Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
@@ -33,14 +34,16 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const { client, nodeName, modes } = parts
   const metrics = createMetrics()
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
+  const conditions = new Conditions({ log, metrics })
   const consider = (config: NodeProxyConfiguration) => modes.consider(config)
   const configuration = new Configuration({ launch, clock, metrics, consider })
   modes.current.tune(launch.config)
-  const proxy = await NodeProxy.create({ ...parts, configuration, kernel, metrics, log, clock })
+  const shared = { configuration, conditions, metrics }
+  const proxy = await NodeProxy.create({ ...parts, ...shared, kernel, log, clock })
   const { netfilter } = kernel
   const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
   try {
-    return await follow({ launch, client, nodeName }, { proxy, configuration, metrics, backend })
+    return await follow({ launch, client, nodeName }, { proxy, ...shared, backend })
   } catch (error) {
     await proxy.stop()
     throw error
@@ -50,6 +53,7 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
 interface Parts {
   readonly proxy: NodeProxy
   readonly configuration: Configuration
+  readonly conditions: Conditions
   readonly metrics: Metrics
   readonly backend: StatusParts['backend']
 }

@@ -1,4 +1,5 @@
 import type { Backend } from '../../kernel/iptables/iptables.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
@@ -11,6 +12,7 @@ export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
+  readonly conditions: Pick<Conditions, 'current'>
   /** `none`: there is no iptables here, or no right to use it. */
   readonly backend: Backend | 'none'
   readonly watch: () => WatchState
@@ -18,7 +20,7 @@ export interface StatusParts {
 
 /** What the pages of the daemon show at this moment. */
 export function statusPages({ watch, ...parts }: StatusParts): PageSources {
-  const { proxy, metrics, configuration, backend } = parts
+  const { proxy, metrics, configuration, conditions, backend } = parts
   return {
     health: proxy.health,
     readiness: () => {
@@ -32,6 +34,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
         connected: of((feed) => feed.connected),
         synced: of((feed) => feed.listedAt !== undefined),
         applied: proxy.isApplied,
+        conditions: conditions.current(),
       })
     },
     metrics: {

@@ -6,13 +6,14 @@ const READY: ReadinessFacts = {
   connected: new Map([['services', true]]),
   synced: new Map([['services', true]]),
   applied: true,
+  conditions: [],
 }
 
 describe('assessReadiness', () => {
   it('is ready when all is well', () => {
     expect(readyzAnswer(assessReadiness(READY))).toEqual({
       code: 200,
-      body: { ready: true, reasons: [] },
+      body: { ready: true, reasons: [], warnings: [] },
     })
   })
 
@@ -24,7 +25,15 @@ describe('assessReadiness', () => {
   ])('says why not: %j', (change, reason) => {
     expect(readyzAnswer(assessReadiness({ ...READY, ...change }))).toEqual({
       code: 503,
-      body: { ready: false, reasons: [reason] },
+      body: { ready: false, reasons: [reason], warnings: [] },
     })
+  })
+
+  it.each([
+    [true, { ready: false, reasons: ['the lock is held'], warnings: [] }],
+    [false, { ready: true, reasons: [], warnings: ['the lock is held'] }],
+  ])('lists a condition as its reason or as a warning: %j', (blocksReadiness, readiness) => {
+    const conditions = [{ message: 'the lock is held', blocksReadiness }]
+    expect(assessReadiness({ ...READY, conditions })).toEqual(readiness)
   })
 })

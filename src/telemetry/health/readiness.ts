@@ -1,3 +1,5 @@
+import type { Condition } from './conditions.ts'
+
 /** What the daemon needs before it may be called ready. */
 export interface ReadinessFacts {
   /** Resources by name, and whether a watch on them is open. */
@@ -6,15 +8,18 @@ export interface ReadinessFacts {
   readonly synced: ReadonlyMap<string, boolean>
   /** The first complete run is done. */
   readonly applied: boolean
+  readonly conditions: readonly Condition[]
 }
 
 export interface Readiness {
   readonly ready: boolean
   /** Why not, most fundamental first. */
   readonly reasons: readonly string[]
+  /** What holds and does not keep the daemon from being ready. */
+  readonly warnings: readonly string[]
 }
 
-/** Ready: in touch with the API server, everything listed, rules in the kernel. */
+/** Ready: in touch with the API server, everything listed, rules in the kernel, no blocking condition. */
 export function assessReadiness(facts: ReadinessFacts): Readiness {
   const missing = (map: ReadonlyMap<string, boolean>) =>
     [...map].filter(([, done]) => !done).map(([resource]) => resource)
@@ -23,6 +28,13 @@ export function assessReadiness(facts: ReadinessFacts): Readiness {
     ...missing(facts.synced).map((resource) => `${resource} are not listed yet`),
     ...(facts.connected.size === 0 ? ['not connected to the API server yet'] : []),
     ...(facts.applied ? [] : ['the rules are not in the kernel yet']),
+    ...messages(facts.conditions, true),
   ]
-  return { ready: reasons.length === 0, reasons }
+  return { ready: reasons.length === 0, reasons, warnings: messages(facts.conditions, false) }
+}
+
+function messages(conditions: readonly Condition[], blocking: boolean): readonly string[] {
+  return conditions
+    .filter(({ blocksReadiness }) => blocksReadiness === blocking)
+    .map(({ message }) => message)
 }

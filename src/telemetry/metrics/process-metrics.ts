@@ -38,6 +38,12 @@ export const processMetrics = {
     labels: ['state'],
     help: 'Health check node ports: listening, or blocked by somebody else’s socket.',
   },
+  conditions: {
+    name: 'conditions',
+    type: 'gauge',
+    labels: ['reason'],
+    help: '1 while a condition holds that an operator has to know of; /readyz lists them.',
+  },
   eventLoopDelay: {
     name: 'event_loop_delay_seconds',
     type: 'histogram',
