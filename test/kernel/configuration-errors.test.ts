@@ -12,10 +12,12 @@ import { startProcess } from '../support/lab/process.ts'
 /** A start that cannot succeed is refused with exit code 2 before anything of the kernel is touched. */
 let lab: Lab
 let folder: string
+let before: Awaited<ReturnType<typeof look>>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'np-configuration-'))
   chmodSync(folder, 0o755)
   lab = await createLab()
+  before = await look()
 })
 afterAll(async () => {
   await lab?.close()
@@ -55,20 +57,20 @@ interface Refused {
   readonly user?: 'nobody'
 }
 
+/** Everything of the kernel that the program could have touched. */
+async function look() {
+  return { state: await netState(lab.node), sysctls: await netSysctls(lab.node) }
+}
+
 /** What the program does with a start, and what it leaves of the kernel's state. */
 async function start({ flags, user }: Refused) {
-  const look = async () => ({
-    state: await netState(lab.node),
-    sysctls: await netSysctls(lab.node),
-  })
-  const before = await look()
   const as = user === 'nobody' ? WITHOUT_RIGHTS : []
   const mode = `--proxy-mode=${proxyMode()}`
   const started = startProcess(lab.node.namespace, [...as, LAUNCHER, mode, ...flags])
   const status = await Promise.race([started.ended, serves(started)])
   started.signal('SIGKILL')
   await started.ended
-  return { status, output: started.output(), before, after: await look() }
+  return { status, output: started.output(), after: await look() }
 }
 
 /** Where a wrong start is not refused, the test says so at once. */
@@ -119,7 +121,7 @@ test.each<readonly [string, string, () => Refused]>([
   ['a master that is no URL', 'NP_CLIENT_SERVER_URL', () => ({ flags: ['--master=ftp://x'] })],
   [
     'an unknown mode',
-    'NP_NODEPROXY_CONFIG_VALUE',
+    'NP_NODEPROXY_FLAG',
     () => ({ flags: ['--proxy-mode=nonsense', `--kubeconfig=${kubeconfig({})}`] }),
   ],
   [
@@ -145,7 +147,7 @@ test.each<readonly [string, string, () => Refused]>([
 ])(
   '%s is refused with exit code 2, and the kernel is as it was',
   async (_what, reason, refused) => {
-    const { status, output, before, after } = await start(refused())
+    const { status, output, after } = await start(refused())
     expect(output).toContain(reason)
     expect(status).toBe(2)
     expect(after).toEqual(before)
