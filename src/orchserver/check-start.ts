@@ -1,5 +1,4 @@
 import { NodeProxyError } from '../lib/error.ts'
-import { parseEndpoints } from '../storage/etcd/endpoint.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { readOwnKubeconfig } from './kubeconfig.ts'
@@ -9,8 +8,7 @@ import { readEtcdTls } from './storage/etcd-tls.ts'
 
 /**
  * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, endpoints of etcd that are none, a kubeconfig that belongs to another
- * program, a data directory whose path is too long for its socket. Reads files and
+ * be used, a kubeconfig that belongs to another program, a data directory whose path is too long for its socket. Reads files and
  * makes nothing. Undefined: none of these.
  */
 export async function checkStart(
@@ -20,8 +18,7 @@ export async function checkStart(
   try {
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
-    const etcdTls = await readEtcdTls(etcd)
-    if (etcd.servers.length > 0) parseEndpoints(etcd.servers, Object.keys(etcdTls).length > 0)
+    if (etcd.servers.length > 0) await readEtcdTls(etcd)
     await readOwnKubeconfig(kubeconfigPath(config))
     return undefined
   } catch (error) {

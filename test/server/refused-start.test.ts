@@ -50,7 +50,7 @@ test.each<readonly [string, string, (folder: string) => readonly string[]]>([
   ],
   [
     'an endpoint of etcd that is none',
-    'NP_STORAGE_ETCD_ENDPOINT',
+    'NP_ORCHSERVER_FLAG',
     () => ['--etcd-servers=http://127.0.0.1:1/path'],
   ],
   [
