@@ -25,6 +25,7 @@ import { StoreHealth } from './store-health.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
 import { ensureSystemNamespaces } from './system/system-namespaces.ts'
+import { WriteTurns } from './verbs/write-turns.ts'
 import { WatchRegistry } from './watch/watch-registry.ts'
 
 export interface ApiServerOptions {
@@ -153,6 +154,7 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     feed,
     watches: new WatchRegistry(limits.watches),
     lifecycle: new Lifecycle(),
+    turns: new WriteTurns(),
     flow: new RequestFlow({
       clock,
       inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },

@@ -6,6 +6,7 @@ import type { RequestFlow } from './flow/request-flow.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limits } from './limits.ts'
 import type { ServiceAllocator } from './services/service-allocator.ts'
+import type { WriteTurns } from './verbs/write-turns.ts'
 import type { WatchRegistry } from './watch/watch-registry.ts'
 
 /** What every verb works with. */
@@ -19,4 +20,5 @@ export interface Serving {
   readonly watches: WatchRegistry
   readonly lifecycle: Lifecycle
   readonly flow: RequestFlow
+  readonly turns: WriteTurns
 }

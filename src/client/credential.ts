@@ -14,6 +14,11 @@ export interface CredentialSource {
    * whether `current` may bring something else now.
    */
   reject(): boolean
+  /**
+   * Whether what must be there before the first request can be read; rejects with a
+   * NodeProxyError. Absent: nothing can be said before it is asked for.
+   */
+  check?(): Promise<void>
 }
 
 /** The same credential for ever. */

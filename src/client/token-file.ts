@@ -21,6 +21,7 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
 
   return {
     current,
+    check: async () => void (await current()),
     reject() {
       cached = undefined
       return true

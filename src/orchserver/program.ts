@@ -21,6 +21,8 @@ import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
 export interface Server {
+  /** Why it cannot start, found before anything is made. */
+  checkStart(config: OrchServerConfiguration): Promise<NodeProxyError | undefined>
   /** Serves until a signal ends it. */
   runServer(config: OrchServerConfiguration, log: Logger, version: string): Promise<void>
 }
@@ -78,6 +80,8 @@ async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitC
   })
   try {
     const server = await host.loadServer()
+    const wrong = await server.checkStart(config)
+    if (wrong !== undefined) return answers(host).refuse([asProblem(wrong)])
     await server.runServer(config, log, host.version)
     return 0
   } catch (error) {

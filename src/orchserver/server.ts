@@ -16,6 +16,7 @@ import { startCompanions } from './companions.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { createFailureLog } from './failure-log.ts'
 import { farewell } from './farewell.ts'
+import { kubeconfigPath } from './kubeconfig-path.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
 import { warnOfFewFiles } from './open-files.ts'
 import { openOwnSocket } from './own-socket.ts'
@@ -46,7 +47,7 @@ export async function runServer(
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
-  const kubeconfig = config.kubeconfig || join(config.dataDir, 'admin.kubeconfig')
+  const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
     ...{ server, kubeconfig, log, clock },
     address: { host: config.bindAddress, port: config.securePort },

@@ -12,6 +12,7 @@ import {
   noSuchPath,
   serviceUnavailable,
 } from '../refusals.ts'
+import { RequestDeadline } from '../request-deadline.ts'
 import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
@@ -100,7 +101,7 @@ function serveRoute(
   if (!lifecycle.isLoaded) return serviceUnavailable('the server is starting')
   const { fault } = feed.cache(route.face.resource)
   if (fault !== undefined) return internalError(fault.message)
-  return verb(options.serving, apiRequest(route, found, exchange))
+  return verb(options.serving, apiRequest(options.serving, found, { ...exchange, route }))
 }
 
 /** What is no resource: the server about itself. */
@@ -124,10 +125,14 @@ interface TakenExchange extends QueriedExchange {
   readonly body: Buffer
 }
 
+interface ResourceExchange extends TakenExchange {
+  readonly route: Extract<Route, { kind: 'resource' }>
+}
+
 function apiRequest(
-  route: Extract<Route, { kind: 'resource' }>,
+  { clock, limits }: Serving,
   found: FoundRoute,
-  { request, response, query, body }: TakenExchange,
+  { request, response, query, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
@@ -140,6 +145,7 @@ function apiRequest(
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
     body,
+    deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
     response,
   }

@@ -45,7 +45,7 @@ async function deleteEach(
     const outcome = await deleteObject(serving, one, options)
     if (outcome instanceof Refusal) return outcome
     if (outcome === undefined) continue
-    deleted.push({ value: outcome.written.value, revision: outcome.written.modRevision })
+    deleted.push({ value: outcome.value, revision: outcome.modRevision })
   }
   return deleted
 }

@@ -2,7 +2,7 @@ import { stringAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
 import { pods } from '../kinds/pod.ts'
-import { persist, STALE, type Written } from '../persist.ts'
+import { type Persisted, persist, Stale, type Written } from '../persist.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
@@ -15,8 +15,7 @@ import { isOver, markedForDeletion } from './deletion.ts'
 import { removeObject } from './remove-object.ts'
 
 /** What became of an object: gone, or marked and waiting for whoever keeps it. */
-export interface Deleted {
-  readonly written: Written
+export interface Deleted extends Persisted {
   readonly isGone: boolean
 }
 
@@ -29,9 +28,9 @@ export async function remove(serving: Serving, request: ApiRequest): Promise<Out
   if (marked instanceof Refusal) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)
   const returnsObject = !deleted.isGone || request.face.resource.returnsDeleted === true
-  if (returnsObject) return objectReply(serving, request, 200, deleted.written)
+  if (returnsObject) return objectReply(serving, request, 200, deleted)
   const { plural: kind, group, name } = subjectOf(request)
-  const uid = stringAt(decodeStored(deleted.written), 'metadata', 'uid')
+  const uid = stringAt(decodeStored(deleted), 'metadata', 'uid')
   const details = { name, ...(group === '' ? {} : { group }), kind, uid }
   return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
 }
@@ -44,7 +43,7 @@ export async function deleteObject(
 ): Promise<Deleted | Refusal | undefined> {
   const { resource } = request.face
   const key = storageKey(resource, request.namespace, request.name)
-  return decideOnNewest(serving, request, async (before) => {
+  const decide = async (before: Written): Promise<Deleted | Refusal | Stale> => {
     const old = decodeStored(before)
     const refused = checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -55,9 +54,10 @@ export async function deleteObject(
     const written = isGone
       ? await removeObject(serving, request, { ...write, next: last })
       : await persist(serving, request, write)
-    if (written instanceof Refusal || written === STALE) return written
-    return { written, isGone, isCommitted: written.isCommitted }
-  })
+    return written instanceof Refusal || written instanceof Stale ? written : { ...written, isGone }
+  }
+  const isConditional = options.resourceVersion !== ''
+  return decideOnNewest(serving, request, { isConditional, decide })
 }
 
 /** A namespace in which nothing is goes at once: there is nobody to wait for. */
@@ -66,10 +66,10 @@ async function withoutWaiting(
   request: ApiRequest,
   marked: Deleted,
 ): Promise<Deleted> {
-  const closed = decodeStored(marked.written)
+  const closed = decodeStored(marked)
   if (marked.isGone || !(await isDeserted(serving, request, closed))) return marked
   const key = storageKey(request.face.resource, request.namespace, request.name)
-  const removal = { key, before: marked.written, old: closed, next: closed, dryRun: false }
+  const removal = { key, before: marked, old: closed, next: closed, dryRun: false }
   const written = await removeObject(serving, request, removal)
-  return written === STALE ? marked : { written, isGone: true }
+  return written instanceof Stale ? marked : { ...written, isGone: true }
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { mergePatch } from '../../lib/merge-patch.ts'
 import { checkType, invalidObject } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
@@ -14,6 +14,7 @@ import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { apply } from './apply.ts'
 import { parseDryRun } from './dry-run.ts'
+import { requiredVersion } from './required-version.ts'
 import { updateObject } from './update.ts'
 
 type Change = (document: JsonObject, patch: Json) => Json | Refusal
@@ -35,10 +36,20 @@ export async function patch(serving: Serving, request: ApiRequest): Promise<Outc
     if (object instanceof Refusal) return object
     return checkFields(request, { object, before: old, body }) ?? object
   }
-  const written = await updateObject(serving, request, transition, dryRun)
+  const isConditional = namesVersion(document)
+  const written = await updateObject(serving, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
   return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
 }
+
+/** Whether a patch, of whichever type, is about one version of its object. */
+function namesVersion(patch: Json): boolean {
+  if (isJsonObject(patch)) return requiredVersion(patch) !== ''
+  if (!Array.isArray(patch)) return false
+  return patch.some((operation) => stringAt(operation, 'path') === VERSION_PATH)
+}
+
+const VERSION_PATH = '/metadata/resourceVersion'
 
 function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Change> {
   return new Map<string, Change>([

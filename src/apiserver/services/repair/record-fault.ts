@@ -39,7 +39,8 @@ export async function recordFault(
     ...happening(key, fault),
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
-  await createObject(serving, systemRequest('POST', events, namespace, ''), event, false)
+  const about = { method: 'POST', resource: events, namespace, name: '' } as const
+  await createObject(serving, systemRequest(serving, about), event, false)
 }
 
 function happening(key: string, fault: LastingFault) {
