@@ -11,8 +11,8 @@ export interface ZoneCapacity {
 
 const INCOMPLETE = 'incomplete'
 const ZONE = 'zone '
-/** A million processors: no machine has more, and sums stay exact. */
-const MAX_CPU_MILLIS = 1e9
+/** Ten thousand processors: no machine has more, and shares of 5,000 such nodes stay exact. */
+const MAX_CPU_MILLIS = 1e7
 
 /**
  * What a Node adds to the capacity. Nodes that are not ready and those of the control

@@ -13,8 +13,8 @@ interface ZoneCount {
  * Each zone gets as many as keep the overload of its endpoints at 20 % or less; the rest
  * go, one by one, to the zone that is farthest below its share; an endpoint of its own
  * (`own`, by zone) stays unless another zone is half an endpoint farther below. Undefined
- * when there are too few endpoints for these minima. Exact: numbers are whole, and the result does
- * not depend on the order of the maps.
+ * when there are too few endpoints for these minima. Exact: numbers are whole, and the
+ * result does not depend on the order of the maps.
  */
 export function countsPerZone(
   capacity: ReadonlyMap<string, number>,
