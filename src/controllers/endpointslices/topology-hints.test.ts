@@ -165,6 +165,17 @@ test('each change of the state is reported once, and the end of the request too'
   expect(await next()).toEqual([])
 })
 
+test('another wording of the same state is written and no Event', async () => {
+  const cluster = threeZones('abc')
+  cluster.put('services', rawService({}, AUTO))
+  await reconcile(cluster, { controller })
+  const known = cluster.get('services', 'shop/web') ?? {}
+  const [said] = arrayAt(known, 'status', 'conditions')
+  const conditions = [{ ...objectAt(said), message: 'as an earlier release put it' }]
+  cluster.put('services', { ...known, status: { conditions } })
+  expect(await reconcile(cluster, { controller })).toEqual(['patch services/shop/web'])
+})
+
 test('a Service that loses its selector is reported as one without hints', async () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService({}, AUTO))
