@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
 import { mirroringController } from '../endpointslicemirroring/mirroring-controller.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
@@ -29,7 +29,7 @@ function podIn(zone: string, serial: number, parts: PodParts = {}): JsonObject {
 function threeZones(places: string): FakeCluster {
   const cluster = createFakeCluster()
   for (const zone of ZONES) cluster.put('nodes', rawNode(`node-${zone}`, zone, readyNode('4')))
-  for (const [i, zone] of [...places].entries()) cluster.put('pods', podIn(zone, i))
+  for (const [i, zone] of places.split('').entries()) cluster.put('pods', podIn(zone, i))
   return cluster
 }
 
@@ -39,7 +39,7 @@ function hints(cluster: FakeCluster): readonly string[] {
   return endpoints.map((one) => {
     const names = ['forZones', 'forNodes'].flatMap((key) => arrayAt(one, 'hints', key))
     const [address] = arrayAt(one, 'addresses')
-    const serial = String(address).split('.').at(-1)
+    const serial = scalarText(address).split('.').at(-1)
     return [serial, ...names.map((name) => stringAt(name, 'name'))].join(' ')
   })
 }
@@ -62,7 +62,7 @@ test.each([
   cluster.put('services', rawService({}, { annotations: { [name]: value } }))
   await reconcile(cluster, { controller })
   const zones = hints(cluster).map((one) => one.split(' ')[1])
-  expect(zones.toSorted()).toEqual(ZONES)
+  expect(new Set(zones)).toEqual(new Set(ZONES))
   expect(hints(cluster)).toContain('2 b')
 })
 

@@ -10,7 +10,9 @@ const THREE: Zones = [
 ]
 
 function reason(zones: Zones, places: string, incomplete = 0): string | undefined {
-  const endpoints = [...places].map((zone, i) => ({ id: `${i}`, zone: zone === '-' ? '' : zone }))
+  const endpoints = places
+    .split('')
+    .map((zone, i) => ({ id: `${i}`, zone: zone === '-' ? '' : zone }))
   return zoneHints(endpoints, { zones: new Map(zones), incomplete }).problem?.reason
 }
 
