@@ -28,6 +28,18 @@ test('endpoints stay in their own zone as far as it has use for them', () => {
   expect(assigned.get('10.0.b.0')).toBe('b')
 })
 
+test('what a zone gives away is spread over its nodes, whose addresses are neighbours', () => {
+  const all = [0, 1, 2, 3].flatMap((node) =>
+    Array.from({ length: 25 }, (_, i) => ({ id: `10.244.${node}.${100 + i}`, zone: 'a' })),
+  )
+  const given = [...assignZones(all, new Map(Object.entries({ a: 50, b: 50 })))]
+    .filter(([, zone]) => zone === 'b')
+    .map(([id]) => id.split('.')[2])
+  const perNode = [...Map.groupBy(given, (node) => node).values()].map(({ length }) => length)
+  expect(perNode).toHaveLength(4)
+  expect(Math.max(...perNode)).toBeLessThan(20)
+})
+
 const endpoints = fc.uniqueArray(
   fc.record({
     id: fc.nat({ max: 5000 }).map((n) => `10.1.0.${n}`),
@@ -78,7 +90,7 @@ describe('whatever the endpoints and zones', () => {
         const changed = all.filter(({ id }) => before.get(id) !== after.get(id))
         expect(changed.length).toBeLessThanOrEqual(2 * ZONES.length)
       }),
-      { numRuns: 500 },
+      { numRuns: 500, endOnFailure: true },
     )
   })
 

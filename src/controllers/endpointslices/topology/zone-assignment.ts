@@ -35,7 +35,10 @@ export function assignZones(
   return assigned
 }
 
-/** Highest-random-weight order (rendezvous hashing): that of each zone is another one. */
+/**
+ * Rendezvous hashing: an order of its own for each zone, in which endpoints of one node,
+ * whose addresses are neighbours, stand far apart.
+ */
 function ranking(zone: string, endpoints: readonly PlacedEndpoint[]): readonly PlacedEndpoint[] {
   return endpoints
     .map((endpoint) => ({ endpoint, rank: contentHash(`${zone} ${endpoint.id}`) }))
