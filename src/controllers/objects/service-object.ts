@@ -2,6 +2,9 @@ import type { Family } from '../../lib/ip.ts'
 import { familyOf, parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
+import { type Distribution, readDistribution } from './distribution.ts'
 import type { LoadBalancerObject } from './load-balancer-object.ts'
 import { readLoadBalancer } from './load-balancer-object.ts'
 import type { ObjectMeta, StringMap } from './object-meta.ts'
@@ -30,13 +33,18 @@ export interface ServiceObject {
   readonly ports: readonly ServicePortObject[]
   readonly publishNotReady: boolean
   readonly loadBalancer: LoadBalancerObject
+  /** Which hints its endpoints carry; undefined: none. */
+  readonly distribution: Distribution | undefined
+  /** Whether the hints that an annotation requests could be written. */
+  readonly topologyCondition: StatusCondition
 }
 
 export function readService(object: JsonObject): ServiceObject {
   const spec = objectAt(object, 'spec')
   const selector = readStrings(objectAt(spec, 'selector'))
+  const meta = readMeta(object)
   return {
-    meta: readMeta(object),
+    meta,
     selector: Object.keys(selector).length === 0 ? undefined : selector,
     externalName: stringAt(spec, 'type') === 'ExternalName',
     clusterIP: stringAt(spec, 'clusterIP'),
@@ -44,6 +52,8 @@ export function readService(object: JsonObject): ServiceObject {
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
     publishNotReady: valueAt(spec, 'publishNotReadyAddresses') === true,
     loadBalancer: readLoadBalancer(object),
+    distribution: readDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
+    topologyCondition: readCondition(objectAt(object, 'status'), TOPOLOGY_CONDITION),
   }
 }
 

@@ -10,11 +10,11 @@ import { readSliceEndpoints } from '../slice-endpoints.ts'
 import { readTriggerTime } from '../trigger-time.ts'
 import { readWeights } from '../weight.ts'
 import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from './checks.ts'
+import { checkHints } from './endpoint-hints.ts'
 import { checkEndpointPorts } from './endpoint-ports.ts'
 
 const MOST_ENDPOINTS = 1_000
 const MOST_ADDRESSES = 100
-const MOST_HINTS = 8
 
 /** An EndpointSlice that may be written, whether or not it is for proxies. */
 export function checkEndpointSlice(object: Reader): void {
@@ -33,8 +33,7 @@ export function checkEndpointSlice(object: Reader): void {
     checkAddresses(endpoint, family)
     checkSubdomain(endpoint, 'nodeName')
     checkLabel(endpoint, 'hostname')
-    for (const key of ['forZones', 'forNodes'])
-      checkCount(endpoint.object('hints'), key, MOST_HINTS)
+    checkHints(endpoint)
   }
 }
 
