@@ -23,6 +23,12 @@ function rig() {
   const table = new ForwardingTable(nodeContext())
   const tracker = new DeltaTracker()
   const changeTimes = new ChangeTimes()
+  const family = { healthy: false, lastUpdated: undefined }
+  const status = new Map([
+    ['IPv4' as const, { ...family, waitingSince: 1_000 }],
+    ['IPv6' as const, { ...family, waitingSince: undefined }],
+  ])
+  const health = { now: 76_000, status }
   const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7 }
   const atWork = { name: 'iptables', backend: 'nft', draining: 0 }
   const watch: WatchState = {
@@ -62,6 +68,7 @@ function rig() {
         running: { mode, table, tracker },
         watch,
         changeTimes,
+        health,
         mode: atWork,
       })
       const text = await metrics.text()
@@ -139,4 +146,13 @@ test('the watch shows through, however often somebody looks', async () => {
   ]) {
     expect(lines).toContain(line)
   }
+})
+
+test('the age of the oldest change that waits grows while nothing else happens', async () => {
+  const { show } = rig()
+  const lines = await show()
+  expect(lines.filter((line) => line.includes('oldest_pending'))).toEqual([
+    'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv4"} 75',
+    'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv6"} 0',
+  ])
 })

@@ -3,6 +3,7 @@ import type { ForwardingTable } from '../../forwarding/table.ts'
 import type { Mode } from '../../modes/mode.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
+import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { ChangeTimes } from './change-times.ts'
@@ -20,6 +21,7 @@ export interface GaugeSources {
   readonly running: Running | undefined
   readonly watch: WatchState
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
+  readonly health: Pick<HealthReport, 'now' | 'status'>
   /** The mode at work, its iptables, and backends that drain in it and in one that retires. */
   readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
 }
@@ -27,11 +29,14 @@ export interface GaugeSources {
 /** Gauges that are cheap to count when somebody looks, and costly to keep. */
 export function refreshGauges(
   metrics: Metrics,
-  { running, watch, changeTimes, mode }: GaugeSources,
+  { running, watch, changeTimes, health, mode }: GaugeSources,
 ): void {
   watchGauges(metrics, watch)
   metrics.serviceChangesPending.set(changeTimes.pending('service'))
   metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
+  for (const [ip_family, family] of health.status) {
+    metrics.oldestPendingChange.set({ ip_family }, waitedMs(family, health.now) / 1_000)
+  }
   metrics.modeInfo.reset()
   metrics.modeInfo.set({ mode: mode.name, backend: mode.backend }, 1)
   metrics.drainingBackends.set(mode.draining)

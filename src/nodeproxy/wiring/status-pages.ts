@@ -34,6 +34,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
         connected: of((feed) => feed.connected),
         synced: of((feed) => feed.listedAt !== undefined),
         applied: proxy.isApplied,
+        kernel: proxy.health.report(),
         conditions: conditions.current(),
       })
     },
@@ -46,6 +47,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
           running: proxy.running,
           watch: state,
           changeTimes: proxy.changeTimes,
+          health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
         return metrics.text()

@@ -25,6 +25,22 @@ function start(inherited = false) {
   return { health, pass, codes, run }
 }
 
+it('reports since when the oldest change waits and why, until a run succeeds', () => {
+  const { health, pass } = start()
+  health.queued()
+  pass(5_000)
+  health.queued()
+  health.begun()
+  health.failed('the lock is held')
+  pass(1_000)
+  const { status, failure } = health.report()
+  expect([failure, status.get('IPv4')?.waitingSince]).toEqual(['the lock is held', START])
+  health.begun()
+  health.succeeded()
+  const { status: after, failure: none } = health.report()
+  expect([none, after.get('IPv4')?.waitingSince]).toEqual([undefined, undefined])
+})
+
 describe('before the first run', () => {
   it('is alive, but gets no traffic', () => {
     expect(start().codes()).toEqual([503, 200])
@@ -66,7 +82,7 @@ describe('a queued change', () => {
       pass(SYNC_PERIOD)
       health.queued()
       health.begun()
-      health.failed()
+      health.failed('the lock is held')
     }
     expect(codes()).toEqual([503, 503])
   })

@@ -45,7 +45,13 @@ export const syncMetrics = {
     name: 'sync_proxy_rules_last_queued_timestamp_seconds',
     type: 'gauge',
     labels: ['ip_family'],
-    help: 'When a change was last queued. Newer than the last success for long: stuck.',
+    help: 'When a change was last queued.',
+  },
+  oldestPendingChange: {
+    name: 'oldest_pending_change_age_seconds',
+    type: 'gauge',
+    labels: ['ip_family'],
+    help: 'How long the oldest change has waited that the kernel does not hold yet; 0 while it holds all. Growing: stuck; /readyz and the log give the cause.',
   },
   endpointChangesPending: {
     name: 'sync_proxy_rules_endpoint_changes_pending',
