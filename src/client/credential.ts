@@ -1,9 +1,13 @@
+import { tokenExpiry } from './credential-expiry.ts'
+
 /** Who we are, for one request. */
 export interface Credential {
   /** Value of the `Authorization` header. */
   readonly authorization?: string
   /** A client certificate that came with the credential (exec plugins), PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string }
+  /** When the token expires, epoch milliseconds; absent where it does not say. */
+  readonly expiresAt?: number
 }
 
 export interface CredentialSource {
@@ -24,5 +28,6 @@ export function fixedCredential(credential: Credential): CredentialSource {
 export const anonymous: CredentialSource = fixedCredential({})
 
 export function bearer(token: string): Credential {
-  return { authorization: `Bearer ${token}` }
+  const expiresAt = tokenExpiry(token)
+  return { authorization: `Bearer ${token}`, ...(expiresAt !== undefined && { expiresAt }) }
 }

@@ -3,6 +3,7 @@ import { type ApiClient, createApiClient } from '../client/api-client.ts'
 import { loadConnection } from '../client/load-connection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { ExitCode } from '../settings/answers.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
@@ -10,6 +11,7 @@ import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
+import { observeClient } from './wiring/observe-client.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
 import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
@@ -45,9 +47,10 @@ interface Ground extends OpenModes {
 
 async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
   const { config, log } = launch
-  const client = await connect(config, launch)
+  const metrics = createMetrics()
+  const client = await connect(launch, metrics)
   try {
-    const node = await runNode({ ...ground, launch, client, nodeName: nodeName(config) })
+    const node = await runNode({ ...ground, launch, client, metrics, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
     await node.close()
@@ -65,8 +68,8 @@ function initialise(
   if (mode.loopbackGuards(config)) routeLocalnet(kernel.sysctl, log)
 }
 
-async function connect(config: Launch['config'], launch: Launch): Promise<ApiClient> {
-  const { log, line, version } = launch
+async function connect(launch: Launch, metrics: Metrics): Promise<ApiClient> {
+  const { config, log, line, version } = launch
   const connection = await loadConnection({
     kubeconfig: config.clientConnection.kubeconfig,
     master: line.master,
@@ -74,7 +77,8 @@ async function connect(config: Launch['config'], launch: Launch): Promise<ApiCli
     clock: systemClock,
   })
   const userAgent = `node-proxy/${version}`
-  const client = createApiClient({ connection, clock: systemClock, userAgent })
+  const observer = observeClient(metrics)
+  const client = createApiClient({ connection, clock: systemClock, userAgent, observer })
   log.info({ version, nodeName: nodeName(config), server: client.server }, 'node-proxy starts')
   return client
 }

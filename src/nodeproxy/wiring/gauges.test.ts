@@ -29,7 +29,7 @@ function rig() {
     ['IPv6' as const, { ...family, waitingSince: undefined }],
   ])
   const health = { now: 76_000, status }
-  const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7 }
+  const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7, rejected: 2 }
   const atWork = { name: 'iptables', backend: 'nft', draining: 0 }
   const watch: WatchState = {
     synced: true,
@@ -102,7 +102,7 @@ test('objects and rules of each kind, gone when the last one is', async () => {
   const { place, remove, write, show } = rig()
   place('ns/a', '172.30.0.1', { seconds: 60 })
   await write()
-  expect(await show()).toContain('nodeproxy_programmed_objects{kind="set",family="any"} 2')
+  expect(await show()).toContain('nodeproxy_programmed_objects{kind="set",ip_family="any"} 2')
   remove('ns/a')
   await write()
   const lines = await show()
@@ -138,6 +138,7 @@ test('the watch shows through, however often somebody looks', async () => {
     'nodeproxy_watch_connected{resource="services"} 1',
     'nodeproxy_watch_connected{resource="nodes"} 0',
     'nodeproxy_objects{resource="services"} 7',
+    'nodeproxy_rejected_objects{resource="services"} 2',
     'nodeproxy_watch_last_event_timestamp_seconds{resource="services"} 5',
     'nodeproxy_reflector_restarts_total{resource="services",reason="list"} 2',
     'nodeproxy_reflector_restarts_total{resource="services",reason="failure"} 3',

@@ -6,6 +6,7 @@ import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { watchedResources } from '../../watch/watched-resources.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
 import { ruleCounts } from './rule-counts.ts'
@@ -50,13 +51,13 @@ export function refreshGauges(
 }
 
 function watchGauges(metrics: Metrics, watch: WatchState): void {
-  const feeds = { services: watch.services, endpoints: watch.endpoints, nodes: watch.node }
-  for (const [resource, state] of Object.entries(feeds)) {
+  for (const { resource, state } of watchedResources(watch)) {
     if (state === undefined) continue
     metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
     if (state.lastEventAt !== undefined)
       metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
     metrics.objects.set({ resource }, state.objects)
+    metrics.rejectedObjects.set({ resource }, state.rejected)
     const counts: Readonly<Record<string, number>> = { ...state.events }
     for (const [type, count] of Object.entries(counts)) {
       const labels = { resource, type: type.toUpperCase() }
@@ -87,8 +88,8 @@ function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
   }
   metrics.programmedObjects.reset()
   for (const [name, count] of counts) {
-    const [kind = '', family = ''] = name.split(' ')
-    metrics.programmedObjects.set({ kind, family }, count)
+    const [kind = '', ip_family = ''] = name.split(' ')
+    metrics.programmedObjects.set({ kind, ip_family }, count)
   }
   metrics.iptablesRules.reset()
   for (const { table, family, count } of ruleCounts(objects)) {
