@@ -1,3 +1,5 @@
+import type { CredentialKind } from './credential.ts'
+
 /** One request, from its first byte to the head of the response. */
 export interface ObservedRequest {
   /** HTTP method. */
@@ -11,7 +13,7 @@ export interface ObservedRequest {
 export interface ClientObserver {
   requested(request: ObservedRequest): void
   /** A credential is in use; `expiresAt` in epoch milliseconds, undefined where it names no end. */
-  authenticated(kind: 'token' | 'certificate', expiresAt: number | undefined): void
+  authenticated(kind: CredentialKind, expiresAt: number | undefined): void
 }
 
 export const noObserver: ClientObserver = { requested: () => {}, authenticated: () => {} }

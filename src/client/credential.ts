@@ -10,7 +10,12 @@ export interface Credential {
   readonly expiresAt?: number
 }
 
+/** Where a credential comes from: who renews it follows from that. */
+export type CredentialKind = 'certificate' | 'token' | 'token-file' | 'exec'
+
 export interface CredentialSource {
+  /** `token`: written in the configuration, so nothing renews it. */
+  readonly kind: Exclude<CredentialKind, 'certificate'>
   /** The credential of now; rejects with a NodeProxyError without secrets in it. */
   current(): Promise<Credential>
   /**
@@ -22,7 +27,7 @@ export interface CredentialSource {
 
 /** The same credential for ever. */
 export function fixedCredential(credential: Credential): CredentialSource {
-  return { current: () => Promise.resolve(credential), reject: () => false }
+  return { kind: 'token', current: () => Promise.resolve(credential), reject: () => false }
 }
 
 export const anonymous: CredentialSource = fixedCredential({})

@@ -52,6 +52,7 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
   }
 
   return {
+    kind: 'exec',
     current,
     reject() {
       cached = undefined

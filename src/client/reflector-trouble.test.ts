@@ -6,7 +6,7 @@ import { ModelApi, modelObject, writeBookmark, writeLine } from './testing/model
 import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
 
 test('an object that goes bad or is to be ignored is gone, and harms no other', async () => {
-  const { recorder, reflector } = await follow({
+  const { recorder } = await follow({
     answer(arrival) {
       openStream(arrival)
       const put = (key: string, spec: unknown, version: number): void =>
@@ -26,7 +26,7 @@ test('an object that goes bad or is to be ignored is gone, and harms no other', 
   expect([...recorder.known.keys()]).toEqual(['a/3', 'a/5'])
   expect(recorder.invalid).toEqual(['a/1', 'a/4', ''])
   expect(recorder.lost).toEqual(['nameless'])
-  expect(reflector.state()).toMatchObject({ objects: 2, rejected: 2 })
+  expect(recorder.reflector.state()).toMatchObject({ objects: 2, rejected: 2 })
 })
 
 test('a line that is no event means that something was missed: list again', async () => {

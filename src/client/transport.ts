@@ -83,7 +83,7 @@ export function createTransport({
     const secure = connection.tls !== undefined
     const credential = secure ? await connection.credentials.current() : {}
     if (credential.authorization !== undefined) {
-      observer.authenticated('token', credential.expiresAt)
+      observer.authenticated(connection.credentials.kind, credential.expiresAt)
     }
     const startedAt = clock.now()
     const observe = (code: string) =>

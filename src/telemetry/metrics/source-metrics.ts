@@ -55,6 +55,6 @@ export const sourceMetrics = {
     name: 'client_credential_expiration_timestamp_seconds',
     type: 'gauge',
     labels: ['kind'],
-    help: 'When the credential expires with which the daemon last authenticated at the API server: token or certificate. Absent for one that names no end.',
+    help: 'When the credential expires with which the daemon last authenticated: certificate, token (of the kubeconfig), token-file or exec; the last two are renewed by others. Absent for one that names no end.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
