@@ -213,7 +213,9 @@ test('a connection that dies in a page fails the page, not what came before', as
 })
 
 test('reports each request with its code, and those without a response', async () => {
-  const { server, client, observed } = await start(({ response }) => answerStatus(response, 403, 'Forbidden'))
+  const { server, client, observed } = await start(({ response }) =>
+    answerStatus(response, 403, 'Forbidden'),
+  )
   await client.get('/a')
   await server.close()
   await client.create('/b', {})

@@ -29,7 +29,12 @@ function rig() {
     ['IPv6' as const, { ...family, waitingSince: undefined }],
   ])
   const health = { now: 76_000, status }
-  const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7, rejected: 2 }
+  const services = {
+    ...createProgress('/api/v1/services', 0),
+    connected: true,
+    objects: 7,
+    rejected: 2,
+  }
   const atWork = { name: 'iptables', backend: 'nft', draining: 0 }
   const watch: WatchState = {
     synced: true,

@@ -74,6 +74,12 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       )
       parts.onTrouble()
     },
+    flowsFailed(error) {
+      log.warn(
+        { err: error },
+        'conntrack entries of backends that are gone were not deleted; trying again',
+      )
+    },
     flowsCut(count) {
       if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
     },

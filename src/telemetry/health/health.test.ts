@@ -87,6 +87,17 @@ describe('a queued change', () => {
     expect(codes()).toEqual([503, 503])
   })
 
+  it('counts a repair that fails though nothing was queued', () => {
+    const { health, pass, codes, run } = start()
+    run()
+    health.begun()
+    health.failed('the lock is held')
+    pass(2 * SYNC_PERIOD + 1)
+    expect(codes()).toEqual([503, 503])
+    run()
+    expect(codes()).toEqual([200, 200])
+  })
+
   it('is not covered by a run that had begun before it', () => {
     const { health, pass, codes, run } = start()
     run()
@@ -168,11 +179,15 @@ it('is unhealthy exactly when some change is waiting for too long, whatever happ
         if (typeof what === 'number') {
           now += what
           pass(what)
-        } else health[what as 'queued']()
+        } else if (what === 'failed') health.failed('the lock is held')
+        else health[what as 'queued']()
         if (what === 'queued') queued.push(now)
         if (what === 'begun') [taken, queued] = [[...taken, ...queued], []]
         if (what === 'succeeded') taken = []
-        if (what === 'failed') [taken, queued] = [[], [...taken, ...queued]]
+        if (what === 'failed') {
+          const waiting = [...taken, ...queued]
+          ;[taken, queued] = [[], waiting.length > 0 ? waiting : [now]]
+        }
         const late = [...taken, ...queued].some((since) => now - since > 2 * SYNC_PERIOD)
         expect(health.report().healthy).toBe(!late)
       }

@@ -70,7 +70,7 @@ export class Health {
   /** The run wrote nothing because of `why`; what it took still waits, since when it was queued. */
   failed(why: string, family?: FamilyName): void {
     this.#failure = why
-    this.#each(family, (progress) => progress.failed())
+    this.#each(family, (progress) => progress.failed(this.#options.clock.now()))
   }
 
   /** False while the node is being removed: load balancers should leave it. */

@@ -120,16 +120,4 @@ export const syncMetrics = {
     labels: ['ip_family'],
     help: 'Conntrack entries deleted because their backend is gone.',
   },
-  ctStateInvalidDropped: {
-    name: 'iptables_ct_state_invalid_dropped_packets_total',
-    type: 'counter',
-    labels: ['ip_family'],
-    help: 'Packets dropped because conntrack calls them INVALID. Absent where the mode does not count them.',
-  },
-  localhostNodePortsAccepted: {
-    name: 'iptables_localhost_nodeports_accepted_packets_total',
-    type: 'counter',
-    labels: ['ip_family'],
-    help: 'Packets to node ports on loopback. Absent where the mode does not count them.',
-  },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
