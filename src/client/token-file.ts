@@ -20,6 +20,7 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
   }
 
   return {
+    kind: 'token-file',
     current,
     check: async () => void (await current()),
     reject() {

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../lib/clock.ts'
+import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
@@ -29,6 +31,13 @@ export interface Transport {
   close(): Promise<void>
 }
 
+export interface TransportOptions {
+  readonly connection: Connection
+  readonly userAgent: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly observer: ClientObserver
+}
+
 /** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 30_000
@@ -39,13 +48,18 @@ const REFUSAL_LIMIT = 64 * 1024
  * request be sent once more; a new client certificate opens new connections
  * while old ones end in peace.
  */
-export function createTransport(connection: Connection, userAgent: string): Transport {
+export function createTransport({
+  connection,
+  userAgent,
+  clock,
+  observer,
+}: TransportOptions): Transport {
   let certificate: Credential['certificate']
   let pool = openPool()
 
   function openPool(): Pool {
     return new Pool(connection.origin, {
-      connect: createConnector(connection, certificate),
+      connect: createConnector(connection, { certificate, observer }),
       connections: CONNECTIONS,
       pipelining: 1,
       allowH2: false,
@@ -68,13 +82,28 @@ export function createTransport(connection: Connection, userAgent: string): Tran
   async function attempt(request: TransportRequest): Promise<Answer> {
     const secure = connection.tls !== undefined
     const credential = secure ? await connection.credentials.current() : {}
-    const { statusCode, headers, body } = await poolFor(credential).request({
+    if (credential.authorization !== undefined) {
+      observer.authenticated(connection.credentials.kind, credential.expiresAt)
+    }
+    const startedAt = clock.now()
+    const observe = (code: string) =>
+      observer.requested({
+        method: request.method,
+        code,
+        seconds: (clock.now() - startedAt) / 1_000,
+      })
+    const sent = poolFor(credential).request({
       method: request.method,
       path: connection.basePath + request.path,
       headers: requestHeaders(request, credential, userAgent),
       signal: request.signal,
       ...(request.body === undefined ? {} : { body: request.body }),
     })
+    sent.then(
+      ({ statusCode }) => observe(String(statusCode)),
+      () => observe('error'),
+    )
+    const { statusCode, headers, body } = await sent
     return { status: statusCode, headers, body }
   }
 

@@ -5,6 +5,7 @@ import { loadConnection } from '../client/load-connection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
 import type { ExitCode } from '../settings/answers.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
 import { checkStart } from './wiring/check-start.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
@@ -13,6 +14,7 @@ import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
+import { observeClient } from './wiring/observe-client.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
 import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
@@ -60,9 +62,10 @@ interface Ground extends OpenModes {
 
 async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
   const { config, log } = launch
-  const client = openClient(ground.connection, launch)
+  const metrics = createMetrics()
+  const client = openClient(ground.connection, launch, metrics)
   try {
-    const node = await runNode({ ...ground, launch, client, nodeName: nodeName(config) })
+    const node = await runNode({ ...ground, launch, client, metrics, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
     await node.close()
@@ -85,10 +88,11 @@ function connectionOf(config: Launch['config'], { master }: Launch['line']): Pro
   return loadConnection({ kubeconfig, master, env: process.env, clock: systemClock })
 }
 
-function openClient(connection: Connection, launch: Launch): ApiClient {
+function openClient(connection: Connection, launch: Launch, metrics: Metrics): ApiClient {
   const { config, log, version } = launch
   const userAgent = `node-proxy/${version}`
-  const client = createApiClient({ connection, clock: systemClock, userAgent })
+  const observer = observeClient(metrics)
+  const client = createApiClient({ connection, clock: systemClock, userAgent, observer })
   log.info({ version, nodeName: nodeName(config), server: client.server }, 'node-proxy starts')
   return client
 }

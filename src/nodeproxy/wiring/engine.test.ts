@@ -52,6 +52,7 @@ function rig() {
       respelled: () => {},
       failed: (error) => told.failed.push(error),
       flowsCut: () => {},
+      flowsFailed: () => {},
     }),
     cutFlows: async (some) => {
       flows.push(...some)

@@ -3,7 +3,7 @@ import { systemClock as clock } from '../../lib/clock.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
-import { createMetrics, type Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { Launch } from '../program.ts'
@@ -19,6 +19,7 @@ export interface NodeParts extends OpenModes {
   readonly launch: Launch
   readonly kernel: Kernel
   readonly client: ApiClient
+  readonly metrics: Metrics
   readonly nodeName: string
 }
 
@@ -31,8 +32,7 @@ export interface RunningNode {
 /** Starts everything that lives as long as the daemon, and says how to end it. */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
-  const { client, nodeName, modes } = parts
-  const metrics = createMetrics()
+  const { client, nodeName, metrics, modes } = parts
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
   const conditions = new Conditions({ log, metrics })
   const consider = (config: NodeProxyConfiguration) => modes.consider(config)

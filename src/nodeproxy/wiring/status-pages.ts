@@ -1,8 +1,10 @@
+import type { ReflectorState } from '../../client/reflector-state.ts'
 import type { Backend } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { watchedResources } from '../../watch/watched-resources.ts'
 import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration.ts'
 import { refreshGauges } from './gauges.ts'
@@ -25,15 +27,18 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
     health: proxy.health,
     readiness: () => {
       const state = watch()
-      const feeds = { services: state.services, endpoints: state.endpoints, nodes: state.node }
-      const of = (has: (feed: NonNullable<WatchState['endpoints']>) => boolean) =>
+      const of = (has: (feed: ReflectorState) => boolean) =>
         new Map(
-          Object.entries(feeds).map(([name, feed]) => [name, feed !== undefined && has(feed)]),
+          watchedResources(state).map(({ resource, state: feed }) => [
+            resource,
+            feed !== undefined && has(feed),
+          ]),
         )
       return assessReadiness({
         connected: of((feed) => feed.connected),
         synced: of((feed) => feed.listedAt !== undefined),
         applied: proxy.isApplied,
+        kernel: proxy.health.report(),
         conditions: conditions.current(),
       })
     },
@@ -46,6 +51,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
           running: proxy.running,
           watch: state,
           changeTimes: proxy.changeTimes,
+          health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
         return metrics.text()
