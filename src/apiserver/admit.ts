@@ -4,7 +4,7 @@ import { validateObject } from '../resources/validate.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
 import { causeOf } from './causes.ts'
 import { checkFields } from './field-validation/check-fields.ts'
-import { metadataCauses } from './metadata-rules.ts'
+import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 import { isJson, parseDocument } from './parse-document.ts'
 import { badRequest, invalid } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
@@ -51,7 +51,7 @@ export function storedForm(request: ApiRequest, object: JsonObject): JsonObject 
 /** The stored form with its defaults, or 422 with everything that is wrong. */
 export function admit(request: ApiRequest, object: JsonObject): JsonObject | Refusal {
   const { resource } = request.face
-  const defaulted = applyDefaults(resource.kind, object) as JsonObject
+  const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
   const causes = [
     ...metadataCauses(defaulted),
     ...validateObject(resource.kind, defaulted).map(causeOf),

@@ -24,6 +24,7 @@ import type { Serving } from './serving.ts'
 import { StoreHealth } from './store-health.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
+import { ensureServiceCidr } from './system/service-cidr.ts'
 import { ensureSystemNamespaces } from './system/system-namespaces.ts'
 import { WriteTurns } from './verbs/write-turns.ts'
 import { WatchRegistry } from './watch/watch-registry.ts'
@@ -87,6 +88,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const start = async (): Promise<void> => {
     await ensureSystemNamespaces(serving)
     await serving.feed.start()
+    await ensureServiceCidr(serving)
     const repair = new AllocationRepair({ serving, metrics, onError })
     const stopExpiry = expireEvents(serving, onError)
     stopUpkeep = () => {

@@ -40,26 +40,34 @@ export interface DiscoveredResource {
   readonly categories: readonly string[]
 }
 
+const READ_VERBS = ['get', 'list', 'watch']
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
 /** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
 export function announced({ resource, group }: Face): DiscoveredResource {
-  const { deletedOneByOne, shortNames, categories, versions } = resource
+  const { shortNames, categories, versions } = resource
   const isFirst = group === versions[0]?.group
   return {
-    verbs: deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
+    verbs: verbsOf(resource),
     subresources: subresourcesOf(resource),
     shortNames: isFirst ? shortNames : [],
     categories: isFirst ? categories : [],
   }
 }
 
+function verbsOf({ deletedOneByOne, isReadOnly }: Resource): readonly string[] {
+  if (isReadOnly) return READ_VERBS
+  return deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS
+}
+
 function subresourcesOf({
   kind,
+  isReadOnly,
   status,
   reserved,
   derived = [],
 }: Resource): readonly DiscoveredSubresource[] {
+  if (isReadOnly) return []
   const written = [
     ...(status === undefined ? [] : [{ name: 'status', kind, verbs: ['get', 'patch', 'update'] }]),
     ...(reserved === undefined

@@ -36,10 +36,11 @@ type Paths = ReadonlyMap<string, ResourceRoute>
 
 function objectRoutes(face: Face): Paths {
   const { resource } = face
-  const { deletedOneByOne, derived = [], reserved, status } = resource
+  const { deletedOneByOne, derived = [], isReadOnly, reserved, status } = resource
   const { everywhere, collection, one } = resourcePaths(face, groupVersionPath(face), parameter)
   const whole = deletedOneByOne ? growingVerbs : collectionVerbs
   const paths = new Map([[everywhere, routeOf(face, { GET: listOrWatch })]])
+  if (isReadOnly) return paths.set(one, routeOf(face, { GET: get }))
   paths.set(collection, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
   if (status !== undefined) paths.set(`${one}/status`, routeOf(face, statusVerbs, 'status'))
   if (reserved !== undefined) {

@@ -21,6 +21,8 @@ export interface Resource {
   readonly reserved?: ReservedFields
   /** What else can be read of an object; absent: nothing. */
   readonly derived?: readonly DerivedSubresource[]
+  /** Present: clients may get, list and watch, and the server alone writes. */
+  readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
   /** Present: its last state is the answer to a deletion; that of others is a Status. */

@@ -37,6 +37,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['NetworkPolicy', checkNetworkPolicy],
   ['Deployment', checkDeployment],
   ['Lease', checkLease],
+  ['ServiceCIDR', (object) => readMetadata(object, { namespaced: false, name: 'subdomain' })],
   ['Namespace', (object) => readMetadata(object, { namespaced: false, name: 'label' })],
 ])
 

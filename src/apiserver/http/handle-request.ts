@@ -17,6 +17,7 @@ import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { storeRefusal } from '../store-refusal.ts'
+import { versionReply } from '../version.ts'
 import { documentReply } from './document.ts'
 import { parseMediaType } from './media-type.ts'
 import type { RequestBodies } from './request-bodies.ts'
@@ -111,6 +112,7 @@ function describeServer(
   exchange: QueriedExchange,
 ): Outcome | Promise<Outcome> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
+  if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
   if (route.kind !== 'health') return metricsReply(metrics, serving)
   const all = checks[route.endpoint]
   const chosen = name === '' ? all : all.filter((check) => check.name === name)

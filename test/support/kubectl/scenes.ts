@@ -75,12 +75,14 @@ const READING: readonly Line[] = [
 
 const KNOWING: readonly Line[] = [
   ['kubectl version', /Server Version: .*v1\.\d+/],
+  ['! kubectl version 2>&1 | grep -q skew', /^$/],
   ['kubectl cluster-info', /control plane.* is running at .*https:\/\/127\.0\.0\.1:\d+/],
   ['kubectl get --raw /readyz', /^ok$/],
   ['kubectl api-versions', /^discovery\.k8s\.io\/v1\n[^]*^discovery\.orch\.io\/v1\n/m],
   ['kubectl api-resources', /^services +svc +v1 +true +Service$/m],
   ['kubectl api-resources --api-group=rbac.authorization.orch.io -o name', /^clusterroles\./m],
   ['kubectl explain svc.spec.ports.nodePort', /<integer>\s+DESCRIPTION:\s+The port that is open/],
+  ['kubectl explain svc.spec.ports.targetPort', /targetPort <IntOrString>/, 27],
   ['kubectl explain service --recursive', /timeoutSeconds\s*<integer>/],
   ['kubectl explain role.rules --api-version=rbac.authorization.orch.io/v1', /nonResourceURLs/],
   ['! kubectl explain svc.spec.nonsense', /field "nonsense" does not exist/],
