@@ -26,7 +26,9 @@ import { LocalAddresses } from './local-addresses.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import type { Modes } from './modes/modes.ts'
 import type { KernelFacts } from './netfilter-settings.ts'
+import { reviewNode } from './node-conditions.ts'
 import { isEligible, nodeContext } from './node-identity.ts'
+import { nodePortScope } from './node-port-scope.ts'
 import { ObjectProblems } from './object-problems.ts'
 import { Retirements } from './retirements.ts'
 import { ServiceNotices } from './service-notices.ts'
@@ -152,6 +154,7 @@ export class NodeProxy {
   start(): void {
     this.#parts.log.info(this.#engine.store.counts, 'the cluster is listed; programming the kernel')
     this.#engine.start()
+    this.#reviewNode()
   }
 
   /** The configuration is another one. */
@@ -161,6 +164,7 @@ export class NodeProxy {
     modes.current.tune(configuration.current)
     this.#engine.refresh()
     this.#placeChecks()
+    this.#reviewNode()
   }
 
   async stop(): Promise<void> {
@@ -177,6 +181,14 @@ export class NodeProxy {
     const eligible = isEligible(before, this.#node)
     if (eligible !== undefined) this.health.setNodeEligible(eligible)
     this.#placeChecks()
+    this.#reviewNode()
+  }
+
+  /** Before the cluster is listed, nothing is known to be missing. */
+  #reviewNode(): void {
+    if (this.running === undefined) return
+    const { configuration, conditions, nodeName } = this.#parts
+    reviewNode(conditions, { config: configuration.current, nodeName, node: this.#node })
   }
 
   #compiled(services: readonly ServiceKey[]): void {
@@ -216,10 +228,9 @@ export class NodeProxy {
   /** Opens and closes the sockets of health check node ports where they are to be served. */
   #placeChecks(): void {
     const { configuration, kernel } = this.#parts
-    const primary = this.#node?.addresses ?? []
-    const node = { primary, local: this.#local.current, families: kernel.families }
-    const { nodePortAddresses } = configuration.current
-    void this.#checks.setAddresses(healthCheckAddresses(nodePortAddresses, node))
+    const scope = nodePortScope(configuration.current.nodePortAddresses, this.#node)
+    const node = { local: this.#local.current, families: kernel.families }
+    void this.#checks.setAddresses(healthCheckAddresses(scope, node))
   }
 
   #createEngine(families: readonly FamilyName[]): Engine {
