@@ -8,12 +8,14 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
 
 /** Where allocations are stored; one key per address, and per port and protocol. */
 export const ALLOCATIONS = 'allocations'
 
+/** Of an address in any spelling: two spellings are one allocation. */
 export function addressKey(ip: string): string {
-  return `/${ALLOCATIONS}/addresses/${ip}`
+  return `/${ALLOCATIONS}/addresses/${canonicalAddress(ip)}`
 }
 
 export function nodePortKey(protocol: string, port: number): string {

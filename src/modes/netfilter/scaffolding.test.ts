@@ -6,9 +6,8 @@ import { fromPods, notFromPods } from './local-traffic.ts'
 import { clearMark, isMarked, isNotMarked, isRouted, routingBit, setMark } from './mark.ts'
 import { NO_ADDRESS } from './node-port-scope.ts'
 import { toNodePorts } from './node-ports.ts'
-import type { NetfilterSettings } from './settings.ts'
 import { postrouting } from './postrouting.ts'
-import type { LocalTraffic } from './settings.ts'
+import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
 test.each([
   [0, '0x1'],
