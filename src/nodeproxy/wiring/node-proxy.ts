@@ -26,11 +26,11 @@ import { LocalAddresses } from './local-addresses.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import type { Modes } from './modes/modes.ts'
 import type { KernelFacts } from './netfilter-settings.ts'
-import { reviewNode } from './node-conditions.ts'
 import { isEligible, nodeContext } from './node-identity.ts'
 import { nodePortScope } from './node-port-scope.ts'
 import { ObjectProblems } from './object-problems.ts'
 import { Retirements } from './retirements.ts'
+import { Reviews } from './reviews.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
 import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
@@ -64,6 +64,7 @@ export class NodeProxy {
   readonly #checks: HealthCheckPorts
   readonly #notices: ServiceNotices
   readonly #problems: ObjectProblems
+  readonly #reviews: Reviews
   readonly #startedAt: number
   readonly #local: LocalAddresses
   #stopAddresses: () => void = () => {}
@@ -92,6 +93,7 @@ export class NodeProxy {
     const events = eventSender(parts)
     this.#problems = new ObjectProblems(log, events)
     this.#checks = healthChecks({ ...parts, events, health: this.health })
+    this.#reviews = new Reviews({ ...parts, engine: () => this.#engine })
     this.#retirements = this.#createRetirements()
     this.#engine = this.#createEngine(families)
     this.#notices = new ServiceNotices({
@@ -154,7 +156,7 @@ export class NodeProxy {
   start(): void {
     this.#parts.log.info(this.#engine.store.counts, 'the cluster is listed; programming the kernel')
     this.#engine.start()
-    this.#reviewNode()
+    this.#reviews.node()
   }
 
   /** The configuration is another one. */
@@ -164,7 +166,7 @@ export class NodeProxy {
     modes.current.tune(configuration.current)
     this.#engine.refresh()
     this.#placeChecks()
-    this.#reviewNode()
+    this.#reviews.node()
   }
 
   async stop(): Promise<void> {
@@ -181,14 +183,7 @@ export class NodeProxy {
     const eligible = isEligible(before, this.#node)
     if (eligible !== undefined) this.health.setNodeEligible(eligible)
     this.#placeChecks()
-    this.#reviewNode()
-  }
-
-  /** Before the cluster is listed, nothing is known to be missing. */
-  #reviewNode(): void {
-    if (this.running === undefined) return
-    const { configuration, conditions, nodeName } = this.#parts
-    reviewNode(conditions, { config: configuration.current, nodeName, node: this.#node })
+    this.#reviews.node()
   }
 
   #compiled(services: readonly ServiceKey[]): void {
@@ -196,6 +191,7 @@ export class NodeProxy {
     const context = this.#nodeContext()
     for (const key of services) void this.#checks.replace(key, healthCheckOf(key, store, context))
     if (running) this.#notices.review(services, running.table.problems())
+    this.#reviews.services()
   }
 
   /** Loopback is opened to routing once the rules that guard it stand. */
@@ -244,6 +240,7 @@ export class NodeProxy {
           ...told,
           onCompiled: (services) => this.#compiled(services),
           onWritten: (failed) => this.#written(mode, failed),
+          onApplied: () => this.#reviews.applied(),
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
         }),
@@ -251,6 +248,7 @@ export class NodeProxy {
         const ownPorts = this.running?.mode.traffic?.ownPorts
         return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
       },
+      onComplete: () => this.#reviews.completed(),
       blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })
