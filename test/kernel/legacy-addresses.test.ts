@@ -45,6 +45,9 @@ test('clusterIP, externalIP, load balancer IP, ranges and endpoint', async () =>
   await expectFlow(lab(), { ...elsewhere, expect: { outcome: 'drop' } })
   // 010 in octal
   await expectFlow(lab(), { ...pod, dst: '172.24.25.8', expect: { outcome: 'unhandled' } })
-  const warnings = lab().daemon.logs().match(/must not have leading zeros/g) ?? []
+  const warnings =
+    lab()
+      .daemon.logs()
+      .match(/must not have leading zeros/g) ?? []
   expect(warnings).toHaveLength(5)
 })

@@ -37,8 +37,16 @@ test.each([
   expect(after(node)).toEqual([])
 })
 
+test('detectLocalMode ClusterCIDR without a network is a warning, the default is not', () => {
+  const after = rig({ detectLocalMode: 'ClusterCIDR' })
+  expect(after(node)).toEqual([
+    { message: expect.stringMatching(/set clusterCIDR$/), blocksReadiness: false },
+  ])
+  expect(rig({ detectLocalMode: '' })(node)).toEqual([])
+})
+
 test('what the configuration does not take from the Node object may be missing', () => {
-  const values = { nodePortAddresses: [cidr('10.0.0.0/8')], detectLocalMode: 'ClusterCIDR' }
+  const values = { nodePortAddresses: [cidr('10.0.0.0/8')], detectLocalMode: '' }
   expect(rig(values)(undefined)).toEqual([])
   expect(rig({})(undefined)).toEqual([])
 })
