@@ -55,7 +55,7 @@ test.each(['', '/', '/8', '010.0.0.0/', '010.0.0.0/033', '010.0.0.0/0/8', '010.0
   },
 )
 
-test('two spellings of one address are the same; other texts are what they are', () => {
+test('two texts of one address are the same; other texts are compared as they are', () => {
   expect(isSameAddress('010.0.0.1', '10.0.0.1')).toBe(true)
   expect(isSameAddress('010.0.0.1', '8.0.0.1')).toBe(false)
   expect(isSameAddress('FD00::1', 'fd00:0::01')).toBe(true)

@@ -63,7 +63,7 @@ async function expectServed(serving: readonly string[], leaving?: string): Promi
   for (const [src, dst] of ADDRESSES) {
     const endpoints = [dst.includes(':') ? '[fd00:10:180::1]:80' : '10.180.0.1:80']
     const served = { outcome: 'deliver', endpoints, masquerade: true } as const
-    // New connections could not be told from those that IPVS still has, so it refuses them.
+    // IPVS cannot tell new connections from those that it still has, so it refuses them.
     const isRefused = dst === leaving && proxyMode() === 'ipvs'
     const unserved = { outcome: isRefused ? 'reject' : 'unhandled' } as const
     await expectFlow(lab, {

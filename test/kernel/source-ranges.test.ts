@@ -83,7 +83,7 @@ test('ranges go before policy Local and before the refusal of an empty Service',
   await expectFlow(lab(), { ...lb, from: 'external', src: stranger, expect: { outcome: 'drop' } })
 })
 
-test('ranges of which none can be read admit nobody', async () => {
+test('ranges of which none can be read admit no source', async () => {
   await deploy(lab(), {
     key: 'ns/unreadable',
     clusterIP: '172.30.19.3',

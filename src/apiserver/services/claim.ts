@@ -13,7 +13,7 @@ import { canonicalAddress } from '../../lib/legacy-address.ts'
 /** Where allocations are stored; one key per address, and per port and protocol. */
 export const ALLOCATIONS = 'allocations'
 
-/** Of an address in any spelling: two spellings are one allocation. */
+/** Two texts of one address (`010.0.0.1`, `10.0.0.1`) are one allocation. */
 export function addressKey(ip: string): string {
   return `/${ALLOCATIONS}/addresses/${canonicalAddress(ip)}`
 }

@@ -95,7 +95,7 @@ test('new ones are refused', async () => {
   }
 })
 
-test('nobody else gets its address, and deletion frees it', async () => {
+test('no other Service gets its address, and deletion frees it', async () => {
   const { api, clock } = await started()
   const thief = () => api.call('POST', SERVICES, { body: service('new', { clusterIP: IP }) })
   expect((await thief()).status).toBe(422)

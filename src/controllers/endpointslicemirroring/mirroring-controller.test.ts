@@ -38,7 +38,7 @@ test.each<[string, JsonObject[], readonly string[]]>([
   ],
   ['no address', [{ addresses: [{ ip: 'x' }], ports: PORTS }], []],
   [
-    'one address in two spellings',
+    'one address in two forms',
     [{ addresses: [{ ip: '192.0.2.001' }, { ip: '192.0.2.1' }], ports: PORTS }],
     ['IPv4 80: 192.0.2.1'],
   ],

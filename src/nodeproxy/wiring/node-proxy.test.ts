@@ -178,14 +178,14 @@ test('a Node object without addresses is a condition, from the listing until it 
   await listed()
   expect(messagesOf(all)).toEqual([expect.stringContaining('Node "here" does not exist')])
   const value = { name: 'here', zone: undefined, podCIDRs: [], leaving: false }
-  const told = (addresses: readonly string[]) =>
+  const nodeHas = (addresses: readonly string[]) =>
     proxy.take(
       [{ kind: 'node', name: 'here', value: { ...value, addresses: addresses.map(ip) } }],
       () => watch,
     )
-  told([])
+  nodeHas([])
   expect(messagesOf(all)).toEqual([expect.stringContaining('Node "here" has no InternalIP')])
-  told(['192.0.2.1'])
+  nodeHas(['192.0.2.1'])
   expect(conditions.current()).toEqual([])
   proxy.take([{ kind: 'node', name: 'here', value: undefined }], () => watch)
   expect(conditions.current()).toHaveLength(1)

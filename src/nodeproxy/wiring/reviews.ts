@@ -59,10 +59,10 @@ export class Reviews {
     const { running, store } = this.#parts.engine()
     if (running === undefined || this.#isComplete) return
     this.#isComplete = true
-    this.#tell(running, store.counts.services)
+    this.#log(running, store.counts.services)
   }
 
-  #tell(running: Running, services: number): void {
+  #log(running: Running, services: number): void {
     const secondsSinceStart = Number(process.uptime().toFixed(3))
     const facts = { ...describeRules(running, services), secondsSinceStart }
     this.#parts.log.info(facts, 'the rules are in the kernel for the first time')
