@@ -35,7 +35,7 @@ export function reviewBindings(conditions: Sink, facts: BindingFacts): void {
       ? 'userspace.bindMap is not used, because packets are redirected: remove it, or set userspace.entry to bind'
       : undefined,
   })
-  const served = Array.isArray(bindings) ? bindings : []
+  const served: readonly Binding[] = bindings === undefined || bindings === 'unused' ? [] : bindings
   const lost = served.flatMap((binding) => {
     const fault = faultOf(binding, facts)
     return fault === undefined ? [] : [`${describeBinding(binding)} (${fault})`]
