@@ -48,13 +48,17 @@ export function storedForm(request: ApiRequest, object: JsonObject): JsonObject 
   return request.face.toStored?.(object) ?? object
 }
 
-/** The stored form with its defaults, or 422 with everything that is wrong. */
-export function admit(request: ApiRequest, object: JsonObject): JsonObject | Refusal {
+/** The stored form with its defaults, or 422 with everything that is wrong; `old` is replaced. */
+export function admit(
+  request: ApiRequest,
+  object: JsonObject,
+  old?: JsonObject,
+): JsonObject | Refusal {
   const { resource } = request.face
   const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
   const causes = [
     ...metadataCauses(defaulted),
-    ...validateObject(resource.kind, defaulted).map(causeOf),
+    ...validateObject(resource.kind, defaulted, old).map(causeOf),
   ]
   return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
 }

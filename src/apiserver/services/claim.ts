@@ -8,12 +8,14 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
 
 /** Where allocations are stored; one key per address, and per port and protocol. */
 export const ALLOCATIONS = 'allocations'
 
+/** Two texts of one address (`010.0.0.1`, `10.0.0.1`) are one allocation. */
 export function addressKey(ip: string): string {
-  return `/${ALLOCATIONS}/addresses/${ip}`
+  return `/${ALLOCATIONS}/addresses/${canonicalAddress(ip)}`
 }
 
 export function nodePortKey(protocol: string, port: number): string {

@@ -137,7 +137,7 @@ function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): Js
   const stored = isFree ? sent : reserved.keep(sent, old)
   if (status === undefined) return admitCounted(request, stored, old)
   if (request.subresource === 'status') {
-    return admit(request, { ...withStatusOf(old, stored), metadata })
+    return admit(request, { ...withStatusOf(old, stored), metadata }, old)
   }
   return admitCounted(request, withStatusOf(stored, old), old)
 }
@@ -152,7 +152,7 @@ function admitCounted(
   next: JsonObject,
   old: JsonObject,
 ): JsonObject | Refusal {
-  const admitted = admit(request, next)
+  const admitted = admit(request, next, old)
   return admitted instanceof Refusal ? admitted : countGeneration(request, admitted, old)
 }
 

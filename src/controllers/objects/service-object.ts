@@ -1,7 +1,8 @@
 import type { Family } from '../../lib/ip.ts'
-import { familyOf, parseIp } from '../../lib/ip.ts'
+import { familyOf } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type Distribution, readDistribution } from './distribution.ts'
@@ -68,7 +69,7 @@ function readFamilies(spec: JsonObject): readonly Family[] {
     return family === 'IPv6' ? [6] : []
   })
   if (given.length > 0) return [...new Set(given)]
-  const ip = parseIp(stringAt(spec, 'clusterIP'))
+  const ip = parseLegacyIp(stringAt(spec, 'clusterIP'))
   return [ip === undefined ? 4 : familyOf(ip)]
 }
 

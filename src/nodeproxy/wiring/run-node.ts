@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
+import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
@@ -7,7 +8,7 @@ import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { Launch } from '../program.ts'
-import { startStatusServers } from '../servers/status-servers.ts'
+import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
 import type { OpenModes } from './modes/open-modes.ts'
@@ -64,7 +65,7 @@ async function follow(
   parts: Parts,
 ): Promise<RunningNode> {
   const { log, config } = launch
-  const { proxy, configuration, metrics } = parts
+  const { proxy, configuration, conditions, metrics } = parts
   const watcher = createClusterWatcher({
     ...{ client, clock, random, nodeName },
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
@@ -76,7 +77,7 @@ async function follow(
     config,
     sources: statusPages({ ...parts, watch: () => watcher.state() }),
     clock,
-    onBlocked: (error) => log.warn({ err: error }, 'a page is not served yet'),
+    ...pageConditions(conditions),
     onError: (error) => log.error({ err: error }, 'a page failed'),
   })
   const stop = new AbortController()
@@ -96,5 +97,18 @@ async function follow(
       configuration.close()
       await Promise.all([watching, servers.close(), proxy.stop()])
     },
+  }
+}
+
+/** Traffic does not depend on the pages, and a probe notices that one is missing. */
+function pageConditions(conditions: Conditions) {
+  const reasonOf = (page: StatusPage) => `${page}-not-served`
+  return {
+    onBlocked: (page: StatusPage, { message, hint }: NodeProxyError) =>
+      conditions.raise(reasonOf(page), {
+        message: `${page}BindAddress is not served: ${message}; ${hint} (it is tried again)`,
+        blocksReadiness: false,
+      }),
+    onListening: (page: StatusPage) => conditions.clear(reasonOf(page)),
   }
 }

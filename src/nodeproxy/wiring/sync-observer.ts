@@ -20,6 +20,8 @@ export interface SyncObserverParts {
   readonly onCompiled: (services: readonly ServiceKey[]) => void
   /** After a run that wrote at least something. */
   readonly onWritten: (failed: AppliedRun['failed']) => void
+  /** After every run. */
+  readonly onApplied: () => void
   /** The kernel refused something, or could not be asked. */
   readonly onTrouble: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
@@ -44,6 +46,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     compiled: parts.onCompiled,
     applied(run) {
       tellRefusals(parts, run, isFirst)
+      parts.onApplied()
       if (run.failed.size > 0) parts.onTrouble()
       const { set, unset } = run.change
       const size = set.length + unset.length
