@@ -1,4 +1,5 @@
 import { type Face, facesOf, type Resource } from './resource.ts'
+import { SCALE } from './verbs/scale.ts'
 
 /** An API group with its versions, the preferred one first. */
 export interface ApiGroup {
@@ -30,6 +31,8 @@ function versionsOf(faces: readonly Face[]): ApiGroup['versions'] {
 export interface DiscoveredSubresource {
   readonly name: string
   readonly kind: string
+  /** Of the kind; absent: those of the resource. */
+  readonly type?: { readonly group: string; readonly version: string }
   readonly verbs: readonly string[]
 }
 
@@ -40,6 +43,7 @@ export interface DiscoveredResource {
   readonly categories: readonly string[]
 }
 
+const WRITE_VERBS = ['get', 'patch', 'update']
 const READ_VERBS = ['get', 'list', 'watch']
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
@@ -63,13 +67,18 @@ function verbsOf({ deletedOneByOne, isReadOnly }: Resource): readonly string[] {
 function subresourcesOf({
   kind,
   isReadOnly,
+  scale,
   status,
   reserved,
   derived = [],
 }: Resource): readonly DiscoveredSubresource[] {
   if (isReadOnly) return []
+  const { group, version, kind: scaleKind } = SCALE
   const written = [
-    ...(status === undefined ? [] : [{ name: 'status', kind, verbs: ['get', 'patch', 'update'] }]),
+    ...(status === undefined ? [] : [{ name: 'status', kind, verbs: WRITE_VERBS }]),
+    ...(scale === undefined
+      ? []
+      : [{ name: 'scale', kind: scaleKind, type: { group, version }, verbs: WRITE_VERBS }]),
     ...(reserved === undefined
       ? []
       : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),

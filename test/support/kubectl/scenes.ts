@@ -121,6 +121,14 @@ const CREATING: readonly Line[] = [
   ['kubectl describe role r', /pods +\[\] +\[\] +\[get\]/],
   ['kubectl describe rolebinding rb', /ServiceAccount +sa /],
   ['kubectl describe deployment d', /Replicas: +1 desired/],
+  ['kubectl scale deployment d --replicas=3', /deployment\.apps\/d scaled/],
+  ['kubectl scale deployment d --current-replicas=3 --replicas=2', /deployment\.apps\/d scaled/],
+  [
+    '! kubectl scale deployment d --current-replicas=9 --replicas=1',
+    /Expected replicas to be 9, was 2/i,
+  ],
+  ['kubectl get deploy d', /^d +0\/2 /m],
+  ['kubectl get deploy d --subresource=scale', /d /, 31],
   ['kubectl describe secret s', /^a: +1 bytes?$/m],
 ]
 
