@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { put, write } from '../conformance-steps.ts'
 import { writeBackup } from './backup.ts'
 import { openForReading, openForWriting } from './database.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 
 test('a store of a newer program is refused, not guessed at', async () => {
@@ -13,7 +13,7 @@ test('a store of a newer program is refused, not guessed at', async () => {
   const file = join(store.directory, 'store.sqlite')
   await store.close()
   const database = new DatabaseSync(file)
-  database.exec('PRAGMA user_version = 2')
+  database.exec('PRAGMA user_version = 3')
   database.close()
   await expect(newStore({ directory: store.directory })).rejects.toMatchObject({
     code: 'NP_STORAGE_SCHEMA',
@@ -47,6 +47,7 @@ test('a store that names its history in a column that is not used any more opens
   const { directory } = before
   await write(before, put('/a', '1'))
   await before.close()
+  toFirstSchema(join(directory, 'store.sqlite'))
   const database = new DatabaseSync(join(directory, 'store.sqlite'))
   database.exec(`
     CREATE TABLE old (
@@ -62,7 +63,7 @@ test('a store that names its history in a column that is not used any more opens
   const from = join(newDirectory(), 'backup')
   await writeBackup(join(directory, 'store.sqlite'), from)
   await store.close()
-  const revision = await restoreEmbeddedStore({ from, directory })
+  const { revision } = await restoreEmbeddedStore({ from, directory })
   const restored = await newStore({ directory })
   expect([await restored.revision(), String((await restored.get('/a'))?.value)]).toEqual([
     revision,

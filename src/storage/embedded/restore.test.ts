@@ -69,7 +69,7 @@ test('a restored store stands above every revision of the old one, and has forgo
   const { store, from, directory } = await newBackup()
   const later = await write(store, put('/lost', '1'))
   await store.close()
-  const revision = await restoreEmbeddedStore({ from, directory })
+  const { revision } = await restoreEmbeddedStore({ from, directory })
   const restored = await newStore({ directory })
   expect(await keys(restored)).toEqual(['/a=2'])
   expect(await restored.revision()).toBe(revision)
@@ -83,8 +83,10 @@ test('a restored store stands above every revision of the old one, and has forgo
 test('one backup restored twice gives two histories that share no revision', async () => {
   const { from } = await newBackup()
   const now = Date.now()
-  const at = (time: number) =>
-    restoreEmbeddedStore({ from, directory: newDirectory(), clock: stoppedAt(time) })
+  const at = async (time: number) => {
+    const options = { from, directory: newDirectory(), clock: stoppedAt(time) }
+    return (await restoreEmbeddedStore(options)).revision
+  }
   expect(await at(now + 60_000)).toBeGreaterThan((await at(now)) + 60 * 99_999)
 })
 
@@ -96,7 +98,7 @@ test('a store made under a clock that was a year ahead counts from when that was
   const from = join(newDirectory(), 'backup')
   await writeBackup(storeFiles(store.directory).store, from)
   const options = { from, directory: newDirectory(), clock: stoppedAt(now + 24 * HOUR) }
-  expect(await restoreEmbeddedStore(options)).toBeGreaterThan(24 * 3600 * 99_999)
+  expect((await restoreEmbeddedStore(options)).revision).toBeGreaterThan(24 * 3600 * 99_999)
 })
 
 test('a store in use is not replaced, a backup with one wrong letter replaces nothing', async () => {
@@ -137,7 +139,7 @@ test('a restore that was interrupted before the end is ended by opening the stor
   const log = readFileSync(join(directory, 'store.sqlite-wal'))
   await store.close()
   const elsewhere = newDirectory()
-  const revision = await restoreEmbeddedStore({ from, directory: elsewhere })
+  const { revision } = await restoreEmbeddedStore({ from, directory: elsewhere })
   copyFileSync(storeFiles(elsewhere).store, storeFiles(directory).restored)
   writeFileSync(join(directory, 'store.sqlite-wal'), log)
   const restored = await newStore({ directory })
