@@ -91,5 +91,6 @@ function serverOptions(
     nodePortRange: services.nodePortRange,
     limits,
     onError: createFailureLog({ clock: systemClock, log }),
+    log,
   }
 }

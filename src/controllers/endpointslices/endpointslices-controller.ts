@@ -9,7 +9,7 @@ import { ownerReference } from './owner-reference.ts'
 import { serviceSlices } from './service-slices.ts'
 import { sliceAffects } from './slice-affects.ts'
 import type { SliceTemplate } from './slice-writes.ts'
-import { sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
+import { anyOf, sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
 
 const MANAGER = 'endpointslice-controller.k8s.io'
 const MOST = 100
@@ -33,7 +33,8 @@ export const endpointSlicesController: Controller = {
 function reconcile(key: string, view: View): Reconciliation {
   const service = view.services.get(key)
   const existing = slicesOf(key, view, MANAGER)
-  if (service?.selector === undefined || service.externalName) {
+  if (service === undefined) return { writes: sliceDeletions(existing, [anyOf('services', key)]) }
+  if (service.selector === undefined || service.externalName) {
     return { writes: sliceDeletions(existing) }
   }
   const zoneOf = (nodeName: string): string => view.nodes.get(nodeName)?.zone ?? ''
