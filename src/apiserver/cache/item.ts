@@ -25,6 +25,7 @@ const NO_LABELS: Labels = {}
 export interface UnreadableObject {
   readonly key: string
   readonly revision: number
+  readonly cause: string
   readonly error: NodeProxyError
 }
 
@@ -105,7 +106,7 @@ function unreadable({ key, modRevision }: StoredEntry, cause: string): Unreadabl
     object: key,
     hint: 'delete the object, which discards it, or restore a backup; if another program uses the same keys of etcd, give this server its own with --etcd-prefix',
   })
-  return { key, revision: modRevision, error }
+  return { key, revision: modRevision, cause, error }
 }
 
 function labelsOf(object: JsonObject): Labels {

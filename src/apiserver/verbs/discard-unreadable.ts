@@ -39,12 +39,12 @@ export async function removeUnreadable(
 export async function discard(
   serving: Serving,
   resource: Resource,
-  { key, revision, error }: UnreadableObject,
+  { key, revision, cause }: UnreadableObject,
 ): Promise<boolean> {
   const operations = await operationsFor(serving, resource, key)
   const compare = [{ key, modRevision: revision }]
   const { committed } = await serving.store.txn({ compare, operations })
-  const fields = { key, revision, cause: error.message }
+  const fields = { key, revision, cause }
   if (committed) serving.log.warn(fields, 'an object that could not be read was discarded')
   return committed
 }

@@ -20,6 +20,8 @@ export interface Inspection {
   readonly findings: readonly Finding[]
   /** Whether the file carries the checksum of its whole content; only backups do. */
   readonly isSealed: boolean
+  /** Keys of the present state. */
+  readonly keys: number
 }
 
 /** Entries of the present state that are read at once. */
@@ -33,8 +35,15 @@ export function inspectDatabase(database: DatabaseSync, examine: Examine): Inspe
   const structure = structuralFaults(database).map(ofTheFile)
   const findings = [...structure]
   let isSealed = false
+  let keys = 0
   try {
-    findings.push(...damagedRows(database), ...unreadableEntries(database, examine))
+    findings.push(...damagedRows(database))
+    for (const entry of presentEntries(database)) {
+      keys++
+      // The rows above have named those whose bytes are not what was written.
+      const cause = entry.damaged === true ? undefined : examine(entry)
+      if (cause !== undefined) findings.push({ key: entry.key, cause })
+    }
     const seal = checkSeal(database)
     isSealed = seal !== 'none'
     const isUnexplained = seal === 'differs' && findings.length === 0
@@ -42,7 +51,7 @@ export function inspectDatabase(database: DatabaseSync, examine: Examine): Inspe
   } catch (error) {
     if (structure.length === 0) findings.push(ofTheFile(messageOf(error)))
   }
-  return { findings, isSealed }
+  return { findings, isSealed, keys }
 }
 
 function* damagedRows(database: DatabaseSync): Generator<Finding> {
@@ -53,17 +62,13 @@ function* damagedRows(database: DatabaseSync): Generator<Finding> {
   }
 }
 
-/** Those whose bytes are what was written, and yet are no object. */
-function* unreadableEntries(database: DatabaseSync, examine: Examine): Generator<Finding> {
+function* presentEntries(database: DatabaseSync): Generator<StoredEntry> {
   const reader = new LogReader(database)
   const revision = reader.bounds().newest
   let after = ''
   while (true) {
     const entries = reader.list({ prefix: '', after, revision }, PAGE)
-    for (const entry of entries) {
-      const cause = entry.damaged === true ? undefined : examine(entry)
-      if (cause !== undefined) yield { key: entry.key, cause }
-    }
+    yield* entries
     if (entries.length < PAGE) return
     after = entries.at(-1)!.key
   }
