@@ -1,5 +1,6 @@
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { put, write } from '../conformance-steps.ts'
 import { newDirectory, newStore } from './fixtures.ts'
@@ -69,4 +70,30 @@ test.each<readonly [string, Harm]>([
   change(log, readFileSync(log))
   const store = await newStore({ directory })
   expect(String((await store.get('/a'))?.value)).toBe('9')
+})
+
+test.each<readonly [string, Harm]>([
+  ['in the middle', (log, bytes) => writeFileSync(log, bytes.fill('x', 2 * FRAME, 2 * FRAME + 1))],
+  ['at its head', (log, bytes) => writeFileSync(log, bytes.fill('x', 17, 18))],
+])('a log that is damaged %s is refused although no index tells its length', async (_, harm) => {
+  const { directory, log } = await killedStore()
+  rmSync(log.replace('-wal', '-shm'))
+  harm(log, readFileSync(log))
+  await expect(newStore({ directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    message: expect.stringContaining('lost acknowledged writes'),
+  })
+})
+
+test('a log of which the store has everything is not used by half', async () => {
+  const store = await newStore()
+  for (let count = 0; count < 10; count++) await write(store, put('/a', `${count}`))
+  const database = new DatabaseSync(join(store.directory, 'store.sqlite'))
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  const directory = newDirectory()
+  cpSync(store.directory, directory, { recursive: true })
+  database.close()
+  const log = join(directory, 'store.sqlite-wal')
+  writeFileSync(log, readFileSync(log).fill('x', 3 * FRAME, 3 * FRAME + 1))
+  await expect(newStore({ directory })).rejects.toMatchObject({ code: 'NP_STORAGE_CORRUPT' })
 })

@@ -8,12 +8,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { put, remove, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
 import { writeBackup } from './backup.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { storeFiles } from './store-file.ts'
 
@@ -144,4 +145,45 @@ test('a restore that was interrupted before the end is ended by opening the stor
   writeFileSync(join(directory, 'store.sqlite-wal'), log)
   const restored = await newStore({ directory })
   expect([await restored.revision(), await keys(restored)]).toEqual([revision, ['/a=2']])
+})
+
+test.each([
+  ["DELETE FROM log WHERE key = '/a' AND revision = 2", /another checksum/],
+  ['DROP TABLE seal; CREATE TABLE seam (one)', /tables are not those/],
+  ['UPDATE meta SET oldest = 1', /row of revision counters/],
+  ["UPDATE log SET value = x'33' WHERE key = '/a'", /"\/a": its value of revision 1 is not/],
+])('a backup that was changed by %s is refused', async (sql, message) => {
+  const { from } = await newBackup()
+  const database = new DatabaseSync(from)
+  database.exec(sql)
+  database.close()
+  await expect(restoreEmbeddedStore({ from, directory: newDirectory() })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    object: from,
+    message: expect.stringMatching(message),
+    hint: 'restore another backup; nothing was replaced',
+  })
+})
+
+test('a backup of a version without checksums is restored, and is said not to be verified', async () => {
+  const { from } = await newBackup()
+  const directory = newDirectory()
+  expect(await restoreEmbeddedStore({ from, directory })).toMatchObject({ isVerified: true })
+  toFirstSchema(from)
+  expect(await restoreEmbeddedStore({ from, directory })).toMatchObject({ isVerified: false })
+  expect(await keys(await newStore({ directory }))).toEqual(['/a=2'])
+})
+
+test('a value that the caller cannot use is named, and neither backed up nor restored', async () => {
+  const { store, from } = await newBackup()
+  const examine = () => 'it is no object'
+  const file = join(newDirectory(), 'never')
+  const damaged = { code: 'NP_STORAGE_CORRUPT', message: expect.stringContaining('"/a": it is no') }
+  await expect(
+    writeBackup(storeFiles(store.directory).store, file, examine),
+  ).rejects.toMatchObject(damaged)
+  expect(existsSync(file)).toBe(false)
+  const directory = newDirectory()
+  await expect(restoreEmbeddedStore({ from, directory, examine })).rejects.toMatchObject(damaged)
+  expect(existsSync(storeFiles(directory).store)).toBe(false)
 })
