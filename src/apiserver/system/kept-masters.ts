@@ -13,7 +13,7 @@ import { discard } from '../verbs/discard-unreadable.ts'
 import { ensureObject, type KeptObject } from './ensure-object.ts'
 import { masterObjects } from './master-objects.ts'
 import { type Master, mastersOf } from './masters.ts'
-import { removeStray, strayAddress } from './move-master.ts'
+import { replaceStray, strayAddress } from './move-master.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
 /** The resources that the API's own Services are made of. */
@@ -69,11 +69,10 @@ export class KeptMasters {
   /** Once in the life of a server its range may have been changed: at its start. */
   async #moveIn(master: Master): Promise<NodeProxyError | undefined> {
     if (this.#settled.has(master.name)) return undefined
-    if ((await strayAddress(this.#serving, master)) !== undefined) {
-      const failure = await removeStray(this.#serving, master).catch(asMasterError)
-      if (failure !== undefined) return failure
-    }
-    this.#settled.add(master.name)
+    const isStray = (await strayAddress(this.#serving, master)) !== undefined
+    const isDone = !isStray || (await replaceStray(this.#serving, master).catch(asMasterError))
+    if (isDone instanceof NodeProxyError) return isDone
+    if (isDone) this.#settled.add(master.name)
     return undefined
   }
 

@@ -1,16 +1,17 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { parseIp } from '../../lib/ip.ts'
-import { objectAt, stringAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
 import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
-import { decodeStored } from '../codec.ts'
+import type { Operation } from '../../storage/store.ts'
+import { decodeStored, encodeStored } from '../codec.ts'
 import { services } from '../kinds/service.ts'
-import { STALE } from '../persist.ts'
 import { storageKey } from '../resource.ts'
-import { addressKey } from '../services/claim.ts'
+import { addressKey, allocationFor } from '../services/claim.ts'
+import { releaseOperations } from '../services/release-operations.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
-import { removeObject } from '../verbs/remove-object.ts'
 import type { Master } from './masters.ts'
 import { systemRequest } from './system-request.ts'
 
@@ -28,24 +29,53 @@ export async function strayAddress(
 }
 
 /**
- * Deletes a Service of the API, so that it is made again with its address in the
- * range: a ClusterIP cannot be changed. It stays where that address is taken.
+ * Replaces a Service of the API by one with its address in the range. As a ClusterIP
+ * cannot be changed it is another Service, with another uid; it takes the place of
+ * the old one in one transaction, so that no replica finds it missing and makes
+ * it again with the old address. It stays where the new address is taken.
+ * @returns whether nothing is left to do
  * @throws NP_APISERVER_MASTER_SERVICE
  */
-export async function removeStray(serving: Serving, master: Master): Promise<void> {
-  const { store } = serving
-  const taken = await store.get(addressKey(master.ip))
-  if (taken !== undefined) throw takenError(master)
-  const request = systemRequest('DELETE', services, MASTER_NAMESPACE, master.name)
+export async function replaceStray(serving: Serving, master: Master): Promise<boolean> {
+  const { store, log } = serving
+  const request = systemRequest('PUT', services, MASTER_NAMESPACE, master.name)
   const before = await readNewest(serving, request)
-  if (before === undefined || before instanceof Refusal) return
+  if (before === undefined || before instanceof Refusal) return true
   const old = decodeStored(before)
   const key = storageKey(services, MASTER_NAMESPACE, master.name)
-  const removed = await removeObject(serving, request, { key, before, old, next: old, dryRun: false })
-  if (removed === STALE) return
-  const from = stringAt(objectAt(old, 'spec'), 'clusterIP')
+  const address = addressKey(master.ip)
+  const value = encodeStored(successorOf(serving, old, master))
+  const operations: readonly Operation[] = [
+    { op: 'put', key, value },
+    { op: 'put', key: address, value: allocationFor(key) },
+    ...(await releaseOperations(store, key, old)),
+  ]
+  const compare = [
+    { key, modRevision: before.modRevision },
+    { key: address, modRevision: 0 },
+  ]
+  const result = await store.txn({ compare, operations })
+  if (!result.committed && result.current[1] !== undefined) throw takenError(master)
+  if (!result.committed) return false
+  const from = stringAt(old, 'spec', 'clusterIP')
   const fields = { service: `${MASTER_NAMESPACE}/${master.name}`, from, to: master.ip }
-  serving.log.warn(fields, 'a Service of the API moves into the changed range of ClusterIPs')
+  log.warn(fields, 'a Service of the API moves into the changed range of ClusterIPs')
+  return true
+}
+
+function successorOf(
+  { clock, random }: Serving,
+  old: JsonObject,
+  { ip, family }: Master,
+): JsonObject {
+  const metadata = {
+    ...objectAt(old, 'metadata'),
+    uid: random.uuid(),
+    creationTimestamp: timestamp(clock.now()),
+  }
+  const addresses = { clusterIP: ip, clusterIPs: [ip], ipFamilies: [`IPv${family}`] }
+  const spec = { ...objectAt(old, 'spec'), ...addresses, ipFamilyPolicy: 'SingleStack' }
+  return { ...old, metadata, spec }
 }
 
 function takenError({ name, ip }: Master): NodeProxyError {

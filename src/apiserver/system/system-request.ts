@@ -3,7 +3,7 @@ import { facesOf, type Resource } from '../resource.ts'
 
 /** A request that the server makes of itself, without a body. */
 export function systemRequest(
-  method: 'POST' | 'PUT' | 'DELETE',
+  method: 'POST' | 'PUT',
   resource: Resource,
   namespace: string,
   name: string,
