@@ -105,6 +105,16 @@ test('the Services of the API move into the changed range', async () => {
   expect(second.errors).toEqual([])
 })
 
+test('they move within a range that begins elsewhere now, for the certificate names its first addresses', async () => {
+  const api = await startApi()
+  const first = await another(api, { serviceAddressRanges: ['10.96.8.0/24'] })
+  first.advertise()
+  await expect.poll(() => addressOf(first, 'orch')).toBe('10.96.8.2')
+  const second = await another(api, {})
+  second.advertise()
+  await expect.poll(() => addressOf(second, 'kubernetes')).toBe('10.96.0.1')
+})
+
 test('they stay where they are while their new address is taken', async () => {
   const api = await startApi()
   const first = await another(api, {})
@@ -138,6 +148,6 @@ test('of replicas with different ranges the one that started last decides, and t
   }
   await expect.poll(() => first.records.join()).toContain('kubernetes at 10.97.0.1')
   const metrics = await first.text('/metrics')
-  expect(metrics).toContain('apiserver_conditions{reason="api-service-outside-range"} 1')
+  expect(metrics).toContain('apiserver_conditions{reason="api-service-address"} 1')
   expect(second.records.join()).not.toContain('kubernetes at')
 })

@@ -78,9 +78,9 @@ export class KeptMasters {
 
   #report(stray: readonly string[]): void {
     const { allocator, conditions } = this.#serving
-    const reason = 'api-service-outside-range'
+    const reason = 'api-service-address'
     if (stray.length === 0) return conditions.clear(reason)
-    const message = `the Services of the API are outside of --service-cluster-ip-range ${allocator.described.address}: ${stray.join(', ')}; the certificate of this server does not name these addresses: start all replicas with the same range, or free the first addresses of this one`
+    const message = `the Services of the API are not at the first addresses of --service-cluster-ip-range ${allocator.described.address}: ${stray.join(', ')}; the certificate of this server does not name these addresses: start all replicas with the same range, or free the first addresses of this one`
     conditions.raise(reason, { message, blocksReadiness: false })
   }
 

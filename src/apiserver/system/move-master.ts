@@ -15,17 +15,18 @@ import { readNewest } from '../verbs/read-newest.ts'
 import type { Master } from './masters.ts'
 import { systemRequest } from './system-request.ts'
 
-/** The ClusterIP that a Service of the API has outside of the ranges of this server, if it has one. */
+/**
+ * The ClusterIP that a Service of the API has, if it is not the one that this server would give it:
+ * only that one stands in its certificate.
+ */
 export async function strayAddress(
   serving: Serving,
-  { name }: Master,
+  { name, ip }: Master,
 ): Promise<string | undefined> {
   const found = await readNewest(serving, systemRequest('PUT', services, MASTER_NAMESPACE, name))
   if (found === undefined || found instanceof Refusal) return undefined
-  const text = stringAt(decodeStored(found), 'spec', 'clusterIP')
-  const ip = parseIp(text)
-  if (ip === undefined) return undefined
-  return serving.allocator.ranges.some((range) => range.contains(ip)) ? undefined : text
+  const present = parseIp(stringAt(decodeStored(found), 'spec', 'clusterIP'))
+  return present === ip ? undefined : present
 }
 
 /**
