@@ -1,5 +1,5 @@
-import type { Feed } from './cache/feed.ts'
 import type { Conditions } from '../telemetry/health/conditions.ts'
+import type { Feed } from './cache/feed.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { StoreHealth } from './store-health.ts'
 
@@ -55,7 +55,11 @@ export function healthChecks({
   const lasting: HealthCheck = {
     name: 'conditions',
     fault: () => undefined,
-    warning: () => conditions.current().map(({ message }) => message).join('; ') || undefined,
+    warning: () =>
+      conditions
+        .current()
+        .map(({ message }) => message)
+        .join('; ') || undefined,
   }
   const shutdown: HealthCheck = {
     name: 'shutdown',

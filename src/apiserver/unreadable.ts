@@ -46,6 +46,9 @@ export function unreadableSummary(all: readonly UnreadableObject[]): string {
   const keys = all.map(({ key }) => key).toSorted()
   const named = keys.slice(0, MAX_NAMED).map(quote)
   const more = keys.length > named.length ? `, and ${keys.length - named.length} more` : ''
-  const what = keys.length === 1 ? 'stored object cannot be read and is' : 'stored objects cannot be read and are'
+  const what =
+    keys.length === 1
+      ? 'stored object cannot be read and is'
+      : 'stored objects cannot be read and are'
   return `${keys.length} ${what} not served: ${named.join(', ')}${more}; delete them by name, which discards them, or restore a backup (orch-server check names all)`
 }

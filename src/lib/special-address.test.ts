@@ -9,7 +9,12 @@ import {
   parseCidr,
   parseIp,
 } from './ip.ts'
-import { isSpecialAddress, overlaps, SPECIAL_NETWORKS, specialNetworkIn } from './special-address.ts'
+import {
+  isSpecialAddress,
+  overlaps,
+  SPECIAL_NETWORKS,
+  specialNetworkIn,
+} from './special-address.ts'
 
 test.each([
   ['0.0.0.0', true],

@@ -42,7 +42,14 @@ test('a range leaves out its network and broadcast address', () => {
   const half = createAddressRange('64.0.0.0/3')
   const [inner, broadcast] = ['79.255.255.255', '95.255.255.255'] as IpAddress[]
   expect([half.contains(inner!), half.contains(broadcast!)]).toEqual([true, false])
-  for (const text of ['10.0.0.0', '10.0.0.1/32', 'x/8', '010.0.0.0/8', '0.0.0.0/0', '127.0.0.0/24']) {
+  for (const text of [
+    '10.0.0.0',
+    '10.0.0.1/32',
+    'x/8',
+    '010.0.0.0/8',
+    '0.0.0.0/0',
+    '127.0.0.0/24',
+  ]) {
     expect(() => createAddressRange(text)).toThrow('is not a Service address range')
   }
 })

@@ -56,7 +56,11 @@ test('Services outside of changed ranges are served, and named at the start', as
   expect(await second.text('/readyz')).toContain('"default/old"')
   const events = await second.read('/api/v1/namespaces/default/events')
   const reasons = arrayAt(events, 'items').map((one) => valueAt(one, 'reason'))
-  expect(reasons.toSorted()).toEqual(['ClusterIPOutOfRange', 'ClusterIPOutOfRange', 'PortOutOfRange'])
+  expect(reasons.toSorted()).toEqual([
+    'ClusterIPOutOfRange',
+    'ClusterIPOutOfRange',
+    'PortOutOfRange',
+  ])
   const changed = await fetch(`${second.url}${SERVICES}/port`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/merge-patch+json' },
@@ -123,9 +127,9 @@ test('they stay where they are while their new address is taken', async () => {
   const second = await another(api, NEW)
   await postTo(`${second.url}${SERVICES}`, service('taker', { clusterIP: '10.97.0.1' }))
   second.advertise()
-  await expect.poll(() => second.errors).toEqual([
-    expect.objectContaining({ code: 'NP_APISERVER_MASTER_SERVICE' }),
-  ])
+  await expect
+    .poll(() => second.errors)
+    .toEqual([expect.objectContaining({ code: 'NP_APISERVER_MASTER_SERVICE' })])
   expect(await addressOf(second, 'kubernetes')).toBe('10.96.0.1')
   expect(await second.text('/readyz')).toContain('kubernetes at 10.96.0.1')
   await fetch(`${second.url}${SERVICES}/taker`, { method: 'DELETE' })

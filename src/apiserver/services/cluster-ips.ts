@@ -117,7 +117,8 @@ function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy)
     const wanted = asked.find(inFamily) ?? held.find(inFamily)
     const ip = wanted ?? (range && chooseAddress(range, policy.pool))
     if (ip === undefined) {
-      const why = range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
+      const why =
+        range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
       return clusterIPsCause(asked, `failed to allocate an IP: ${why}`)
     }
     const problem = held.includes(ip) ? undefined : outOfRange(range, ip)

@@ -23,7 +23,10 @@ import type { DeleteOptions } from './delete-options.ts'
 export async function removeUnreadable(
   serving: Serving,
   request: ApiRequest,
-  { unreadable, options }: { readonly unreadable: UnreadableObject; readonly options: DeleteOptions },
+  {
+    unreadable,
+    options,
+  }: { readonly unreadable: UnreadableObject; readonly options: DeleteOptions },
 ): Promise<Outcome> {
   const { resource } = request.face
   const refused = checkOptions(request, unreadable, options)
@@ -68,7 +71,10 @@ function checkOptions(
   const isOther = resourceVersion !== '' && resourceVersion !== String(revision)
   if (isOther) return conflict(subject)
   if (uid !== '') {
-    return conflict(subject, 'the object cannot be read, so its uid cannot be compared; leave the precondition out')
+    return conflict(
+      subject,
+      'the object cannot be read, so its uid cannot be compared; leave the precondition out',
+    )
   }
   if (propagation !== 'Orphan') return undefined
   const why =

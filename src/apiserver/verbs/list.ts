@@ -99,7 +99,9 @@ async function readPage(
     if (!isCut && page.remaining === 0) return { items, meta: { revision } }
     if (items.length < limit) continue
     const next = { revision, after: after!.slice(prefix.length) }
-    const rest = selection.everything ? { remaining: page.remaining + matching.length - taken.length } : {}
+    const rest = selection.everything
+      ? { remaining: page.remaining + matching.length - taken.length }
+      : {}
     return { items, meta: { revision, continueToken: encodeContinue(next), ...rest } }
   }
 }

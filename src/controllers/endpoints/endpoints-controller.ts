@@ -55,10 +55,7 @@ function isOurs({ meta }: EndpointsObject): boolean {
   return meta.labels[ENDPOINTS_MANAGED_BY] === MANAGER
 }
 
-function remove(
-  { meta }: EndpointsObject,
-  absent: readonly ObjectIdentity[] = [],
-): Reconciliation {
+function remove({ meta }: EndpointsObject, absent: readonly ObjectIdentity[] = []): Reconciliation {
   if (meta.terminating) return SETTLED
   return { writes: [{ verb: 'delete', collection: 'endpoints', meta, absent }] }
 }

@@ -30,7 +30,9 @@ function takenIn(cidr: Cidr, config: Ranges, own: readonly IpAddress[]): readonl
   const pods = sandboxNode.enabled ? sandboxNode.podCIDRs.filter((one) => overlaps(one, cidr)) : []
   const pools = loadBalancer.addressPools.filter((pool) => isPoolIn(pool, cidr))
   return [
-    ...own.filter((ip) => cidrContains(cidr, ip)).map((ip) => warn(`${ip}, an address of this machine`)),
+    ...own
+      .filter((ip) => cidrContains(cidr, ip))
+      .map((ip) => warn(`${ip}, an address of this machine`)),
     ...pods.map((one) => warn(`addresses of Pods, --pod-cidr ${one}`)),
     ...pools.map((one) => warn(`addresses of load balancers, --load-balancer-pool ${one}`)),
   ]
@@ -39,5 +41,7 @@ function takenIn(cidr: Cidr, config: Ranges, own: readonly IpAddress[]): readonl
 function isPoolIn(text: string, cidr: Cidr): boolean {
   const pool = parseAddressPool(text)
   const [first] = pool.addresses()
-  return pool.contains(networkRange(cidr).at(0n)) || (first !== undefined && cidrContains(cidr, first))
+  return (
+    pool.contains(networkRange(cidr).at(0n)) || (first !== undefined && cidrContains(cidr, first))
+  )
 }

@@ -83,8 +83,14 @@ describe('backup and restore', () => {
     const file = join(folder, 'text')
     const code = 'NP_ORCHSERVER_BACKUP'
     await expect(backUp(at(folder), file)).rejects.toMatchObject({ code, object: folder })
-    await expect(restore(at(folder), file, manner(false))).rejects.toMatchObject({ code, object: file })
-    await expect(restore(at(folder), folder, manner(false))).rejects.toMatchObject({ code, object: folder })
+    await expect(restore(at(folder), file, manner(false))).rejects.toMatchObject({
+      code,
+      object: file,
+    })
+    await expect(restore(at(folder), folder, manner(false))).rejects.toMatchObject({
+      code,
+      object: folder,
+    })
     writeFileSync(file, 'a text that is no database, and long enough to be looked at as one')
     await expect(restore(at(folder), file, manner(false))).rejects.toMatchObject({
       code: expect.stringMatching(/^NP_STORAGE_/),

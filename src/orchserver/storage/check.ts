@@ -27,7 +27,8 @@ const PAGE = 500
  * @throws NP_ORCHSERVER_CHECK when there is nothing to look at, NP_STORAGE_…
  */
 export async function check(where: Where, file: string | undefined): Promise<CheckReport> {
-  if (file !== undefined) return checkFile(file, `the file ${quote(file)}`, 'name a backup or a store')
+  if (file !== undefined)
+    return checkFile(file, `the file ${quote(file)}`, 'name a backup or a store')
   const { dataDir, etcd } = where
   if (etcd.servers.length > 0) return checkEtcd(etcd)
   return checkFile(currentFile(dataDir), `the store of ${quote(dataDir)}`, 'check --data-dir')

@@ -22,7 +22,8 @@ export async function populatedStore() {
     await postTo(`${namespace}/secrets`, { metadata: { name: `key-${index}` }, stringData: {} })
   }
   for (let round = 0; round < 3; round++) {
-    for (let index = 0; index < 10; index++) await label(`${namespace}/services/web-${index}`, round)
+    for (let index = 0; index < 10; index++)
+      await label(`${namespace}/services/web-${index}`, round)
   }
   await server.close()
   const truth = await entriesOf(store)

@@ -31,7 +31,10 @@ test(`a backup that is damaged at any of ${PLACES} places is refused, or restore
   const target = newFolder()
   const store = join(target, 'store.sqlite')
   const present = openInlineStore(store, 0)
-  await present.txn({ compare: [], operations: [{ op: 'put', key: '/p', value: Buffer.from('x') }] })
+  await present.txn({
+    compare: [],
+    operations: [{ op: 'put', key: '/p', value: Buffer.from('x') }],
+  })
   await present.close()
   const before = readFileSync(store)
   const content = truth.map(({ key, value }) => [key, value.toString()])
@@ -61,7 +64,10 @@ test('check names the keys of a damaged backup and exits with 1; a good one is 0
   const { directory } = await populatedStore()
   const good = join(newFolder(), 'good')
   await backUp({ dataDir: directory, etcd: ETCD }, good)
-  expect(await run('check', good)).toMatchObject({ code: 0, out: expect.stringContaining('intact') })
+  expect(await run('check', good)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('intact'),
+  })
   const bytes = readFileSync(good)
   bytes.write('X', bytes.indexOf('23 23 23 23'))
   writeFileSync(good, bytes)

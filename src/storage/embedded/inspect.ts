@@ -47,7 +47,8 @@ export function inspectDatabase(database: DatabaseSync, examine: Examine): Inspe
     const seal = checkSeal(database)
     isSealed = seal !== 'none'
     const isUnexplained = seal === 'differs' && findings.length === 0
-    if (isUnexplained) findings.push(ofTheFile('its content has another checksum than when it was written'))
+    if (isUnexplained)
+      findings.push(ofTheFile('its content has another checksum than when it was written'))
   } catch (error) {
     if (structure.length === 0) findings.push(ofTheFile(messageOf(error)))
   }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { StoredEntry, StoreEvent } from '../store.ts'
-import { isIntact, logRow } from './row-checksum.ts'
 import type { RevisionPoint } from './revision-line.ts'
+import { isIntact, logRow } from './row-checksum.ts'
 
 /** Sorts after every key: keys are ASCII. */
 const LAST = '\u{10ffff}'

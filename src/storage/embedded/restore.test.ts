@@ -179,9 +179,9 @@ test('a value that the caller cannot use is named, and neither backed up nor res
   const examine = () => 'it is no object'
   const file = join(newDirectory(), 'never')
   const damaged = { code: 'NP_STORAGE_CORRUPT', message: expect.stringContaining('"/a": it is no') }
-  await expect(
-    writeBackup(storeFiles(store.directory).store, file, examine),
-  ).rejects.toMatchObject(damaged)
+  await expect(writeBackup(storeFiles(store.directory).store, file, examine)).rejects.toMatchObject(
+    damaged,
+  )
   expect(existsSync(file)).toBe(false)
   const directory = newDirectory()
   await expect(restoreEmbeddedStore({ from, directory, examine })).rejects.toMatchObject(damaged)

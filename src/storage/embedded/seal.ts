@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { logRow } from './row-checksum.ts'
 import { readMeta } from './meta.ts'
+import { logRow } from './row-checksum.ts'
 
 /** The table that only a backup has. */
 export const SEAL_TABLE = 'seal'

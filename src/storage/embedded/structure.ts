@@ -14,7 +14,9 @@ const MAX_PROBLEMS = 100
 export function structuralFaults(database: DatabaseSync): readonly string[] {
   try {
     const verdicts = database.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all()
-    const problems = verdicts.map((row) => String(row['integrity_check'])).filter((one) => one !== 'ok')
+    const problems = verdicts
+      .map((row) => String(row['integrity_check']))
+      .filter((one) => one !== 'ok')
     if (problems.length > 0) return problems.flatMap((one) => one.split('\n'))
     if (!hasOurTables(database)) return ['its tables are not those that this program makes']
     return isMetaIntact(database) ? [] : ['the row of revision counters (meta) is damaged']

@@ -49,7 +49,9 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     },
   ],
 ])('%s', (_, allocations, holders, expected) => {
-  expect(auditAllocations({ allocations, holders, unreadable: NOBODY }, () => true)).toEqual(expected)
+  expect(auditAllocations({ allocations, holders, unreadable: NOBODY }, () => true)).toEqual(
+    expected,
+  )
 })
 
 test('it is held, and out of range', () => {

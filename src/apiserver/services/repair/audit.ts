@@ -56,7 +56,8 @@ export function auditAllocations(
     const isWithheld = allocation !== undefined && unreadable.has(allocation.owner)
     const named = claimants.find((one) => one.key === allocation?.owner)
     const rightful = isWithheld ? undefined : (named ?? claimants[0]!)
-    if (rightful !== undefined && rightful !== named) missing.push({ key, revision, holder: rightful })
+    if (rightful !== undefined && rightful !== named)
+      missing.push({ key, revision, holder: rightful })
     for (const holder of claimants) {
       if (holder !== rightful) duplicates.push({ key, revision, holder })
       if (!isInRange(key)) outside.push({ key, revision, holder })

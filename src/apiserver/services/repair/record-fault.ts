@@ -1,7 +1,7 @@
 import { objectAt, stringAt } from '../../../lib/json.ts'
 import { coreEvent } from '../../../resources/core-event.ts'
-import { decodeStored } from '../../codec.ts'
 import { isReadable, readItem } from '../../cache/item.ts'
+import { decodeStored } from '../../codec.ts'
 import { events } from '../../kinds/event.ts'
 import { services } from '../../kinds/service.ts'
 import type { Serving } from '../../serving.ts'

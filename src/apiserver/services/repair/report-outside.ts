@@ -7,8 +7,16 @@ import type { Claim } from './audit.ts'
 const MAX_NAMED = 10
 
 const KINDS = {
-  address: { reason: 'cluster-ips-outside-range', what: 'ClusterIPs', flag: '--service-cluster-ip-range' },
-  port: { reason: 'node-ports-outside-range', what: 'node ports', flag: '--service-node-port-range' },
+  address: {
+    reason: 'cluster-ips-outside-range',
+    what: 'ClusterIPs',
+    flag: '--service-cluster-ip-range',
+  },
+  port: {
+    reason: 'node-ports-outside-range',
+    what: 'node ports',
+    flag: '--service-node-port-range',
+  },
 } as const
 
 /** Tells operators of Services that have what nobody would be given now: the ranges were changed. */
