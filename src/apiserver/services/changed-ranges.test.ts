@@ -55,7 +55,7 @@ test('Services outside of changed ranges are served, and named at the start', as
   expect(metrics).toContain('apiserver_conditions{reason="cluster-ips-outside-range"} 1')
   expect(await second.text('/readyz')).toContain('"default/old"')
   const events = await second.read('/api/v1/namespaces/default/events')
-  const reasons = arrayAt(events, 'items').map((one) => valueAt(one, 'reason'))
+  const reasons = arrayAt(events, 'items').map((one) => stringAt(one, 'reason'))
   expect(reasons.toSorted()).toEqual([
     'ClusterIPOutOfRange',
     'ClusterIPOutOfRange',

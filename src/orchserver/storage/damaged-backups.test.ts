@@ -54,7 +54,7 @@ test(`a backup that is damaged at any of ${PLACES} places is refused, or restore
     const restored = openInlineStore(store, Date.now())
     const found = (await entriesOf(restored)).map(({ key, value }) => [key, value.toString()])
     await restored.close()
-    expect(found, `place ${index}`).toEqual(content)
+    expect({ index, found }).toEqual({ index, found: content })
     writeFileSync(store, before)
   }
   expect(refused).toBeGreaterThan(PLACES / 2)

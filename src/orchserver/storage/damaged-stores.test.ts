@@ -68,7 +68,7 @@ async function expectNothingSilent(store: Store, truth: readonly StoredEntry[]):
   }
   for (const { key, value } of truth.filter((entry) => !objects.includes(entry))) {
     const found = now.get(key)
-    expect(found?.damaged ?? found?.value.equals(value), key).toBe(true)
+    expect([key, found?.damaged ?? found?.value.equals(value)]).toEqual([key, true])
   }
   await close()
   return hidden.length
