@@ -92,6 +92,6 @@ function reportOf(what: string, findings: readonly Finding[], keys: number): Che
   const isClean = findings.length === 0
   const sum = isClean
     ? `${what} is intact: ${keys} keys can be read`
-    : `${what} is damaged in ${findings.length} places; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
+    : `${what} is damaged: ${findings.length} findings; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
   return { lines: [...findings.map(describeFinding), sum], isClean }
 }
