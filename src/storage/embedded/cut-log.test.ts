@@ -16,6 +16,10 @@ async function killedStore() {
   return { directory, log: join(directory, 'store.sqlite-wal') }
 }
 
+function flipped(bytes: Buffer, at: number): Buffer {
+  return bytes.fill(bytes[at]! ^ 1, at, at + 1)
+}
+
 type Harm = (log: string, bytes: Buffer) => void
 
 test.each<readonly [string, Harm]>([
@@ -24,7 +28,7 @@ test.each<readonly [string, Harm]>([
   ['lost its last page', (log, bytes) => truncateSync(log, bytes.length - FRAME)],
   ['lost a letter of it', (log, bytes) => truncateSync(log, bytes.length - 1)],
   ['has a wrong letter', (log, bytes) => writeFileSync(log, bytes.fill('x', 32 + 30, 32 + 31))],
-  ['has pages of an older one', (log, bytes) => writeFileSync(log, bytes.fill('x', 40, 41))],
+  ['has pages of an older one', (log, bytes) => writeFileSync(log, flipped(bytes, 40))],
 ])('a store is refused when the log of a killed server %s', async (_, harm) => {
   const { directory, log } = await killedStore()
   harm(log, readFileSync(log))
@@ -73,8 +77,9 @@ test.each<readonly [string, Harm]>([
 })
 
 test.each<readonly [string, Harm]>([
-  ['in the middle', (log, bytes) => writeFileSync(log, bytes.fill('x', 2 * FRAME, 2 * FRAME + 1))],
-  ['at its head', (log, bytes) => writeFileSync(log, bytes.fill('x', 17, 18))],
+  ['in the middle', (log, bytes) => writeFileSync(log, flipped(bytes, 2 * FRAME))],
+  ['in its first page', (log, bytes) => writeFileSync(log, flipped(bytes, 100))],
+  ['at its head', (log, bytes) => writeFileSync(log, flipped(bytes, 17))],
 ])('a log that is damaged %s is refused although no index tells its length', async (_, harm) => {
   const { directory, log } = await killedStore()
   rmSync(log.replace('-wal', '-shm'))
@@ -94,6 +99,6 @@ test('a log of which the store has everything is not used by half', async () => 
   cpSync(store.directory, directory, { recursive: true })
   database.close()
   const log = join(directory, 'store.sqlite-wal')
-  writeFileSync(log, readFileSync(log).fill('x', 3 * FRAME, 3 * FRAME + 1))
+  writeFileSync(log, flipped(readFileSync(log), 3 * FRAME))
   await expect(newStore({ directory })).rejects.toMatchObject({ code: 'NP_STORAGE_CORRUPT' })
 })

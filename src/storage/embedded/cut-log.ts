@@ -36,13 +36,15 @@ export function refuseCutLog(store: string): void {
   const index = existsSync(indexFile) ? readIndex(contentOf(indexFile)) : undefined
   const good = goodFrames(log)
   const isKnown = index !== undefined && !isOther(log, index)
-  if (isKnown && good < index.frames && (good > 0 || index.copied < index.frames)) {
+  // SQLite takes nothing of the log then, and the store's file has everything.
+  if (isKnown && good === 0 && index.copied >= index.frames) return
+  if (isKnown && good < index.frames) {
     throw lostWrites(store, logFile, `${good} of ${index.frames} pages are left`)
   }
   if (index === undefined && startOf(log) === undefined && holdsFrames(log)) {
     throw lostWrites(store, logFile, 'its head is damaged')
   }
-  if (good > 0 && isFollowed(log, good)) {
+  if (startOf(log) !== undefined && isFollowed(log, good)) {
     throw lostWrites(store, logFile, `page ${good + 1} is damaged, and later ones are not`)
   }
 }
