@@ -98,10 +98,7 @@ function serveRoute(
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
-  const { lifecycle, feed } = options.serving
-  if (!lifecycle.isLoaded) return serviceUnavailable('the server is starting')
-  const { fault } = feed.cache(route.face.resource)
-  if (fault !== undefined) return internalError(fault.message)
+  if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
   return verb(options.serving, apiRequest(options.serving, found, { ...exchange, route }))
 }
 

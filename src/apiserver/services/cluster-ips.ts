@@ -8,7 +8,7 @@ import type { AddressRange } from './address-range.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { addressKey } from './claim.ts'
 import type { Filled } from './filled.ts'
-import { decideFamilies, headlessFamilies, withFamilies } from './ip-families.ts'
+import { decideFamilies, familiesNamed, headlessFamilies, withFamilies } from './ip-families.ts'
 import { ADDRESS_BAND, staticBand } from './static-band.ts'
 
 export interface AddressPolicy {
@@ -33,7 +33,8 @@ export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: Addres
   const held = stringAt(old, 'type') === 'ExternalName' ? [] : before
   const moved = held.some((ip, at) => !isSameAddress(asked.ips[at] ?? ip, ip))
   if (moved) return clusterIPsCause(asked.ips, 'may not change once set')
-  const configured = policy.ranges.map((range) => range.family)
+  const known = [...policy.ranges.map((range) => range.family), ...familiesNamed(old)]
+  const configured = [...new Set(known)]
   if ((asked.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
   const ips = asked.ips.length > 0 ? asked.ips : held.slice(0, 1)
   const decided = decideFamilies(spec, ips, configured)
@@ -114,13 +115,16 @@ function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy)
   const { asked, held, families } = assignment
   const ips: string[] = []
   for (const family of families) {
-    const range = policy.ranges.find((one) => one.family === family)!
+    const range = policy.ranges.find((one) => one.family === family)
     const inFamily = (ip: string): boolean => ip.includes(':') === (family === 6)
     const wanted = asked.find(inFamily) ?? held.find(inFamily)
-    const ip = wanted ?? chooseAddress(range, policy.pool)
-    if (ip === undefined)
-      return clusterIPsCause(asked, `failed to allocate an IP: range ${range.cidr} is full`)
-    const problem = isAmong(held, ip) ? undefined : rangeProblem(range, ip)
+    const ip = wanted ?? (range && chooseAddress(range, policy.pool))
+    if (ip === undefined) {
+      const why =
+        range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
+      return clusterIPsCause(asked, `failed to allocate an IP: ${why}`)
+    }
+    const problem = isAmong(held, ip) ? undefined : outOfRange(range, ip)
     if (problem !== undefined) return clusterIPsCause(asked, problem)
     ips.push(ip)
   }
@@ -134,10 +138,11 @@ function chooseAddress(range: AddressRange, pool: AllocationPool): string | unde
   return index === undefined ? undefined : range.at(index)
 }
 
-function rangeProblem(range: AddressRange, ip: string): string | undefined {
+function outOfRange(range: AddressRange | undefined, ip: string): string | undefined {
   const parsed = parseIp(ip)
-  if (parsed !== undefined && range.contains(parsed)) return undefined
-  return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${range.cidr}`
+  if (parsed !== undefined && range?.contains(parsed) === true) return undefined
+  const valid = range === undefined ? 'none of that family' : range.cidr
+  return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${valid}`
 }
 
 function isAmong(addresses: readonly string[], ip: string): boolean {

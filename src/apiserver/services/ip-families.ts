@@ -56,7 +56,8 @@ export function withFamilies(spec: JsonObject, families: readonly Family[]): Jso
   }
 }
 
-function familiesNamed(spec: JsonObject): readonly Family[] {
+/** Those that the spec names, in its order. */
+export function familiesNamed(spec: JsonObject): readonly Family[] {
   return arrayAt(spec, 'ipFamilies').map((name): Family => (name === 'IPv6' ? 6 : 4))
 }
 

@@ -8,10 +8,12 @@ import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, successDocument } from '../status.ts'
+import { unreadableAt } from '../unreadable.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { isDeserted, protectNamespace } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
+import { removeUnreadable } from './discard-unreadable.ts'
 import { removeObject } from './remove-object.ts'
 
 /** What became of an object: gone, or marked and waiting for whoever keeps it. */
@@ -23,7 +25,12 @@ export interface Deleted extends Persisted {
 export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = readDeleteOptions(serving, request)
   if (options instanceof Refusal) return options
-  const marked = protectNamespace(request) ?? (await deleteObject(serving, request, options))
+  const marked =
+    protectNamespace(serving, request) ?? (await deleteObject(serving, request, options))
+  const unreadable = unreadableAt(serving, request.face.resource, request)
+  if (unreadable !== undefined && marked instanceof Refusal) {
+    return removeUnreadable(serving, request, { unreadable, options })
+  }
   if (marked === undefined) return notFound(subjectOf(request))
   if (marked instanceof Refusal) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)

@@ -11,7 +11,7 @@ import { ownerReference } from './owner-reference.ts'
 import { serviceSlices } from './service-slices.ts'
 import { sliceAffects } from './slice-affects.ts'
 import type { SliceTemplate } from './slice-writes.ts'
-import { sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
+import { anyOf, sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
 import { hintsReport } from './topology/hints-report.ts'
 
 const MANAGER = 'endpointslice-controller.k8s.io'
@@ -40,9 +40,9 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (key === CAPACITY_KEY) return { writes: [], dirty: servicesByCapacity(view) }
   const service = view.services.get(key)
   const existing = slicesOf(key, view, MANAGER)
-  if (service?.selector === undefined || service.externalName) {
-    const report = service === undefined ? [] : hintsReport(service, undefined, now)
-    return { writes: [...sliceDeletions(existing), ...report] }
+  if (service === undefined) return { writes: sliceDeletions(existing, [anyOf('services', key)]) }
+  if (service.selector === undefined || service.externalName) {
+    return { writes: [...sliceDeletions(existing), ...hintsReport(service, undefined, now)] }
   }
   const zoneOf = (nodeName: string): string => view.nodes.get(nodeName)?.zone ?? ''
   const capacity = readCapacity(view.nodes.totals())
