@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { openInlineStore } from '../../storage/embedded/inline-store.ts'
+import { prepareFile } from '../../storage/embedded/store-file.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
 import { newFolder } from '../fixtures.ts'
 import { check } from './check.ts'
@@ -13,9 +14,10 @@ const PLACES = 220
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }
 const KINDS = ['services', 'configmaps', 'secrets', 'namespaces'] as const
 
-/** The store, or why it is refused. */
-function opened(file: string): { readonly store: Store } | { readonly refused: unknown } {
+/** The store of a data directory, or why it is refused. */
+function opened(directory: string): { readonly store: Store } | { readonly refused: unknown } {
   try {
+    const file = prepareFile(directory, () => expect.unreachable('there is a store'))
     return { store: openInlineStore(file, Date.now()) }
   } catch (error) {
     return { refused: error }
@@ -83,10 +85,9 @@ test(`a store that is damaged at any of ${PLACES} places is refused, or served w
   for (let index = 0; index < PLACES; index++) {
     const directory = join(folder, `${index}`)
     mkdirSync(directory)
-    const damaged = join(directory, 'store.sqlite')
-    writeFileSync(damaged, harmed(bytes, index, number))
+    writeFileSync(join(directory, 'store.sqlite'), harmed(bytes, index, number))
     const found = await checked(directory)
-    const result = opened(damaged)
+    const result = opened(directory)
     if ('refused' in result) {
       outcomes.refused++
       expect(result.refused).toMatchObject({ code: expect.stringMatching(/^NP_STORAGE_/) })
