@@ -168,7 +168,7 @@ test('nobody there is a failure that names the server and the reason', async () 
   await server.close()
   const result = await client.get('/x')
   expect(result).toMatchObject({ failure: { code: 0, errorCode: 'NP_CLIENT_UNREACHABLE' } })
-  expect(JSON.stringify(result)).toContain(`${server.url} cannot be reached: ECONNREFUSED`)
+  expect(JSON.stringify(result)).toContain(`${server.url} refuses connections: ECONNREFUSED`)
 })
 
 test('a list hands out its items and says where the next page is', async () => {

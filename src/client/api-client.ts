@@ -52,7 +52,8 @@ export interface ApiClientOptions {
   readonly requestTimeoutMs?: number
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
+/** A server that never answers is reported in half a minute, whatever was attempted before. */
+const REQUEST_TIMEOUT_MS = 25_000
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { connection, clock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options

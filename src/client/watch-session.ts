@@ -54,10 +54,13 @@ export class WatchSession<T, Problem> {
     try {
       const query = this.#query()
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
+      if (!opened.ok && !this.#listed && guard.expired()) return { kind: 'silent' }
       if (!opened.ok) return refusedWatch(opened.failure, !this.#listed)
       progress.connected = true
+      progress.polled = false
       progress.disconnectedSince = undefined
       progress.watches++
+      this.#context.onConnected()
       return await this.#follow(opened.value, guard)
     } finally {
       progress.connected = false

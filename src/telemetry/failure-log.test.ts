@@ -5,7 +5,8 @@ import { FailureLog, type FailureRecord } from './failure-log.ts'
 function setUp() {
   const clock = new FakeClock()
   const records: unknown[] = []
-  const at = (level: string) => (fields: object, text?: string) => records.push([level, text, fields])
+  const at = (level: string) => (fields: object, text?: string) =>
+    records.push([level, text, fields])
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
   return { clock, records, failures: new FailureLog({ clock, log }) }
 }
@@ -31,7 +32,8 @@ it('logs the first of many alike at once, and each minute how many followed', as
 
 it('counts each kind by itself, at its own level', async () => {
   const { clock, records, failures } = setUp()
-  for (const message of ['slow', 'slow', 'refused']) failures.report(message, record('warn', message))
+  for (const message of ['slow', 'slow', 'refused'])
+    failures.report(message, record('warn', message))
   await clock.advance(60_000)
   expect(records).toEqual([
     ['warn', 'slow', { detail: 'slow' }],

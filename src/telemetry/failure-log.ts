@@ -8,13 +8,21 @@ export interface FailureRecord {
   readonly level: 'info' | 'warn' | 'error'
   readonly fields: LogFields
   readonly message: string
-  /** Fields of the record that counts repetitions; evaluated when it is written. */
-  readonly summary: () => LogFields
+  /** What it happened to, where failures of one kind happen to several. */
+  readonly subject?: string
+  /** Fields of the record that counts repetitions, given the subjects of that minute in order. */
+  readonly summary: (subjects: readonly string[]) => LogFields
 }
 
 export interface FailureLogOptions {
   readonly clock: Pick<Clock, 'after'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+interface Minute {
+  /** How many followed the first. */
+  times: number
+  readonly subjects: Set<string>
 }
 
 const PERIOD_MS = 60_000
@@ -26,23 +34,28 @@ const PERIOD_MS = 60_000
  */
 export class FailureLog {
   readonly #options: FailureLogOptions
-  /** By kind: how many followed the first in this minute. */
-  readonly #repeats = new Map<string, number>()
+  readonly #minutes = new Map<string, Minute>()
 
   constructor(options: FailureLogOptions) {
     this.#options = options
   }
 
-  report(kind: string, { level, fields, message, summary }: FailureRecord): void {
+  report(kind: string, record: FailureRecord): void {
     const { clock, log } = this.#options
-    const before = this.#repeats.get(kind)
-    this.#repeats.set(kind, before === undefined ? 0 : before + 1)
-    if (before !== undefined) return
+    const { level, fields, message, subject } = record
+    const minute = this.#minutes.get(kind) ?? { times: -1, subjects: new Set() }
+    this.#minutes.set(kind, minute)
+    minute.times++
+    if (subject !== undefined) minute.subjects.add(subject)
+    if (minute.times > 0) return
     log[level](fields, message)
-    clock.after(PERIOD_MS, () => {
-      const times = this.#repeats.get(kind)
-      this.#repeats.delete(kind)
-      if (times) log[level]({ ...summary(), times }, 'the same failure was repeated')
-    })
+    clock.after(PERIOD_MS, () => this.#end(kind, minute, record))
+  }
+
+  #end(kind: string, { times, subjects }: Minute, { level, summary }: FailureRecord): void {
+    this.#minutes.delete(kind)
+    if (times === 0) return
+    const fields = { ...summary([...subjects].toSorted()), times }
+    this.#options.log[level](fields, 'the same failure was repeated')
   }
 }

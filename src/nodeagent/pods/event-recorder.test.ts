@@ -18,8 +18,10 @@ function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   }
   const client = { create: answer, patch }
   const clock = new FakeClock()
-  const recorder = new EventRecorder({ client, clock, pod: podPlan() })
-  return { sent, recorder, clock }
+  const failed: unknown[] = []
+  const reporter = { failed: (...one: unknown[]) => void failed.push(one), succeeded() {} }
+  const recorder = new EventRecorder({ client, clock, pod: podPlan(), reporter })
+  return { sent, failed, recorder, clock }
 }
 
 const UNHEALTHY: Note = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }

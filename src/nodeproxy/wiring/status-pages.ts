@@ -1,3 +1,4 @@
+import type { ApiFailures } from '../../client/api-failures.ts'
 import type { Backend } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
@@ -7,12 +8,14 @@ import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration.ts'
 import { refreshGauges } from './gauges.ts'
 import type { NodeProxy } from './node-proxy.ts'
+import { watchReadiness } from './watch-readiness.ts'
 
 export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
+  readonly apiFailures: Pick<ApiFailures, 'describe'>
   /** `none`: there is no iptables here, or no right to use it. */
   readonly backend: Backend | 'none'
   readonly watch: () => WatchState
@@ -20,19 +23,12 @@ export interface StatusParts {
 
 /** What the pages of the daemon show at this moment. */
 export function statusPages({ watch, ...parts }: StatusParts): PageSources {
-  const { proxy, metrics, configuration, conditions, backend } = parts
+  const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
   return {
     health: proxy.health,
     readiness: () => {
-      const state = watch()
-      const feeds = { services: state.services, endpoints: state.endpoints, nodes: state.node }
-      const of = (has: (feed: NonNullable<WatchState['endpoints']>) => boolean) =>
-        new Map(
-          Object.entries(feeds).map(([name, feed]) => [name, feed !== undefined && has(feed)]),
-        )
       return assessReadiness({
-        connected: of((feed) => feed.connected),
-        synced: of((feed) => feed.listedAt !== undefined),
+        ...watchReadiness(watch(), apiFailures),
         applied: proxy.isApplied,
         conditions: conditions.current(),
       })
