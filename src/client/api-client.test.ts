@@ -1,9 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
 import { FakeClock } from '../lib/fake-clock.ts'
 import type { ApiClient } from './api-client.ts'
 import { createApiClient } from './api-client.ts'
+import type { Connection } from './connection.ts'
 import { connectionTo } from './load-connection.ts'
 import type { Arrival, ScriptedServer } from './testing/scripted-server.ts'
 import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
@@ -201,4 +203,21 @@ test('a connection that dies in a page fails the page, not what came before', as
   const found = await listAll(client)
   expect(found.result).toMatchObject({ ok: false, failure: { reason: 'Unreachable' } })
   expect(found.items.length).toBeLessThanOrEqual(1)
+})
+
+test('a credential that comes to nothing after the deadline is the cause, not the server', async () => {
+  const clock = new FakeClock()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const connection: Connection = {
+    ...connectionTo('https://127.0.0.1:1'),
+    credentials: { current: () => promise, reject: () => false },
+  }
+  const client = createApiClient({ connection, clock, userAgent: 'test' })
+  const pending = client.get('/x')
+  await clock.advance(30_000)
+  reject(new NodeProxyError('NP_CLIENT_CREDENTIAL', 'the plugin failed', { hint: 'install it' }))
+  expect(await pending).toMatchObject({
+    failure: { errorCode: 'NP_CLIENT_CREDENTIAL', message: 'the plugin failed; install it' },
+  })
+  await client.close()
 })

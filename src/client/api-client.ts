@@ -57,7 +57,7 @@ const REQUEST_TIMEOUT_MS = 25_000
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { connection, clock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
-  const transport = createTransport(connection, userAgent)
+  const transport = createTransport({ connection, userAgent, clock })
   const requester = createRequester({
     transport,
     clock,

@@ -66,9 +66,16 @@ export function createRequester(options: RequesterOptions): Requester {
       return { ok: true, value: { body: sent.value.body, deadline } }
     }
     const failure = sent.ok ? await refusal(sent.value, server) : sent.failure
-    const late = !sent.ok && deadline.expired()
+    const late = failure.errorCode === 'NP_CLIENT_ABORTED' && deadline.expired()
     deadline.clear()
-    return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : failure }
+    return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
+  }
+
+  /** A server that refuses an expired certificate does not say so. */
+  async function explain(failure: ApiFailure): Promise<ApiFailure> {
+    if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
+    const fault = await transport.certificateFault()
+    return fault === undefined ? failure : { ...failure, message: `${failure.message}; ${fault}` }
   }
 
   async function json(request: ApiRequest): Promise<ApiResult<unknown>> {

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../lib/clock.ts'
+import { invalidTime } from './certificate-validity.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
@@ -25,8 +27,16 @@ export interface Answer {
 export interface Transport {
   /** Sends one request; never follows a redirect. The caller must consume `body`. */
   send(request: TransportRequest): Promise<ApiResult<Answer>>
+  /** What is wrong with the validity of our client certificate; undefined where nothing is. */
+  certificateFault(): Promise<string | undefined>
   /** Drops all connections, those of open watches too. */
   close(): Promise<void>
+}
+
+export interface TransportOptions {
+  readonly connection: Connection
+  readonly userAgent: string
+  readonly clock: Pick<Clock, 'now'>
 }
 
 /** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
@@ -39,7 +49,7 @@ const REFUSAL_LIMIT = 64 * 1024
  * request be sent once more; a new client certificate opens new connections
  * while old ones end in peace.
  */
-export function createTransport(connection: Connection, userAgent: string): Transport {
+export function createTransport({ connection, userAgent, clock }: TransportOptions): Transport {
   let certificate: Credential['certificate']
   let pool = openPool()
 
@@ -90,7 +100,16 @@ export function createTransport(connection: Connection, userAgent: string): Tran
     }
   }
 
-  return { send, close: () => pool.destroy() }
+  async function certificateFault(): Promise<string | undefined> {
+    try {
+      const cert = certificate?.cert ?? (await connection.tls?.material())?.cert
+      return cert === undefined ? undefined : invalidTime(cert, clock.now())
+    } catch {
+      return undefined
+    }
+  }
+
+  return { send, certificateFault, close: () => pool.destroy() }
 }
 
 function requestHeaders(

@@ -77,3 +77,17 @@ test('one Pod has only so much to tell', async () => {
   await recorder.settled()
   expect(sent).toHaveLength(25)
 })
+
+test('an Event that is refused is reported, but not by a namespace that is being emptied', async () => {
+  for (const [message, reports] of [
+    ['no permission', 1],
+    ['unable to create: because it is being terminated', 0],
+  ] as const) {
+    const refusal = { kind: 'Status', reason: 'Forbidden', message }
+    const { recorder, failed } = stage({ ok: false, failure: statusFailure(403, refusal) })
+    recorder.record(UNHEALTHY)
+    recorder.record(UNHEALTHY)
+    await recorder.settled()
+    expect(failed).toHaveLength(reports)
+  }
+})
