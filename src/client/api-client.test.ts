@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
 import { FakeClock } from '../lib/fake-clock.ts'
 import type { ApiClient } from './api-client.ts'
 import { createApiClient } from './api-client.ts'
 import type { ObservedRequest } from './client-observer.ts'
+import type { Connection } from './connection.ts'
 import { connectionTo } from './load-connection.ts'
 import type { Arrival, ScriptedServer } from './testing/scripted-server.ts'
 import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
@@ -177,7 +179,7 @@ test('nobody there is a failure that names the server and the reason', async () 
   await server.close()
   const result = await client.get('/x')
   expect(result).toMatchObject({ failure: { code: 0, errorCode: 'NP_CLIENT_UNREACHABLE' } })
-  expect(JSON.stringify(result)).toContain(`${server.url} cannot be reached: ECONNREFUSED`)
+  expect(JSON.stringify(result)).toContain(`${server.url} refuses connections: ECONNREFUSED`)
 })
 
 test('a list hands out its items and says where the next page is', async () => {
@@ -224,4 +226,21 @@ test('reports each request with its code, and those without a response', async (
     'POST error',
   ])
   expect(observed.requests.every(({ seconds }) => seconds >= 0)).toBe(true)
+})
+
+test('a credential that comes to nothing after the deadline is the cause, not the server', async () => {
+  const clock = new FakeClock()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const connection: Connection = {
+    ...connectionTo('https://127.0.0.1:1'),
+    credentials: { kind: 'exec', current: () => promise, reject: () => false },
+  }
+  const client = createApiClient({ connection, clock, userAgent: 'test' })
+  const pending = client.get('/x')
+  await clock.advance(30_000)
+  reject(new NodeProxyError('NP_CLIENT_CREDENTIAL', 'the plugin failed', { hint: 'install it' }))
+  expect(await pending).toMatchObject({
+    failure: { errorCode: 'NP_CLIENT_CREDENTIAL', message: 'the plugin failed; install it' },
+  })
+  await client.close()
 })

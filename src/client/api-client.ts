@@ -54,7 +54,8 @@ export interface ApiClientOptions {
   readonly observer?: ClientObserver
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
+/** A server that never answers is reported in half a minute, whatever was attempted before. */
+const REQUEST_TIMEOUT_MS = 25_000
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { connection, clock, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options

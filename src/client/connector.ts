@@ -5,7 +5,8 @@ import type { Credential } from './credential.ts'
 import { certificateExpiry } from './credential-expiry.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 
-const CONNECT_TIMEOUT_MS = 10_000
+/** Of TCP and TLS together. */
+export const CONNECT_TIMEOUT_MS = 10_000
 /** A peer that vanished without a word is noticed after 15 s + 3 × 5 s. */
 const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
 

@@ -5,6 +5,8 @@ export interface Deadline {
   readonly signal: AbortSignal
   /** Whether time ran out (and not the caller who gave up). */
   expired(): boolean
+  /** The time that was set last, milliseconds. */
+  readonly ms: number
   /** Sets (again) the time that is left, milliseconds. */
   extend(ms: number): void
   /** Must be called: frees the timer and the listener on the caller's signal. */
@@ -15,6 +17,7 @@ export interface Deadline {
 export function createDeadline(clock: Clock, ms: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController()
   let expired = false
+  let current = ms
   const giveUp = (): void => controller.abort()
   const expire = (): void => {
     expired = true
@@ -26,8 +29,12 @@ export function createDeadline(clock: Clock, ms: number, parent?: AbortSignal): 
   return {
     signal: controller.signal,
     expired: () => expired,
+    get ms() {
+      return current
+    },
     extend(next) {
       cancel()
+      current = next
       cancel = clock.after(next, expire)
     },
     clear() {

@@ -23,7 +23,8 @@ export interface ExecPlugin {
   readonly cluster: JsonRecord | undefined
 }
 
-const TIMEOUT_MS = 60_000
+/** As long as an answer may take, so that a plugin that hangs is reported in half a minute. */
+const TIMEOUT_MS = 25_000
 const OUTPUT_LIMIT = 1024 * 1024
 /** Renewed this long before its expiry, so that no request travels with a dying token. */
 const EARLY_MS = 30_000

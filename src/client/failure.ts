@@ -38,11 +38,27 @@ export function statusFailure(code: number, body: unknown): ApiFailure {
   const stated = typeof status['code'] === 'number' ? status['code'] : 0
   return {
     code: code > 0 ? code : stated,
-    reason: reason || `HTTP ${code || stated}`,
+    reason: reason || unstated(code || stated),
     message: message || `the server answered ${code || stated} without an explanation`,
     errorCode: 'NP_CLIENT_REFUSED',
     retryAfterMs: retryAfterOf(status['details']),
   }
+}
+
+/** The reason of an answer that gives none of its own. */
+export function unstated(code: number): string {
+  return `HTTP ${code}`
+}
+
+/** What failed, for people: of an answer its status, reason and message. */
+export function causeOf({ code, reason, message, errorCode }: ApiFailure): string {
+  if (errorCode !== 'NP_CLIENT_REFUSED') return message
+  return reason === unstated(code) ? message : `${code} ${reason}: ${message}`
+}
+
+/** Whether a namespace that is being emptied takes nothing new, which is to be expected. */
+export function isTerminating({ code, message }: ApiFailure): boolean {
+  return code === 403 && message.includes('because it is being terminated')
 }
 
 /** The same failure as an exception, for callers that cannot go on. */

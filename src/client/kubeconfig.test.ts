@@ -1,11 +1,12 @@
 import type { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
+import { FakeClock } from '../lib/fake-clock.ts'
 import { createApiClient } from './api-client.ts'
 import type { Connection } from './connection.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
 import type { ScriptedServer } from './testing/scripted-server.ts'
-import { answerJson, startScriptedServer } from './testing/scripted-server.ts'
+import { answerJson, answerStatus, startScriptedServer } from './testing/scripted-server.ts'
 import type { TemporaryFolder } from './testing/temporary-folder.ts'
 import { createTemporaryFolder } from './testing/temporary-folder.ts'
 import { base64, certificates } from './testing/test-certificates.ts'
@@ -290,4 +291,30 @@ test.each<[string, string, RegExp]>([
     message: expect.stringMatching(message),
   })
   expect(String(error)).not.toContain('hunter2')
+})
+
+test.each([
+  ['2130-01-01', 'our client certificate expired at 2126-'],
+  ['1990-01-01', 'our client certificate is not valid before 20'],
+  ['2030-01-01', undefined],
+])('a 401 in %s names what is wrong with the certificate: %s', async (date, fault) => {
+  server = await startScriptedServer(
+    ({ response }) => answerStatus(response, 401, 'Unauthorized'),
+    {
+      tls: certificates.server,
+    },
+  )
+  const { cert, key } = certificates.client
+  const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) }
+  const cluster = { server: server.url, 'certificate-authority-data': base64(certificates.ca) }
+  const connection = await load({ cluster, user })
+  const clock = new FakeClock(Date.parse(date))
+  const client = createApiClient({ connection, clock, userAgent: 'test' })
+  const answer = await client.get('/x')
+  await client.close()
+  const message = answer.ok ? '' : answer.failure.message
+  expect(message.startsWith('scripted Unauthorized')).toBe(true)
+  expect(message.slice('scripted Unauthorized'.length)).toEqual(
+    fault === undefined ? '' : expect.stringContaining(fault),
+  )
 })

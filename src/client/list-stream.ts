@@ -29,7 +29,7 @@ export interface ListStream {
 const ITEM_LIMIT = 8 * 1024 * 1024
 const PAGE_LIMIT = 1024 * 1024 * 1024
 /** A page may take as long as it likes while something arrives this often. */
-const STALL_MS = 30_000
+const STALL_MS = 25_000
 const UNREAD = localFailure('NP_CLIENT_ABORTED', 'Aborted', 'the page was not read to its end')
 
 /** Opens one page of a list. */

@@ -30,7 +30,8 @@ export function fileSource(path: string): PemSource {
     try {
       return await readFile(path, 'utf8')
     } catch (cause) {
-      const message = `the file ${JSON.stringify(path)} cannot be read`
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+      const message = `the file ${JSON.stringify(path)} cannot be read: ${code}`
       throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
     }
   }

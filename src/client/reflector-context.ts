@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { ApiClient } from './api-client.ts'
+import type { ApiFailure } from './failure.ts'
 import type { ObjectTracker } from './object-tracker.ts'
 import type { Query } from './query.ts'
 import type { ReflectorProgress } from './reflector-state.ts'
@@ -49,6 +50,9 @@ export const DEFAULT_TIMING: ReflectorTiming = {
 /** Something of an object was lost on the way: nobody knows which object it was. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
+/** The verbs of the API by which a collection is followed. */
+export type ReflectorVerb = 'list' | 'watch' | 'get'
+
 /** What the parts of one reflector share. */
 export interface ReflectorContext<T, Problem> {
   readonly client: ApiClient
@@ -61,6 +65,8 @@ export interface ReflectorContext<T, Problem> {
   /** Hands the tracker's changes on. */
   deliver(): void
   onLost(reason: LossReason): void
+  onFailure(failure: ApiFailure, verb: ReflectorVerb): void
+  onConnected(): void
   /** Everything has been listed; `version` is where a watch goes on from. */
   listed(version: string | undefined): void
 }

@@ -15,6 +15,8 @@ export interface ReflectorState {
   readonly connected: boolean
   /** Since when no watch is open; undefined while one is. */
   readonly disconnectedSince: number | undefined
+  /** No watch is allowed, and the one object is fetched now and then instead. */
+  readonly polled: boolean
   /** Last time that everything was listed completely. */
   readonly listedAt: number | undefined
   /** Last event, bookmark or complete list: what we know is at least that fresh. */
@@ -49,6 +51,7 @@ export function createProgress(path: string, now: number): ReflectorProgress {
     path,
     connected: false,
     disconnectedSince: now,
+    polled: false,
     listedAt: undefined,
     lastEventAt: undefined,
     resourceVersion: undefined,

@@ -14,6 +14,7 @@ import type {
   ReflectorContext,
   ReflectorResource,
   ReflectorTiming,
+  ReflectorVerb,
 } from './reflector-context.ts'
 import { DEFAULT_TIMING } from './reflector-context.ts'
 import type { ReflectorState } from './reflector-state.ts'
@@ -35,6 +36,10 @@ export interface ReflectorOptions<T, Problem> {
   readonly onListed: () => void
   readonly onInvalid: (key: string, problems: readonly Problem[]) => void
   readonly onLost: (reason: LossReason) => void
+  /** A request failed and is repeated; not for expired versions alone: see `reasonOf`. */
+  readonly onFailure: (failure: ApiFailure, verb: ReflectorVerb) => void
+  /** A watch was opened, or the one object was fetched where nothing else is allowed. */
+  readonly onConnected: () => void
 }
 
 export interface Reflector {
@@ -50,9 +55,14 @@ export interface Reflector {
 
 type Phase = 'list' | 'verify' | 'watch'
 
+interface FailedRequest {
+  readonly verb: ReflectorVerb
+  readonly failure: ApiFailure
+}
+
 /** The next step: at once, after a delay, or never. */
 type Step =
-  | { readonly phase: Phase; readonly failure?: ApiFailure; readonly delayMs?: number }
+  | { readonly phase: Phase; readonly failed?: FailedRequest; readonly delayMs?: number }
   | { readonly phase: 'gone' }
 
 /**
@@ -82,6 +92,8 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
       options.onListed()
     },
     onLost: (reason) => options.onLost(reason),
+    onFailure: (failure, verb) => options.onFailure(failure, verb),
+    onConnected: () => options.onConnected(),
   }
   const backoff = createBackoff({
     random: options.random,
@@ -116,7 +128,7 @@ class Steps<T, Problem> {
       if (signal.aborted) break
       if (step.phase === 'gone') return 'gone'
       phase = step.phase
-      if (step.failure !== undefined) this.#note(step.failure)
+      if (step.failed !== undefined) this.#note(step.failed)
       if (step.delayMs !== undefined) await sleep(this.#context.clock, step.delayMs, signal)
     }
     return 'aborted'
@@ -138,24 +150,26 @@ class Steps<T, Problem> {
       this.#context.listed(listed.value)
       return { phase: 'watch' }
     }
-    return this.#unlisted(listed.failure, signal)
+    return this.#unlisted({ verb: 'list', failure: listed.failure }, signal)
   }
 
-  async #unlisted(failure: ApiFailure, signal: AbortSignal): Promise<Step> {
+  async #unlisted(failed: FailedRequest, signal: AbortSignal): Promise<Step> {
     const { resource } = this.#context
+    const { failure } = failed
     const refused = failure.code === 403 || failure.code === 404
     if (refused && resource.single !== undefined && !signal.aborted) {
       const single = await this.#fetch(resource.single, signal)
       if (single.ok) return { phase: 'list', delayMs: this.#context.timing.pollMs }
-      return this.#retry('list', single.failure)
+      const isSame = single.failure.code === failure.code
+      return this.#retry('list', isSame ? failed : { verb: 'get', failure: single.failure })
     }
     if (failure.code === 404 && resource.endWhenMissing === true) return { phase: 'gone' }
-    return this.#retry('list', failure)
+    return this.#retry('list', failed)
   }
 
   /** The one object, fetched instead of listed; that it does not exist is an answer too. */
   async #fetch(path: string, signal: AbortSignal): Promise<ApiResult<undefined>> {
-    const { client, tracker } = this.#context
+    const { client, tracker, progress } = this.#context
     const fetched = await client.get(path, { signal })
     if (!fetched.ok && fetched.failure.code !== 404) return fetched
     tracker.beginListing()
@@ -163,6 +177,8 @@ class Steps<T, Problem> {
     tracker.endListing()
     this.#context.deliver()
     this.#context.listed(undefined)
+    progress.polled = true
+    this.#context.onConnected()
     return { ok: true, value: undefined }
   }
 
@@ -171,13 +187,14 @@ class Steps<T, Problem> {
     const { client, resource, progress } = this.#context
     const query = { ...resource.query, limit: '1' }
     const opened = await client.list(resource.path, { query, signal })
-    if (!opened.ok) return this.#retry('list', opened.failure)
+    if (!opened.ok) return this.#retry('list', { verb: 'list', failure: opened.failure })
     const page = await drain(opened.value)
-    if (!page.ok) return this.#retry('list', page.failure)
+    if (!page.ok) return this.#retry('list', { verb: 'list', failure: page.failure })
     const known = progress.resourceVersion
     if (known === undefined) return { phase: 'list' }
     if (!isRewound(known, page.value.version)) return { phase: 'watch' }
-    return { phase: 'list', failure: rewound(known, page.value.version) }
+    const failure = rewound(known, page.value.version)
+    return { phase: 'list', failed: { verb: 'list', failure } }
   }
 
   async #watch(signal: AbortSignal): Promise<Step> {
@@ -191,21 +208,31 @@ class Steps<T, Problem> {
       this.#offered = false
       return { phase: 'list' }
     }
+    if (end.kind === 'silent') {
+      this.#brokeStreaming = true
+      return { phase: 'list' }
+    }
+    const failed: FailedRequest = { verb: 'watch', failure: end.failure }
     const unlisted = progress.resourceVersion === undefined
-    if (unlisted && end.failure.code === 404) return this.#unlisted(end.failure, signal)
+    if (unlisted && end.failure.code === 404) return this.#unlisted(failed, signal)
     this.#brokeStreaming = unlisted
+    if (unlisted && end.failure.errorCode === 'NP_CLIENT_WATCH_ENDED') {
+      return { phase: 'list', delayMs: this.#backoff.next() }
+    }
     const lost = end.kind === 'lost' || unlisted
-    return this.#retry(lost ? 'list' : 'verify', end.failure)
+    return this.#retry(lost ? 'list' : 'verify', failed)
   }
 
-  #retry(phase: Phase, failure: ApiFailure): Step {
-    const delayMs = Math.max(this.#backoff.next(), failure.retryAfterMs ?? 0)
-    return { phase, failure, delayMs }
+  #retry(phase: Phase, failed: FailedRequest): Step {
+    const delayMs = Math.max(this.#backoff.next(), failed.failure.retryAfterMs ?? 0)
+    return { phase, failed, delayMs }
   }
 
-  #note(failure: ApiFailure): void {
-    const { progress, clock } = this.#context
+  #note({ failure, verb }: FailedRequest): void {
+    const { progress, clock, onFailure } = this.#context
     progress.failures++
+    progress.polled = false
+    onFailure(failure, verb)
     progress.lastFailure = { ...failure, at: clock.now() }
   }
 }

@@ -50,7 +50,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const { transport, clock, server, timeoutMs } = options
 
   function broken(error: unknown, { deadline }: { readonly deadline: Deadline }): ApiFailure {
-    return deadline.expired() ? timeoutFailure(server) : networkFailure(error, server)
+    return deadline.expired() ? timeoutFailure(server, deadline.ms) : networkFailure(error, server)
   }
 
   async function open(request: ApiRequest): Promise<ApiResult<OpenAnswer>> {
@@ -62,13 +62,20 @@ export function createRequester(options: RequesterOptions): Requester {
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       ...(request.contentType === undefined ? {} : { contentType: request.contentType }),
     })
-    if (sent.ok && sent.value.status >= 200 && sent.value.status < 300) {
+    if (sent.ok && isUsable(sent.value)) {
       return { ok: true, value: { body: sent.value.body, deadline } }
     }
     const failure = sent.ok ? await refusal(sent.value, server) : sent.failure
-    const late = !sent.ok && deadline.expired()
+    const late = failure.errorCode === 'NP_CLIENT_ABORTED' && deadline.expired()
     deadline.clear()
-    return { ok: false, failure: late ? timeoutFailure(server) : failure }
+    return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
+  }
+
+  /** A server that refuses an expired certificate does not say so. */
+  async function explain(failure: ApiFailure): Promise<ApiFailure> {
+    if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
+    const fault = await transport.certificateFault()
+    return fault === undefined ? failure : { ...failure, message: `${failure.message}; ${fault}` }
   }
 
   async function json(request: ApiRequest): Promise<ApiResult<unknown>> {
@@ -89,7 +96,21 @@ export function createRequester(options: RequesterOptions): Requester {
   return { json, open, broken }
 }
 
+/** No API server answers a request for JSON with a web page. */
+function isUsable({ status, headers }: Answer): boolean {
+  return status >= 200 && status < 300 && !isWebPage(headers)
+}
+
+function isWebPage(headers: Answer['headers']): boolean {
+  return headers['content-type']?.startsWith('text/html') === true
+}
+
 async function refusal({ status, headers, body }: Answer, server: string): Promise<ApiFailure> {
+  if (status >= 200 && status < 300) {
+    await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
+    const message = `${server} is no API server: it answered ${status} with a web page`
+    return localFailure('NP_CLIENT_GARBAGE', 'Garbage', message)
+  }
   if (status >= 300 && status < 400) {
     await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
     const target = URL.parse(headers.location ?? '', server)?.origin ?? 'nowhere'
@@ -116,7 +137,11 @@ async function readText(body: Answer['body'], limit: number): Promise<string | u
 }
 
 function garbage(server: string): ApiFailure {
-  return localFailure('NP_CLIENT_GARBAGE', 'Garbage', `${server} answered something not JSON`)
+  return localFailure(
+    'NP_CLIENT_GARBAGE',
+    'Garbage',
+    `${server} is no API server: its answer is not JSON`,
+  )
 }
 
 function tooLarge(server: string): ApiFailure {

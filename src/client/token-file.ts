@@ -42,7 +42,8 @@ async function readToken(path: string): Promise<string> {
     return checkToken((await readFile(path, 'utf8')).trim(), path)
   } catch (cause) {
     if (cause instanceof NodeProxyError) throw cause
-    const message = `the token file ${JSON.stringify(path)} cannot be read`
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    const message = `the token file ${JSON.stringify(path)} cannot be read: ${code}`
     throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
   }
 }

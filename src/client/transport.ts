@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../lib/clock.ts'
+import { invalidTime } from './certificate-validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
@@ -27,6 +28,8 @@ export interface Answer {
 export interface Transport {
   /** Sends one request; never follows a redirect. The caller must consume `body`. */
   send(request: TransportRequest): Promise<ApiResult<Answer>>
+  /** What is wrong with the validity of our client certificate; undefined where nothing is. */
+  certificateFault(): Promise<string | undefined>
   /** Drops all connections, those of open watches too. */
   close(): Promise<void>
 }
@@ -119,7 +122,16 @@ export function createTransport({
     }
   }
 
-  return { send, close: () => pool.destroy() }
+  async function certificateFault(): Promise<string | undefined> {
+    try {
+      const cert = certificate?.cert ?? (await connection.tls?.material())?.cert
+      return cert === undefined ? undefined : invalidTime(cert, clock.now())
+    } catch {
+      return undefined
+    }
+  }
+
+  return { send, certificateFault, close: () => pool.destroy() }
 }
 
 function requestHeaders(

@@ -9,6 +9,8 @@ export type WatchEnd =
   | { readonly kind: 'broken'; readonly failure: ApiFailure }
   /** Our place in history is gone or not to be trusted: list again. */
   | { readonly kind: 'lost'; readonly failure: ApiFailure }
+  /** Nothing came of a streaming list in time, not even its head: list in pages this time. */
+  | { readonly kind: 'silent' }
   /** The server does not do streaming lists: list in pages. */
   | { readonly kind: 'unsupported' }
 

@@ -54,10 +54,16 @@ export class WatchSession<T, Problem> {
     try {
       const query = this.#query()
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
-      if (!opened.ok) return refusedWatch(opened.failure, !this.#listed)
+      if (!opened.ok) {
+        const isGivenUp = opened.failure.errorCode === 'NP_CLIENT_ABORTED'
+        if (isGivenUp && !this.#listed && guard.expired()) return { kind: 'silent' }
+        return refusedWatch(opened.failure, !this.#listed)
+      }
       progress.connected = true
+      progress.polled = false
       progress.disconnectedSince = undefined
       progress.watches++
+      this.#context.onConnected()
       return await this.#follow(opened.value, guard)
     } finally {
       progress.connected = false

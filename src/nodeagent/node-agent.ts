@@ -1,4 +1,5 @@
 import type { ApiClient } from '../client/api-client.ts'
+import type { RequestReporter } from '../client/api-failures.ts'
 import { type ApiFailure, failureError } from '../client/failure.ts'
 import { createReflector } from '../client/reflector.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -47,6 +48,8 @@ export interface NodeAgentOptions {
   readonly stopGraceMs?: number
   /** The node is registered, and its Pods are run from now on. */
   readonly onRegistered?: () => void
+  /** What comes of requests that are repeated until they succeed. */
+  readonly reporter: RequestReporter
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown) => void
 }
@@ -93,8 +96,8 @@ async function openTools(
   options: NodeAgentOptions,
   stack: AsyncDisposableStack,
 ): Promise<NodeTools> {
-  const { client, clock, nodeName, bridge, podCIDRs, addresses, logFolder, onError } = options
-  const { networkNamespace, namespacePrefix: prefix } = options
+  const { client, clock, nodeName, bridge, podCIDRs, addresses, logFolder } = options
+  const { onError, reporter, networkNamespace, namespacePrefix: prefix } = options
   const namespace = namespaceNamed(networkNamespace)
   const [nsenter, setpriv] = [await requireProgram('nsenter'), await requireProgram('setpriv')]
   const endAll = (): Promise<void> => endLeftovers(prefix, clock).catch(onError)
@@ -112,6 +115,7 @@ async function openTools(
     nodeNamespace: networkNamespace,
     hostIPs: addresses,
     services: (pod) => servicesOf(client, pod),
+    reporter,
     onError,
   }
 }
@@ -146,7 +150,7 @@ function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeT
 
 /** Pods of this node, and those of none if they are to be bound. */
 async function followPods(
-  { client, clock, random, bindsPods, nodeName }: NodeAgentOptions,
+  { client, clock, random, bindsPods, nodeName, reporter }: NodeAgentOptions,
   fleet: PodFleet,
   signal: AbortSignal,
 ): Promise<void> {
@@ -159,5 +163,7 @@ async function followPods(
     onListed: () => undefined,
     onInvalid: () => undefined,
     onLost: () => undefined,
+    onFailure: (failure, verb) => reporter.failed({ verb, resource: 'pods' }, failure),
+    onConnected: () => reporter.succeeded('pods'),
   }).run(signal)
 }

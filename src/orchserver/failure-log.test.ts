@@ -6,7 +6,8 @@ import { createFailureLog } from './failure-log.ts'
 function scene() {
   const clock = new FakeClock()
   const told: unknown[] = []
-  const log = { error: (fields: object, text?: string) => told.push([text, fields]) }
+  const error = (fields: object, text?: string) => told.push([text, fields])
+  const log = { error, info: error, warn: error }
   return { clock, told, fail: createFailureLog({ clock, log }) }
 }
 

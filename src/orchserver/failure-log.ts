@@ -1,31 +1,16 @@
-import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
-import type { Logger } from '../telemetry/logger.ts'
+import { FailureLog, type FailureLogOptions } from '../telemetry/failure-log.ts'
 
-export interface FailureLogOptions {
-  readonly clock: Pick<Clock, 'after'>
-  readonly log: Pick<Logger, 'error'>
-}
-
-const PERIOD_MS = 60_000
-
-/**
- * Tells failures while serving. Of those that are alike only the first of each
- * minute is told, and at its end how many followed: a full disk fails every
- * write, and a record for each would take the space that is being freed.
- */
-export function createFailureLog({ clock, log }: FailureLogOptions): (error: unknown) => void {
-  const repeats = new Map<string, number>()
+/** Logs failures of the API server while it serves: each kind once a minute, then how many followed. */
+export function createFailureLog(options: FailureLogOptions): (error: unknown) => void {
+  const failures = new FailureLog(options)
   return (err) => {
     const kind = kindOf(err)
-    const before = repeats.get(kind)
-    repeats.set(kind, before === undefined ? 0 : before + 1)
-    if (before !== undefined) return
-    log.error({ err }, meaningOf(kind))
-    clock.after(PERIOD_MS, () => {
-      const times = repeats.get(kind)
-      repeats.delete(kind)
-      if (times) log.error({ failure: kind, times }, 'the same failure was repeated')
+    failures.report(kind, {
+      level: 'error',
+      fields: { err },
+      message: meaningOf(kind),
+      summary: () => ({ failure: kind }),
     })
   }
 }

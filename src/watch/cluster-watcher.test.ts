@@ -4,6 +4,7 @@ import { connectionTo } from '../client/load-connection.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
+import { silentReporter } from '../client/testing/silent-reporter.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../cluster/event.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -50,6 +51,7 @@ async function watch(
     clock,
     random: { below: () => 0 },
     nodeName: 'node-1',
+    reporter: silentReporter,
     proxyName,
     timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
     nodePatienceMs,

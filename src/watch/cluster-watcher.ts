@@ -1,4 +1,5 @@
 import type { ApiClient } from '../client/api-client.ts'
+import type { RequestReporter } from '../client/api-failures.ts'
 import type { EndpointsApi } from '../client/discovery.ts'
 import type { ApiFailure } from '../client/failure.ts'
 import type { Reflector } from '../client/reflector.ts'
@@ -15,6 +16,7 @@ import { createEndpointsFeed } from './endpoints-feed.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
 import type { WatchProblem } from './problem.ts'
+import { probeServer } from './server-probe.ts'
 
 const NODE_PATIENCE_MS = 30_000
 
@@ -35,6 +37,8 @@ export interface ClusterWatcherOptions {
   readonly onSynced: () => void
   /** An object that cannot be used (or not all of it). */
   readonly onProblem: (problem: WatchProblem) => void
+  /** Every failed request, and every watch that was opened. */
+  readonly reporter: RequestReporter
 }
 
 /** How well the cluster is followed. */
@@ -63,8 +67,8 @@ export interface ClusterWatcher {
  * nothing of what was said before; it shows in `state` and heals by itself.
  */
 export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWatcher {
-  const { client, clock, random, timing = {}, onEvents, onSynced, onProblem } = options
-  const context: FeedContext = { client, clock, random, timing, onProblem }
+  const { client, clock, random, timing = {}, onEvents, onSynced, onProblem, reporter } = options
+  const context: FeedContext = { client, clock, random, timing, onProblem, reporter }
   const waiting = new Set(['services', 'endpoints', 'nodes'])
   const listed = (name: string) => () => {
     if (waiting.delete(name) && waiting.size === 0) onSynced()
@@ -72,12 +76,17 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   const services = serviceFeed(context, options, listed('services'))
   const node = nodeFeed(context, options, listed('nodes'))
   const endpoints = createEndpointsFeed({ context, onEvents, onListed: listed('endpoints') })
+  const states = () =>
+    [services.state(), node.state(), endpoints.state()].filter((one) => one !== undefined)
+  const probe = {
+    run: (signal: AbortSignal) => probeServer({ client, clock, reporter, states }, signal),
+  }
   const { nodePatienceMs = NODE_PATIENCE_MS } = options
   return {
     async run(signal) {
       // Services matter more than what the Node object adds: they do not wait for it for ever.
       const cancel = clock.after(nodePatienceMs, listed('nodes'))
-      await runAll({ services, node, endpoints }, signal).finally(cancel)
+      await runAll({ services, node, endpoints, probe }, signal).finally(cancel)
     },
     synced: () => waiting.size === 0,
     state: () => ({
@@ -95,16 +104,17 @@ interface Feeds {
   readonly services: Reflector
   readonly node: Reflector
   readonly endpoints: EndpointsFeed
+  readonly probe: { run(signal: AbortSignal): Promise<void> }
 }
 
 /** Runs all feeds; a bug in one ends the others too, and comes out. */
-async function runAll({ services, node, endpoints }: Feeds, signal: AbortSignal): Promise<void> {
+async function runAll(feeds: Feeds, signal: AbortSignal): Promise<void> {
   const stop = new AbortController()
   const end = (): void => stop.abort()
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    await Promise.all([services, node, endpoints].map((feed) => feed.run(stop.signal).finally(end)))
+    await Promise.all(Object.values(feeds).map((feed) => feed.run(stop.signal).finally(end)))
   } finally {
     signal.removeEventListener('abort', end)
   }

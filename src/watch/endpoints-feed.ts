@@ -1,7 +1,7 @@
 import { createBackoff } from '../client/backoff.ts'
 import type { EndpointsApi } from '../client/discovery.ts'
 import { discoverEndpointsApi, ENDPOINTS_PATHS } from '../client/discovery.ts'
-import type { ApiFailure } from '../client/failure.ts'
+import { type ApiFailure, statusFailure } from '../client/failure.ts'
 import type { Reflector } from '../client/reflector.ts'
 import { DEFAULT_TIMING } from '../client/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector-state.ts'
@@ -32,6 +32,9 @@ export interface EndpointsFeed {
 
 /** How often a server without discovery v1 is asked again whether it has it by now. */
 const UPGRADE_CHECK_MS = 5 * 60_000
+const DISCOVERY = { verb: 'discover', resource: 'endpointslices' } as const
+/** No collection of endpoints exists there, not even that of v1, which every API server has. */
+const NO_ENDPOINTS = statusFailure(404, undefined)
 /** Endpoints of headless Services are nothing that a node forwards to. */
 const SELECTOR = { labelSelector: '!service.kubernetes.io/headless' }
 
@@ -69,14 +72,18 @@ class Follower implements EndpointsFeed {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { client, clock, random, timing } = this.#options.context
+    const { client, clock, random, timing, reporter } = this.#options.context
     const { backoffBaseMs: baseMs, backoffMaxMs: maxMs } = { ...DEFAULT_TIMING, ...timing }
     const backoff = createBackoff({ random, baseMs, maxMs })
     while (!signal.aborted) {
       const found = await discoverEndpointsApi(client, signal)
       this.#failure = found.ok ? undefined : found.failure
       if (signal.aborted) break
-      if (found.ok && (await this.#follow(found.value, signal))) backoff.reset()
+      if (!found.ok) reporter.failed(DISCOVERY, found.failure)
+      if (found.ok) {
+        if (await this.#follow(found.value, signal)) backoff.reset()
+        else if (!signal.aborted) reporter.failed(DISCOVERY, NO_ENDPOINTS)
+      }
       await sleep(clock, backoff.next(), signal)
     }
   }
@@ -105,13 +112,19 @@ class Follower implements EndpointsFeed {
   }
 
   async #awaitUpgrade(api: EndpointsApi, signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options.context
+    const { client, clock, reporter } = this.#options.context
     let best = api
     while (best === api && !signal.aborted) {
       await sleep(clock, UPGRADE_CHECK_MS, signal)
       if (signal.aborted || api === 'discovery.k8s.io/v1') continue
       const found = await discoverEndpointsApi(client, signal)
-      if (found.ok) best = found.value
+      if (signal.aborted) return
+      if (!found.ok) {
+        reporter.failed(DISCOVERY, found.failure)
+        continue
+      }
+      reporter.succeeded(DISCOVERY.resource)
+      best = found.value
     }
   }
 
@@ -121,7 +134,7 @@ class Follower implements EndpointsFeed {
     // Nothing is handed on before the list is complete while a former API's objects stand.
     let held: ClusterEvent[] | undefined = this.#leftover.length > 0 ? [] : undefined
     return createFeed<EndpointSource>(context, {
-      name: 'endpoints',
+      name: api === 'v1' ? 'endpoints' : 'endpointslices',
       resource: { path, query: SELECTOR, endWhenMissing: true },
       decode: api === 'v1' ? decodeEndpoints : decodeEndpointSlice,
       onChanges(changes) {

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../client/api-client.ts'
+import type { RequestReporter } from '../client/api-failures.ts'
 import { readIdentity } from '../client/identity.ts'
 import type { Change, Projection } from '../client/object-tracker.ts'
 import type { Reflector } from '../client/reflector.ts'
@@ -17,6 +18,7 @@ export interface FeedContext {
   readonly random: Pick<Random, 'below'>
   readonly timing: Partial<ReflectorTiming>
   readonly onProblem: (problem: WatchProblem) => void
+  readonly reporter: RequestReporter
 }
 
 export interface FeedOptions<T> {
@@ -53,5 +55,7 @@ export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Re
     onInvalid: (key, problems) =>
       context.onProblem({ resource: name, key, kind: 'invalid', problems }),
     onLost: (reason) => context.onProblem(lossProblem(name, reason)),
+    onFailure: (failure, verb) => context.reporter.failed({ verb, resource: name }, failure),
+    onConnected: () => context.reporter.succeeded(name),
   })
 }

@@ -16,6 +16,8 @@ export interface Recorder {
   readonly batches: readonly (readonly Change<unknown>[])[]
   readonly invalid: readonly string[]
   readonly lost: readonly string[]
+  /** `verb NP_CODE` of each failed request. */
+  readonly failed: readonly string[]
   readonly listings: () => number
   /** Resolves as soon as `condition` holds after some callback (or holds now). */
   until(condition: () => boolean): Promise<void>
@@ -42,6 +44,7 @@ export function startRecorder(options: RecorderOptions): Recorder {
   const batches: (readonly Change<unknown>[])[] = []
   const invalid: string[] = []
   const lost: string[] = []
+  const failed: string[] = []
   const waiting = new Set<() => void>()
   const wake = (): void => {
     for (const check of waiting) check()
@@ -74,6 +77,11 @@ export function startRecorder(options: RecorderOptions): Recorder {
       lost.push(reason)
       wake()
     },
+    onFailure(failure, verb) {
+      failed.push(`${verb} ${failure.errorCode}`)
+      wake()
+    },
+    onConnected: () => undefined,
   })
   const abort = new AbortController()
   const done = reflector.run(abort.signal)
@@ -83,6 +91,7 @@ export function startRecorder(options: RecorderOptions): Recorder {
     batches,
     invalid,
     lost,
+    failed,
     listings: () => listings,
     done,
     until(condition) {

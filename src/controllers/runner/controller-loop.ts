@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../../client/failure.ts'
+import { type ApiFailure, isTerminating } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller } from './controller.ts'
@@ -133,7 +133,7 @@ export class ControllerLoop {
       const failure = await this.#parts.write(write)
       const result = resultOf(failure)
       this.#parts.observer.wrote(controller.name, write.verb, result)
-      if (failure === undefined || isFutile(failure)) continue
+      if (failure === undefined || isTerminating(failure)) continue
       if (result === 'conflict') this.#retry(key)
       else this.#failed(key, { ...failure, errorCode: 'NP_CONTROLLERS_WRITE' })
       return false
@@ -185,9 +185,4 @@ function errorCodeOf(trouble: string): string {
 function resultOf(failure: ApiFailure | undefined): WriteResult {
   if (failure === undefined) return 'done'
   return failure.code === 409 || failure.code === 404 ? 'conflict' : 'failed'
-}
-
-/** Nothing can be created in a namespace that is being emptied, and need not be. */
-function isFutile({ code, message }: ApiFailure): boolean {
-  return code === 403 && message.includes('because it is being terminated')
 }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { SERVICES, startApi } from '../../apiserver/test-api.ts'
 import { createApiClient } from '../../client/api-client.ts'
 import { anonymous } from '../../client/credential.ts'
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -15,7 +16,10 @@ test('tells of which version a list is, and whether news arrive', async () => {
     connection: { ...connection, source: 'test' },
   })
   onTestFinished(() => client.close())
-  const follower = createObjectFollower({ client, clock: systemClock, random: systemRandom })
+  const follower = createObjectFollower({
+    ...{ client, clock: systemClock, random: systemRandom },
+    reporter: silentReporter,
+  })
   const { promise: version, resolve: listed } = Promise.withResolvers<string>()
   const stop = new AbortController()
   const following = follower.follow('services', { changed: () => {}, listed }, stop.signal)

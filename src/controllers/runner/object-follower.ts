@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../client/api-client.ts'
+import type { RequestReporter } from '../../client/api-failures.ts'
 import type { Change } from '../../client/object-tracker.ts'
 import { createReflector, type Reflector } from '../../client/reflector.ts'
 import type { ReflectorTiming } from '../../client/reflector-context.ts'
@@ -31,10 +32,12 @@ export interface ObjectFollowerOptions {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly timing?: Partial<ReflectorTiming>
+  readonly reporter: RequestReporter
 }
 
 /** One reflector per collection, whoever asks for it. */
 export function createObjectFollower(options: ObjectFollowerOptions): ObjectFollower {
+  const { reporter } = options
   const reflectors = new Set<Pick<Reflector, 'state'>>()
   return {
     isConnected: () => [...reflectors].every((one) => one.state().connected),
@@ -48,6 +51,8 @@ export function createObjectFollower(options: ObjectFollowerOptions): ObjectFoll
         onListed: () => handlers.listed(reflector.state().resourceVersion ?? ''),
         onInvalid: () => undefined,
         onLost: () => undefined,
+        onFailure: (failure, verb) => reporter.failed({ verb, resource: collection }, failure),
+        onConnected: () => reporter.succeeded(collection),
       })
       reflectors.add(reflector)
       return reflector.run(signal).finally(() => reflectors.delete(reflector))

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createApiClient } from '../../client/api-client.ts'
 import { anonymous } from '../../client/credential.ts'
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { knownControllers } from '../known-controllers.ts'
@@ -36,7 +37,10 @@ export function startControlPlane(
   const stop = new AbortController()
   const running = new Runner({
     controllers: knownControllers(['192.0.2.1']),
-    follower: createObjectFollower({ client: watching, clock: systemClock, random: systemRandom }),
+    follower: createObjectFollower({
+      ...{ client: watching, clock: systemClock, random: systemRandom },
+      reporter: silentReporter,
+    }),
     writer: createObjectWriter(writing),
     clock,
     leadership: alone,

@@ -28,8 +28,8 @@ async function stage() {
   })
   const clock = new FakeClock()
   const errors: unknown[] = []
-  const onError = (error: unknown): void => void errors.push(error)
-  const registration = new Registration({ client, clock, node: NODE, onError })
+  const reporter = { failed: (...failure: unknown[]) => void errors.push(failure), succeeded() {} }
+  const registration = new Registration({ client, clock, node: NODE, reporter })
   const get = async (path: string): Promise<JsonObject> => (await api.call('GET', path)).body
   return { api, client, clock, errors, registration, get }
 }

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
-import { type ApiResult, failureError } from '../../client/failure.ts'
+import type { RequestReporter } from '../../client/api-failures.ts'
+import type { ApiResult } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
@@ -17,8 +18,7 @@ export interface RegistrationOptions {
   readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>
   readonly clock: Clock
   readonly node: NodeIdentity
-  /** What is refused; told once until it is over. */
-  readonly onError: (error: unknown) => void
+  readonly reporter: RequestReporter
 }
 
 const RENEW_MS = 10_000
@@ -26,6 +26,7 @@ const STATUS_MS = 60_000
 const STRATEGIC = 'application/strategic-merge-patch+json'
 const NODES = '/api/v1/nodes'
 const NAMESPACES = '/api/v1/namespaces'
+const HEARTBEAT = { verb: 'patch', resource: 'nodes' } as const
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASES}/leases`
 
 const RUNNING: WantedCondition = {
@@ -48,7 +49,6 @@ const STOPPED: WantedCondition = {
  */
 export class Registration {
   readonly #options: RegistrationOptions
-  #isFailing = false
   #statusAt = Number.NEGATIVE_INFINITY
 
   constructor(options: RegistrationOptions) {
@@ -81,11 +81,9 @@ export class Registration {
     const renewed = await this.#renew()
     if (renewed.ok) onRenewed?.()
     const status = renewed.ok ? await this.#refresh() : renewed
-    if (status.ok) this.#isFailing = false
-    else if (!this.#isFailing) {
-      this.#isFailing = true
-      this.#options.onError(failureError(status.failure, this.#options.node.nodeName))
-    }
+    const { reporter } = this.#options
+    if (status.ok) reporter.succeeded(HEARTBEAT.resource)
+    else reporter.failed(HEARTBEAT, status.failure)
     return status.ok
   }
 

@@ -18,8 +18,10 @@ function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   }
   const client = { create: answer, patch }
   const clock = new FakeClock()
-  const recorder = new EventRecorder({ client, clock, pod: podPlan() })
-  return { sent, recorder, clock }
+  const failed: unknown[] = []
+  const reporter = { failed: (...one: unknown[]) => void failed.push(one), succeeded() {} }
+  const recorder = new EventRecorder({ client, clock, pod: podPlan(), reporter })
+  return { sent, failed, recorder, clock }
 }
 
 const UNHEALTHY: Note = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
@@ -74,4 +76,18 @@ test('one Pod has only so much to tell', async () => {
   }
   await recorder.settled()
   expect(sent).toHaveLength(25)
+})
+
+test('an Event that is refused is reported, but not by a namespace that is being emptied', async () => {
+  for (const [message, reports] of [
+    ['no permission', 1],
+    ['unable to create: because it is being terminated', 0],
+  ] as const) {
+    const refusal = { kind: 'Status', reason: 'Forbidden', message }
+    const { recorder, failed } = stage({ ok: false, failure: statusFailure(403, refusal) })
+    recorder.record(UNHEALTHY)
+    recorder.record(UNHEALTHY)
+    await recorder.settled()
+    expect(failed).toHaveLength(reports)
+  }
 })

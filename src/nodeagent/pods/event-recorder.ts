@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
-import { printable } from '../../client/failure.ts'
+import type { RequestReporter } from '../../client/api-failures.ts'
+import { type ApiResult, isTerminating, printable } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
@@ -11,6 +12,7 @@ export interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>
   readonly clock: Clock
   readonly pod: PodPlan
+  readonly reporter: RequestReporter
 }
 
 interface Recorded {
@@ -30,7 +32,8 @@ const REFRESH_MS = 1_800_000
 /**
  * Tells of one Pod by Events. What repeats is counted in its Event, which is
  * written at the 2nd, 4th, 8th, … time and at least every half an hour; of one
- * Pod there are at most 25 that differ. An Event that cannot be written is lost.
+ * Pod there are at most 25 that differ. An Event that cannot be written is lost,
+ * and the reporter knows why.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
@@ -69,13 +72,22 @@ export class EventRecorder {
       const body = { count, lastTimestamp: timestamp(last) }
       const type = 'application/merge-patch+json'
       const patched = await client.patch(recorded.path, body, { type })
-      if (patched.ok || patched.failure.code !== 404) return
+      if (patched.ok || patched.failure.code !== 404) return this.#report('patch', patched)
     }
     const collection = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
     const event = coreEvent({ ...told(pod, note), first, last, count })
     const made = await client.create(collection, event)
+    this.#report('create', made)
     if (made.ok && isJsonObject(made.value)) {
       recorded.path = `${collection}/${stringAt(made.value, 'metadata', 'name')}`
+    }
+  }
+
+  #report(verb: 'create' | 'patch', written: ApiResult<unknown>): void {
+    const { reporter } = this.#options
+    if (written.ok) reporter.succeeded('events')
+    else if (!isTerminating(written.failure)) {
+      reporter.failed({ verb, resource: 'events' }, written.failure)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import type { NodeTools } from './node-tools.ts'
 
 type Given = Partial<NodeTools> & Pick<NodeTools, 'clock' | 'onError'>
@@ -18,6 +19,7 @@ export function nodeTools(given: Given): NodeTools {
     hostIPs: [],
     logFolder: '',
     services: () => Promise.resolve([]),
+    reporter: silentReporter,
     ...given,
   }
 }

@@ -1,3 +1,4 @@
+import type { RequestReporter } from '../../client/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { PodAddresses } from '../network/pod-addresses.ts'
@@ -26,6 +27,7 @@ export interface NodeTools {
   readonly logFolder: string
   /** Variables by which a Pod finds Services. Rejects when nobody can say. */
   services(pod: PodPlan): Promise<readonly Variable[]>
+  readonly reporter: RequestReporter
   /** What went wrong and cannot be told in the Pod's status. */
   readonly onError: (error: unknown) => void
 }

@@ -49,7 +49,7 @@ export class PodWorker {
 
   constructor(options: PodWorkerOptions) {
     const { client, tools, object, onRefused } = options
-    const { clock, addresses } = tools
+    const { clock, addresses, reporter } = tools
     const pod = readPod(object)
     this.#options = options
     this.#plan = pod
@@ -60,7 +60,7 @@ export class PodWorker {
     const onNews = (): void => this.#look()
     const writing = { client, clock, pod, object, onRefused, onNews }
     this.#writer = new StatusWriter(writing, this.#gone.signal)
-    this.#recorder = new EventRecorder({ client, clock, pod })
+    this.#recorder = new EventRecorder({ client, clock, pod, reporter })
     if (this.#state.outcome === undefined) addresses.keep(pod.uid, this.#state.network.ips)
     for (const note of notesOfPlan(pod)) this.#recorder.record(note)
   }

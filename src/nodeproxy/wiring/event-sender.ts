@@ -1,4 +1,6 @@
 import type { ApiClient } from '../../client/api-client.ts'
+import type { RequestReporter } from '../../client/api-failures.ts'
+import { isTerminating } from '../../client/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
@@ -9,10 +11,14 @@ export interface EventSenderParts {
   readonly clock: Clock
   readonly nodeName: string
   readonly metrics: Pick<Metrics, 'events'>
+  readonly apiFailures: RequestReporter
 }
 
+const EVENTS = { verb: 'create', resource: 'events' } as const
+
 /** Warnings of this node, sent to the API server as Events and counted. */
-export function eventSender({ client, clock, nodeName, metrics }: EventSenderParts): NodeEvents {
+export function eventSender(parts: EventSenderParts): NodeEvents {
+  const { client, clock, nodeName, metrics, apiFailures } = parts
   return new NodeEvents({
     clock,
     nodeName,
@@ -20,7 +26,9 @@ export function eventSender({ client, clock, nodeName, metrics }: EventSenderPar
       const namespace = stringAt(event, 'metadata', 'namespace')
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
       const result = await client.create(path, event)
-      if (!result.ok) throw new Error(result.failure.message)
+      if (result.ok) return apiFailures.succeeded(EVENTS.resource)
+      if (!isTerminating(result.failure)) apiFailures.failed(EVENTS, result.failure)
+      throw new Error(result.failure.message)
     },
     onOutcome: (reason, outcome) => metrics.events.inc({ reason, outcome }),
   })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ApiClient } from '../../client/api-client.ts'
 import { createProgress } from '../../client/reflector-state.ts'
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { ip } from '../../forwarding/fixtures.ts'
 import { FakeAddresses } from '../../kernel/addresses/fake-addresses.ts'
 import { FakeConntrack } from '../../kernel/conntrack/fake-conntrack.ts'
@@ -65,6 +66,7 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
   const proxy = await NodeProxy.create({
     ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
+    apiFailures: silentReporter,
     ...{ metrics, conditions },
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })

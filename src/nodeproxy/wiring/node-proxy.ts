@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../client/api-client.ts'
+import type { RequestReporter } from '../../client/api-failures.ts'
 import type { ClusterEvent } from '../../cluster/event.ts'
 import { healthCheckOf } from '../../forwarding/health-check.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -49,6 +50,7 @@ export interface NodeProxyParts {
   readonly nodeName: string
   readonly metrics: Metrics
   readonly conditions: Conditions
+  readonly apiFailures: RequestReporter
   readonly log: Logger
   readonly clock: Clock
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>

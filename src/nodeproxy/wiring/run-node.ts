@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../client/api-client.ts'
+import { ApiFailures } from '../../client/api-failures.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
@@ -36,10 +37,11 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const { client, nodeName, metrics, modes } = parts
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
   const conditions = new Conditions({ log, metrics })
+  const apiFailures = new ApiFailures({ log, metrics, clock, server: client.server })
   const consider = (config: NodeProxyConfiguration) => modes.consider(config)
   const configuration = new Configuration({ launch, clock, metrics, consider })
   modes.current.tune(launch.config)
-  const shared = { configuration, conditions, metrics }
+  const shared = { configuration, conditions, apiFailures, metrics }
   const proxy = await NodeProxy.create({ ...parts, ...shared, kernel, log, clock })
   const { netfilter } = kernel
   const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
@@ -55,6 +57,7 @@ interface Parts {
   readonly proxy: NodeProxy
   readonly configuration: Configuration
   readonly conditions: Conditions
+  readonly apiFailures: ApiFailures
   readonly metrics: Metrics
   readonly backend: StatusParts['backend']
 }
@@ -65,9 +68,9 @@ async function follow(
   parts: Parts,
 ): Promise<RunningNode> {
   const { log, config } = launch
-  const { proxy, configuration, conditions, metrics } = parts
+  const { proxy, configuration, conditions, metrics, apiFailures: reporter } = parts
   const watcher = createClusterWatcher({
-    ...{ client, clock, random, nodeName },
+    ...{ client, clock, random, nodeName, reporter },
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
     onEvents: (events) => proxy.take(events, () => watcher.state()),
     onSynced: () => proxy.start(),

@@ -1,20 +1,21 @@
-import type { ReflectorState } from '../../client/reflector-state.ts'
+import type { ApiFailures } from '../../client/api-failures.ts'
 import type { Backend } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
-import { watchedResources } from '../../watch/watched-resources.ts'
 import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration.ts'
 import { refreshGauges } from './gauges.ts'
 import type { NodeProxy } from './node-proxy.ts'
+import { watchReadiness } from './watch-readiness.ts'
 
 export interface StatusParts {
   readonly proxy: NodeProxy
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
+  readonly apiFailures: Pick<ApiFailures, 'describe'>
   /** `none`: there is no iptables here, or no right to use it. */
   readonly backend: Backend | 'none'
   readonly watch: () => WatchState
@@ -22,26 +23,16 @@ export interface StatusParts {
 
 /** What the pages of the daemon show at this moment. */
 export function statusPages({ watch, ...parts }: StatusParts): PageSources {
-  const { proxy, metrics, configuration, conditions, backend } = parts
+  const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
   return {
     health: proxy.health,
-    readiness: () => {
-      const state = watch()
-      const of = (has: (feed: ReflectorState) => boolean) =>
-        new Map(
-          watchedResources(state).map(({ resource, state: feed }) => [
-            resource,
-            feed !== undefined && has(feed),
-          ]),
-        )
-      return assessReadiness({
-        connected: of((feed) => feed.connected),
-        synced: of((feed) => feed.listedAt !== undefined),
+    readiness: () =>
+      assessReadiness({
+        ...watchReadiness(watch(), apiFailures),
         applied: proxy.isApplied,
         kernel: proxy.health.report(),
         conditions: conditions.current(),
-      })
-    },
+      }),
     metrics: {
       ...metrics,
       async text() {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { ApiClient } from '../../client/api-client.ts'
+import { ApiFailures } from '../../client/api-failures.ts'
 import { countRunner, type RunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
 import type { Controller } from '../../controllers/runner/controller.ts'
 import { createObjectFollower } from '../../controllers/runner/object-follower.ts'
@@ -34,9 +35,11 @@ export interface RunningControllers {
 export function runControllers(options: ControllersOptions): RunningControllers {
   const { controllers, client, metrics, clock, log } = options
   const leadership = createLeadership(options)
+  const fields = { client: 'controllers' }
+  const reporter = new ApiFailures({ clock, log, server: client.server, fields })
   const runner = new Runner({
     ...{ controllers, clock, leadership },
-    follower: createObjectFollower({ client, clock, random: systemRandom }),
+    follower: createObjectFollower({ client, clock, random: systemRandom, reporter }),
     writer: createObjectWriter(client),
     observer: countRunner(metrics, logProblems(log)),
   })

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/api-client.ts'
+import { ApiFailures } from '../../client/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { familyOf } from '../../lib/ip.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -55,7 +56,9 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
   const { addresses, podCIDRs, bridge, namespacePrefix } = config.sandboxNode
   const found =
     addresses.length > 0 ? addresses : machineAddresses(interfaces, podCIDRs.map(familyOf))
+  const fields = { client: 'node agent' }
   const agent = createNodeAgent({
+    reporter: new ApiFailures({ clock, log, server: client.server, fields }),
     ...{ client, clock, podCIDRs, bridge, namespacePrefix },
     random: systemRandom,
     logger: log,

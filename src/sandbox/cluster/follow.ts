@@ -26,6 +26,8 @@ export async function follow<T>(options: FollowOptions<T>, signal: AbortSignal):
     onListed: () => undefined,
     onInvalid: () => undefined,
     onLost: () => undefined,
+    onFailure: () => undefined,
+    onConnected: () => undefined,
   })
   await reflector.run(signal)
 }

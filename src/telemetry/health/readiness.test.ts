@@ -5,6 +5,8 @@ import { assessReadiness, type ReadinessFacts } from './readiness.ts'
 const READY: ReadinessFacts = {
   connected: new Map([['services', true]]),
   synced: new Map([['services', true]]),
+  apiFailures: new Map([['services', 'refused; check the port']]),
+  silence: undefined,
   applied: true,
   conditions: [],
   kernel: { now: 0, healthy: true, status: new Map(), failure: undefined },
@@ -19,7 +21,12 @@ describe('assessReadiness', () => {
   })
 
   it.each([
-    [{ connected: new Map([['services', false]]) }, 'no watch on services is open'],
+    [
+      { connected: new Map([['services', false]]) },
+      'no watch on services is open: refused; check the port',
+    ],
+    [{ connected: new Map([['nodes', false]]) }, 'no watch on nodes is open'],
+    [{ silence: 'no answer within 8 s' }, 'the API server is silent: no answer within 8 s'],
     [{ connected: new Map() }, 'not connected to the API server yet'],
     [{ synced: new Map([['nodes', false]]) }, 'nodes are not listed yet'],
     [{ applied: false }, 'the rules are not in the kernel yet'],

@@ -5,6 +5,10 @@ import { type HealthReport, waitedMs } from './health.ts'
 export interface ReadinessFacts {
   /** Resources by name, and whether a watch on them is open. */
   readonly connected: ReadonlyMap<string, boolean>
+  /** Resources by name, and why requests for them fail at present, with the remedy. */
+  readonly apiFailures: ReadonlyMap<string, string>
+  /** Why the API server, whose watches are open, is silent; undefined while it answers. */
+  readonly silence: string | undefined
   /** Resources by name, and whether they have been listed completely. */
   readonly synced: ReadonlyMap<string, boolean>
   /** The first complete run is done. */
@@ -30,7 +34,8 @@ export function assessReadiness(facts: ReadinessFacts): Readiness {
   const missing = (map: ReadonlyMap<string, boolean>) =>
     [...map].filter(([, done]) => !done).map(([resource]) => resource)
   const reasons = [
-    ...missing(facts.connected).map((resource) => `no watch on ${resource} is open`),
+    ...missing(facts.connected).map((resource) => noWatch(resource, facts.apiFailures)),
+    ...(facts.silence === undefined ? [] : [`the API server is silent: ${facts.silence}`]),
     ...missing(facts.synced).map((resource) => `${resource} are not listed yet`),
     ...(facts.connected.size === 0 ? ['not connected to the API server yet'] : []),
     ...(facts.applied ? [] : ['the rules are not in the kernel yet']),
@@ -44,6 +49,11 @@ function stuckChange(kernel: ReadinessFacts['kernel']): string {
   const age = Math.max(...[...kernel.status.values()].map((family) => waitedMs(family, kernel.now)))
   const why = kernel.failure === undefined ? '' : `: ${kernel.failure}`
   return `a change has waited ${Math.round(age / 1_000)} s to be written to the kernel${why}`
+}
+
+function noWatch(resource: string, apiFailures: ReadinessFacts['apiFailures']): string {
+  const failure = apiFailures.get(resource)
+  return `no watch on ${resource} is open${failure === undefined ? '' : `: ${failure}`}`
 }
 
 function messages(conditions: readonly Condition[], blocking: boolean): readonly string[] {

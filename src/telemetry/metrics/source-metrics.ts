@@ -26,6 +26,18 @@ export const sourceMetrics = {
     labels: ['resource', 'reason'],
     help: 'Times that a resource had to be listed again or its watch opened again.',
   },
+  apiFailures: {
+    name: 'api_failures_total',
+    type: 'counter',
+    labels: ['resource', 'reason'],
+    help: 'Requests to the API server that failed, by reason: refused, unreachable, timeout, dns, tls, credential, unauthorized, forbidden, throttled, server_error, redirect, not_an_api_server, rejected, rewound or watch_ended.',
+  },
+  apiFailing: {
+    name: 'api_failing',
+    type: 'gauge',
+    labels: ['resource', 'reason'],
+    help: '1 while requests to the API server fail for this reason; 0 once they succeed again.',
+  },
   objects: {
     name: 'objects',
     type: 'gauge',

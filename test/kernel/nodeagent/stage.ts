@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest'
 import { startApi, type TestApi } from '../../../src/apiserver/test-api.ts'
 import { createApiClient } from '../../../src/client/api-client.ts'
 import { connectionTo } from '../../../src/client/load-connection.ts'
+import { silentReporter } from '../../../src/client/testing/silent-reporter.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { Cidr, IpAddress } from '../../../src/lib/ip.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
@@ -69,6 +70,7 @@ function startAgent(
   const stop = new AbortController()
   const running = createNodeAgent({
     ...{ client, clock, random: systemRandom, logFolder, onError },
+    reporter: silentReporter,
     logger: { info: () => undefined, warn: (record: unknown) => onError(record) },
     nodeName: NODE_NAME,
     networkNamespace: node,

@@ -1,0 +1,7 @@
+import type { RequestReporter } from '../api-failures.ts'
+
+/** For tests of what does not concern the outcome of requests. */
+export const silentReporter: RequestReporter = {
+  failed: () => undefined,
+  succeeded: () => undefined,
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Logger } from './logger.ts'
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** The log record of one failure. */
+export interface FailureRecord {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly fields: LogFields
+  readonly message: string
+  /** What it happened to, where failures of one kind happen to several. */
+  readonly subject?: string
+  /** Fields of the record that counts repetitions, given the subjects of that minute in order. */
+  readonly summary: (subjects: readonly string[]) => LogFields
+}
+
+export interface FailureLogOptions {
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+interface Minute {
+  /** How many followed the first. */
+  times: number
+  readonly subjects: Set<string>
+}
+
+const PERIOD_MS = 60_000
+
+/**
+ * Logs failures without flooding the log: of each kind the first one in a minute at once, and at
+ * the end of that minute how many followed. A full disk fails every write, and a record for each
+ * would take the space that is being freed. Kinds must come from a bounded set.
+ */
+export class FailureLog {
+  readonly #options: FailureLogOptions
+  readonly #minutes = new Map<string, Minute>()
+
+  constructor(options: FailureLogOptions) {
+    this.#options = options
+  }
+
+  report(kind: string, record: FailureRecord): void {
+    const { clock, log } = this.#options
+    const { level, fields, message, subject } = record
+    const minute = this.#minutes.get(kind) ?? { times: -1, subjects: new Set() }
+    this.#minutes.set(kind, minute)
+    minute.times++
+    if (subject !== undefined) minute.subjects.add(subject)
+    if (minute.times > 0) return
+    log[level](fields, message)
+    clock.after(PERIOD_MS, () => this.#end(kind, minute, record))
+  }
+
+  #end(kind: string, { times, subjects }: Minute, { level, summary }: FailureRecord): void {
+    this.#minutes.delete(kind)
+    if (times === 0) return
+    const fields = { ...summary([...subjects].toSorted()), times }
+    this.#options.log[level](fields, 'the same failure was repeated')
+  }
+}

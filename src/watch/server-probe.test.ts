@@ -1,0 +1,66 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createApiClient } from '../client/api-client.ts'
+import type { ApiOperation } from '../client/api-failures.ts'
+import type { ApiFailure } from '../client/failure.ts'
+import { connectionTo } from '../client/load-connection.ts'
+import { createProgress, type ReflectorState } from '../client/reflector-state.ts'
+import { eventually } from '../client/testing/eventually.ts'
+import { type Arrival, startScriptedServer } from '../client/testing/scripted-server.ts'
+import { FakeClock } from '../lib/fake-clock.ts'
+import { probeServer } from './server-probe.ts'
+
+async function setUp(answer: (arrival: Arrival) => void, state: Partial<ReflectorState> = {}) {
+  const server = await startScriptedServer((arrival) => answer(arrival))
+  const clock = new FakeClock()
+  const client = createApiClient({ connection: connectionTo(server.url), clock, userAgent: 'test' })
+  const outcomes: string[] = []
+  const reporter = {
+    failed: ({ verb, resource }: ApiOperation, { message }: ApiFailure) =>
+      void outcomes.push(`${verb} ${resource}: ${message.replace(server.url, 'the server')}`),
+    succeeded: (resource: string) => void outcomes.push(`${resource} ok`),
+  }
+  const watched = { ...createProgress('/things', 0), connected: true, ...state }
+  const stop = new AbortController()
+  const running = probeServer({ client, clock, reporter, states: () => [watched] }, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+    await client.close()
+    await server.close()
+  })
+  return { clock, outcomes, server, watched }
+}
+
+const SILENT = 'get version: no answer from the server within 8 s'
+
+test('a server that hangs behind an open watch is noticed in 28 s, and when it answers again', async () => {
+  let hangs = true
+  const { clock, outcomes, server } = await setUp(({ response }) => {
+    if (!hangs) response.writeHead(403).end()
+  })
+  await clock.advance(20_000)
+  await server.arrival(1)
+  await clock.advance(8_000)
+  await eventually(() => outcomes.length === 1)
+  hangs = false
+  await eventually(() => clock.pending().length > 0)
+  await clock.advance(12_000)
+  await eventually(() => outcomes.length === 2)
+  expect(outcomes).toEqual([SILENT, 'version ok'])
+  expect(server.arrivals[0]?.url.pathname).toBe('/version')
+})
+
+test('nothing is asked while something arrives on a watch', async () => {
+  const { clock, server, watched } = await setUp(() => undefined)
+  for (let second = 0; second < 60; second += 10) {
+    watched.lastEventAt = clock.now()
+    await clock.advance(10_000)
+  }
+  expect(server.arrivals).toEqual([])
+})
+
+test('nor while no watch is open: the requests for one fail by themselves', async () => {
+  const { clock, server } = await setUp(() => undefined, { connected: false })
+  await clock.advance(60_000)
+  expect(server.arrivals).toEqual([])
+})

@@ -1,0 +1,63 @@
+import type { ApiClient } from '../client/api-client.ts'
+import type { RequestReporter } from '../client/api-failures.ts'
+import { createDeadline } from '../client/deadline.ts'
+import type { ApiFailure, ApiResult } from '../client/failure.ts'
+import { timeoutFailure } from '../client/network-failure.ts'
+import type { ReflectorState } from '../client/reflector-state.ts'
+import type { Clock } from '../lib/clock.ts'
+import { sleep } from '../lib/sleep.ts'
+
+export interface ServerProbeOptions {
+  readonly client: Pick<ApiClient, 'get' | 'server'>
+  readonly clock: Clock
+  readonly reporter: RequestReporter
+  readonly states: () => readonly ReflectorState[]
+}
+
+/** What the probe reads: every authenticated user may, and it costs the server next to nothing. */
+export const PROBE = { verb: 'get', resource: 'version' } as const
+const SILENCE_MS = 20_000
+const TIMEOUT_MS = 8_000
+
+/**
+ * Reads `/version` when watches are open and nothing has arrived on any of them for 20 s. A server
+ * that hangs keeps its connections, and the watch of a quiet cluster is as silent as that of a server
+ * that hangs. Any answer shows that it does not. The watches stay as they are: a server that is merely
+ * slow would have to serve all the lists anew.
+ */
+export async function probeServer(options: ServerProbeOptions, signal: AbortSignal): Promise<void> {
+  const { clock, reporter, states } = options
+  let probedAt = clock.now()
+  let isFailing = false
+  while (!signal.aborted) {
+    const heardAt = Math.max(probedAt, ...states().map(({ lastEventAt }) => lastEventAt ?? 0))
+    const restMs = heardAt + SILENCE_MS - clock.now()
+    if (restMs > 0) await sleep(clock, restMs, signal)
+    if (restMs > 0 && !isFailing) continue
+    probedAt = clock.now()
+    // Feeds without a watch make requests, which fail by themselves.
+    if (!isFailing && !states().some(({ connected }) => connected)) continue
+    const failure = silence(await readVersion(options, signal))
+    if (signal.aborted) return
+    isFailing = failure !== undefined
+    if (failure === undefined) reporter.succeeded(PROBE.resource)
+    else reporter.failed(PROBE, failure)
+  }
+}
+
+async function readVersion(
+  { client, clock }: Pick<ServerProbeOptions, 'client' | 'clock'>,
+  signal: AbortSignal,
+): Promise<ApiResult<unknown>> {
+  const deadline = createDeadline(clock, TIMEOUT_MS, signal)
+  const answer = await client.get('/version', { signal: deadline.signal })
+  deadline.clear()
+  if (answer.ok || !deadline.expired()) return answer
+  return { ok: false, failure: timeoutFailure(client.server, TIMEOUT_MS) }
+}
+
+/** Whatever the server answered shows that it is there. */
+function silence(answer: ApiResult<unknown>): ApiFailure | undefined {
+  if (answer.ok || answer.failure.code > 0) return undefined
+  return answer.failure.errorCode === 'NP_CLIENT_GARBAGE' ? undefined : answer.failure
+}
