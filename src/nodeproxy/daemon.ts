@@ -7,6 +7,7 @@ import type { Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
+import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
@@ -14,7 +15,7 @@ import { applyProcessSettings } from './wiring/process-settings.ts'
 import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
 import { listenForSignals, type Signals } from './wiring/signals.ts'
-import { applySysctls, routeLocalnet } from './wiring/sysctls.ts'
+import { applySysctls } from './wiring/sysctls.ts'
 
 /** Runs until a signal ends it; the kernel keeps what it has. */
 export async function runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode> {
@@ -28,8 +29,9 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
     try {
       applySysctls(config, kernel.sysctl, log)
       await applyProcessSettings(config, { log })
-      if (!line.initOnly) await serve(launch, { ...open, kernel }, signals)
-      else initialise(open.modes.current, { config, kernel, log })
+      const loopback = loopbackOf(kernel, log)
+      if (!line.initOnly) await serve(launch, { ...open, kernel, loopback }, signals)
+      else await initialise(open.modes.current, { config, loopback, log })
     } finally {
       await open.modes.close()
     }
@@ -41,6 +43,7 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
 
 interface Ground extends OpenModes {
   readonly kernel: Kernel
+  readonly loopback: LoopbackRouting
 }
 
 async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
@@ -56,13 +59,23 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
   }
 }
 
+function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): LoopbackRouting {
+  return new LoopbackRouting({ sysctl, iptables: netfilter.ok ? [netfilter.parts.iptables] : [], log })
+}
+
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */
-function initialise(
+async function initialise(
   mode: ModeKind,
-  { config, kernel, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'kernel'>,
-): void {
+  { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'loopback'>,
+): Promise<void> {
   mode.tune(config)
-  if (mode.loopbackGuards(config)) routeLocalnet(kernel.sysctl, log)
+  try {
+    await loopback.guard()
+    if (mode.loopbackGuards(config)) await loopback.open()
+    else await loopback.close()
+  } catch (error) {
+    log.error({ err: error }, 'node ports on 127.0.0.1 are not as the configuration asks')
+  }
 }
 
 async function connect(config: Launch['config'], launch: Launch): Promise<ApiClient> {

@@ -7,6 +7,7 @@ import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
@@ -19,9 +20,11 @@ import {
   userspaceCleanupSettings,
 } from './cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
+import { LoopbackRouting } from './loopback/loopback-routing.ts'
 import { presentFamilies } from './present-families.ts'
 import { type Removal, removeAll } from './removals.ts'
 import { NO_RULES, readRights } from './rights.ts'
+import { ROUTE_LOCALNET } from './sysctls.ts'
 
 /** What `iptables` is here, and both back ends by name where this machine has them. */
 const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
@@ -43,13 +46,17 @@ export async function cleanUpKernel(
     const backends: Iptables[] = []
     for (const backend of BACKENDS) backends.push(...(await open(backend, { runner, log })))
     const means = { sets, config }
+    const sysctl = new ProcSysctl()
+    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(backends), log })
     const removals = [
       ...backends.map((iptables) => iptablesRules(iptables, means)),
       ...backends.map((iptables) => ipvs(iptables, means)),
       ...backends.map((iptables) => userspace(iptables, means)),
       ...backends.map((iptables) => iptablesSets(iptables, means)),
     ]
-    const failures = await removeAll(removals.map(unlessAbsent))
+    const failures = await withLoopbackClosed(loopback, log, () =>
+      removeAll(removals.map(unlessAbsent)),
+    )
     for (const error of failures) {
       log.error({ err: error }, 'something of ours could not be removed')
     }
@@ -60,6 +67,46 @@ export async function cleanUpKernel(
     sets.close()
     await runner.close()
   }
+}
+
+/**
+ * Closes loopback first: the guards of the modes go with their rules. Where it cannot be closed, the
+ * guard that belongs to no mode stays. What another program had opened before is given back as it was.
+ */
+async function withLoopbackClosed(
+  loopback: LoopbackRouting,
+  log: Logger,
+  remove: () => Promise<readonly unknown[]>,
+): Promise<readonly unknown[]> {
+  let outcome: Awaited<ReturnType<LoopbackRouting['close']>>
+  try {
+    outcome = await loopback.close()
+  } catch (error) {
+    return [error, ...(await remove())]
+  }
+  const failures = await remove()
+  if (outcome === 'closed') return failures
+  const own = await removeAll([() => loopback.unguard()])
+  if (own.length === 0) {
+    log.warn(
+      { sysctl: ROUTE_LOCALNET },
+      'another program set route_localnet before node-proxy started, so it stays 1: neighbours can reach services on 127.0.0.1 now (CVE-2020-8558); set it to 0 unless that program needs it',
+    )
+  }
+  return [...failures, ...own]
+}
+
+/** Without those whose tables this kernel does not have. */
+async function answering(backends: readonly Iptables[]): Promise<readonly Iptables[]> {
+  const answers: Iptables[] = []
+  for (const iptables of backends) {
+    const ask = async () => {
+      await iptables.listChain(4, 'filter', 'INPUT')
+      answers.push(iptables)
+    }
+    await unlessAbsent(ask)()
+  }
+  return answers
 }
 
 interface Means {

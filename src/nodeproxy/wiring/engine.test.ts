@@ -43,6 +43,7 @@ function rig() {
   }
   const engine = new Engine({
     ...{ clock, log, retirements },
+    onComplete: (mode) => retirements.completed(mode),
     observe: () => ({
       queued: () => {},
       begun: () => {},

@@ -34,7 +34,9 @@ export interface EngineParts {
   readonly blueprint: () => Blueprint
   readonly nodeContext: () => NodeContext
   /** Where modes go that are not at work any more. */
-  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'completed' | 'stop'>
+  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'stop'>
+  /** A mode holds everything that it should: all others may leave. */
+  readonly onComplete: (mode: string) => void
 }
 
 export interface Running {
@@ -170,11 +172,11 @@ export class Engine {
   }
 
   #completed(mode: string, refused: number): void {
-    const { log, retirements } = this.#parts
+    const { log, onComplete } = this.#parts
     if (refused > 0) {
       log.warn({ mode, refused }, 'the kernel refuses some Services in this mode; going on')
     }
-    retirements.completed(mode)
+    onComplete(mode)
   }
 }
 

@@ -4,6 +4,7 @@ import { createProgress } from '../../client/reflector-state.ts'
 import { ip } from '../../forwarding/fixtures.ts'
 import { FakeAddresses } from '../../kernel/addresses/fake-addresses.ts'
 import { FakeConntrack } from '../../kernel/conntrack/fake-conntrack.ts'
+import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { FakeListeners } from '../../kernel/listener/fake-listeners.ts'
 import { FakeSysctl } from '../../kernel/sysctl/fake-sysctl.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
@@ -13,6 +14,7 @@ import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { LoopbackRouting } from './loopback/loopback-routing.ts'
 import { type FakeKind, fakeKind } from './modes/fake-kind.fixture.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import { NodeProxy } from './node-proxy.ts'
@@ -60,11 +62,13 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     listeners: new FakeListeners(),
   }
   const config = { current: configuration({ healthzBindAddress: undefined }) }
+  const iptables = new FakeIptables()
+  const loopback = new LoopbackRouting({ sysctl: kernel.sysctl, iptables: [iptables], log })
   const metrics = createMetrics()
   const proxy = await NodeProxy.create({
     ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
-    ...{ metrics, conditions: new Conditions({ log, metrics }) },
+    ...{ metrics, conditions: new Conditions({ log, metrics }), loopback },
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })
   const watch: WatchState = {
@@ -77,7 +81,7 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     proxy.start()
     await clock.advance(0)
   }
-  return { proxy, kinds, modes, kernel, built, situations, left, lines, clock, listed, config }
+  return { proxy, kinds, modes, kernel, built, situations, left, lines, clock, listed, config, iptables }
 }
 
 test('after a restart other modes leave once everything stands, and not before', async () => {

@@ -23,6 +23,8 @@ import { eventSender } from './event-sender.ts'
 import { healthChecks } from './health-checks.ts'
 import type { Kernel } from './kernel.ts'
 import { LocalAddresses } from './local-addresses.ts'
+import { LoopbackControl } from './loopback/loopback-control.ts'
+import type { LoopbackRouting } from './loopback/loopback-routing.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import type { Modes } from './modes/modes.ts'
 import type { KernelFacts } from './netfilter-settings.ts'
@@ -31,7 +33,7 @@ import { ObjectProblems } from './object-problems.ts'
 import { Retirements } from './retirements.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
-import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
+import { applySysctls, routesLocalnet } from './sysctls.ts'
 
 /** What of the kernel every mode needs. */
 export type NodeKernel = Pick<
@@ -47,6 +49,7 @@ export interface NodeProxyParts {
   readonly nodeName: string
   readonly metrics: Metrics
   readonly conditions: Conditions
+  readonly loopback: LoopbackRouting
   readonly log: Logger
   readonly clock: Clock
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
@@ -64,6 +67,9 @@ export class NodeProxy {
   readonly #problems: ObjectProblems
   readonly #startedAt: number
   readonly #local: LocalAddresses
+  readonly #loopback: LoopbackControl
+  /** The mode that holds everything, so that no other one serves. */
+  #completeMode: string | undefined
   #stopAddresses: () => void = () => {}
   #marking = false
 
@@ -71,6 +77,7 @@ export class NodeProxy {
     const { current, others } = parts.modes
     const serving = await Promise.all([current, ...others].map((kind) => kind.isServing()))
     const proxy = new NodeProxy(parts, serving.includes(true))
+    await proxy.#loopback.start()
     proxy.#stopAddresses = await proxy.#local.follow(() => {
       proxy.#engine.refresh()
       proxy.#placeChecks()
@@ -91,6 +98,8 @@ export class NodeProxy {
     this.#problems = new ObjectProblems(log, events)
     this.#checks = healthChecks({ ...parts, events, health: this.health })
     this.#retirements = this.#createRetirements()
+    const onClosed = () => this.#engine.refresh()
+    this.#loopback = new LoopbackControl({ ...parts, routing: parts.loopback, onClosed })
     this.#engine = this.#createEngine(families)
     this.#notices = new ServiceNotices({
       ...{ events, log, listeners: kernel.listeners },
@@ -160,11 +169,13 @@ export class NodeProxy {
     applySysctls(configuration.current, kernel.sysctl, log)
     modes.current.tune(configuration.current)
     this.#engine.refresh()
+    this.#closeLoopback()
     this.#placeChecks()
   }
 
   async stop(): Promise<void> {
     this.#stopAddresses()
+    await this.#loopback.stop()
     await this.#engine.stop()
     await this.#checks.close()
   }
@@ -188,13 +199,27 @@ export class NodeProxy {
 
   /** Loopback is opened to routing once the rules that guard it stand. */
   #written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
-    const { configuration, modes, kernel, log } = this.#parts
+    const { configuration, modes } = this.#parts
     const { running } = this
     const guards = modes.named(mode.name)?.loopbackGuards(configuration.current)
     if (guards === undefined || running?.mode !== mode) return
     if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) {
-      routeLocalnet(kernel.sysctl, log)
+      this.#loopback.open()
     }
+  }
+
+  /** Loopback is closed once no mode at work needs it: during a change of mode both are. */
+  #closeLoopback(): void {
+    const { configuration, modes } = this.#parts
+    const mode = modes.current
+    if (this.#completeMode !== mode.name) return
+    if (mode.loopbackGuards(configuration.current) === undefined) this.#loopback.close()
+  }
+
+  #completed(mode: string): void {
+    this.#completeMode = mode
+    this.#closeLoopback()
+    this.#retirements.completed(mode)
   }
 
   #situation(): Situation {
@@ -228,6 +253,7 @@ export class NodeProxy {
     const told = { metrics, health, log, clock, families, changeTimes }
     return new Engine({
       ...{ clock, log, retirements: this.#retirements },
+      onComplete: (mode) => this.#completed(mode),
       observe: (mode) =>
         observeSync({
           ...told,

@@ -10,6 +10,7 @@ import type { Launch } from '../program.ts'
 import { startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
+import type { LoopbackRouting } from './loopback/loopback-routing.ts'
 import type { OpenModes } from './modes/open-modes.ts'
 import { NodeProxy } from './node-proxy.ts'
 import { applyProcessSettings } from './process-settings.ts'
@@ -18,6 +19,7 @@ import { type StatusParts, statusPages } from './status-pages.ts'
 export interface NodeParts extends OpenModes {
   readonly launch: Launch
   readonly kernel: Kernel
+  readonly loopback: LoopbackRouting
   readonly client: ApiClient
   readonly nodeName: string
 }
