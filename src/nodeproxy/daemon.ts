@@ -11,6 +11,8 @@ import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
+import { own } from './wiring/ownership/own.ts'
+import type { Ownership } from './wiring/ownership/take-ownership.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
 import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
@@ -21,29 +23,52 @@ import { applySysctls } from './wiring/sysctls.ts'
 export async function runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode> {
   const { log, line } = launch
   const signals = listenForSignals()
+  const told = { mode: config.mode }
+  const task = line.initOnly ? '--init-only' : 'daemon'
+  const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
+  if (ownership === undefined) return 0
   const { backend } = config.iptables
-  const kernel = await openKernel({ clock: systemClock, backend, rights: readRights() })
-  tellWhatIsNotDone(kernel, log)
   try {
-    const open = await openModes(kernel, config, log)
+    const kernel = await openKernel({ clock: systemClock, backend, rights: readRights() })
+    tellWhatIsNotDone(kernel, log)
     try {
-      applySysctls(config, kernel.sysctl, log)
-      await applyProcessSettings(config, { log })
-      const loopback = loopbackOf(kernel, log)
-      if (!line.initOnly) await serve(launch, { ...open, kernel, loopback }, signals)
-      else await initialise(open.modes.current, { config, loopback, log })
+      await work(launch, { kernel, ownership, signals, told })
+      return 0
     } finally {
-      await open.modes.close()
+      await kernel.close()
     }
-    return 0
   } finally {
-    await kernel.close()
+    ownership.release()
+  }
+}
+
+interface Started {
+  readonly kernel: Kernel
+  readonly ownership: Ownership
+  readonly signals: Signals
+  /** What others that ask for the lock learn. */
+  readonly told: { mode: string }
+}
+
+async function work(launch: Launch, { kernel, ownership, signals, told }: Started): Promise<void> {
+  const { config, log, line } = launch
+  const open = await openModes(kernel, config, log)
+  told.mode = open.modes.current.name
+  try {
+    applySysctls(config, kernel.sysctl, log)
+    await applyProcessSettings(config, { log })
+    const loopback = loopbackOf(kernel, log)
+    if (line.initOnly) await initialise(open.modes.current, { config, loopback, log })
+    else await serve(launch, { ...open, kernel, loopback, ownership }, signals)
+  } finally {
+    await open.modes.close()
   }
 }
 
 interface Ground extends OpenModes {
   readonly kernel: Kernel
   readonly loopback: LoopbackRouting
+  readonly ownership: Ownership
 }
 
 async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
@@ -54,6 +79,8 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
     await node.close()
+    // Nothing is written any more, so a successor may begin while connections drain.
+    ground.ownership.release()
   } finally {
     await client.close()
   }
@@ -97,6 +124,13 @@ function nodeName(config: Launch['config']): string {
 }
 
 /** Removes every trace of every mode, and nothing else. */
-export async function cleanUp(config: Launch['config'], { log }: Launch): Promise<ExitCode> {
-  return cleanUpKernel(config, log)
+export async function cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode> {
+  const { stop } = listenForSignals()
+  const ownership = await own(launch, { task: '--cleanup', mode: () => '', stop })
+  if (ownership === undefined) return 1
+  try {
+    return await cleanUpKernel(config, launch.log)
+  } finally {
+    ownership.release()
+  }
 }
