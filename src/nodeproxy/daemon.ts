@@ -87,7 +87,11 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
 }
 
 function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): LoopbackRouting {
-  return new LoopbackRouting({ sysctl, iptables: netfilter.ok ? [netfilter.parts.iptables] : [], log })
+  return new LoopbackRouting({
+    sysctl,
+    iptables: netfilter.ok ? [netfilter.parts.iptables] : [],
+    log,
+  })
 }
 
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */

@@ -123,7 +123,7 @@ test('what another program opened is guarded, and given back as it was', async (
   await expect.poll(guards, PATIENCE).toHaveLength(1)
   await underAttack(lab, () => reconfigure(lab, {}))
   expect(await routed()).toBe('1')
-  await underAttack(lab, async () => void (await lab.daemon.kill()))
+  await underAttack(lab, () => lab.daemon.kill())
   expect(await lab.daemon.once(['--cleanup'])).toContain('route_localnet')
   expect(await routed()).toBe('1')
   await expectNothingLeft()
@@ -163,36 +163,41 @@ const READ_ONLY = [
 ].join(' && ')
 const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
 
-test.runIf(ROUTES)('where /proc/sys cannot be written the guard stays, and --cleanup fails', async () => {
-  await underAttack(lab, async () => {
-    await start(ON)
-    await becomes('1')
-    await lab.daemon.stop()
-    const readOnly = ['sh', '-c', READ_ONLY, 'sh', LAUNCHER, '--cleanup']
-    await expect(lab.node.namespace.exec(readOnly, { timeoutMs: 60_000 })).rejects.toThrow(
-      /exit 1: .*NP_NODEPROXY_LOOPBACK_OPEN/s,
-    )
-    expect(await routed()).toBe('1')
-    expect(await guards()).toHaveLength(1)
-    await lab.daemon.once(['--cleanup'])
-    expect(await routed()).toBe('0')
-    await expectNothingLeft()
-  })
-})
+test.runIf(ROUTES)(
+  'where /proc/sys cannot be written the guard stays, and --cleanup fails',
+  async () => {
+    await underAttack(lab, async () => {
+      await start(ON)
+      await becomes('1')
+      await lab.daemon.stop()
+      const readOnly = ['sh', '-c', READ_ONLY, 'sh', LAUNCHER, '--cleanup']
+      await expect(lab.node.namespace.exec(readOnly, { timeoutMs: 60_000 })).rejects.toThrow(
+        /exit 1: .*NP_NODEPROXY_LOOPBACK_OPEN/s,
+      )
+      expect(await routed()).toBe('1')
+      expect(await guards()).toHaveLength(1)
+      await lab.daemon.once(['--cleanup'])
+      expect(await routed()).toBe('0')
+      await expectNothingLeft()
+    })
+  },
+)
 
-test.runIf(ROUTES)('--init-only guards what it opens, and closes what is no longer asked for', async () => {
-  lab.daemon.writeConfig(ON)
-  const init = () =>
-    lab.daemon.once([`--config=${lab.daemon.configFile}`, '--init-only'])
-  await underAttack(lab, async () => {
-    await init()
-    expect(await routed()).toBe('1')
-    lab.daemon.writeConfig({})
-    await init()
-    expect(await routed()).toBe('0')
-    await expectNothingLeft()
-  })
-})
+test.runIf(ROUTES)(
+  '--init-only guards what it opens, and closes what is no longer asked for',
+  async () => {
+    lab.daemon.writeConfig(ON)
+    const init = () => lab.daemon.once([`--config=${lab.daemon.configFile}`, '--init-only'])
+    await underAttack(lab, async () => {
+      await init()
+      expect(await routed()).toBe('1')
+      lab.daemon.writeConfig({})
+      await init()
+      expect(await routed()).toBe('0')
+      await expectNothingLeft()
+    })
+  },
+)
 
 test.runIf(ROUTES)('a guard that another program removes comes back', async () => {
   await underAttack(lab, async () => {

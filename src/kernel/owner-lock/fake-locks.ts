@@ -3,7 +3,9 @@ import type { LockAttempt, LockHolder, LockOwner, OwnerLocks } from './owner-loc
 /** A lock that a test gives to another process and takes away from it. */
 export class FakeLocks implements OwnerLocks {
   /** Held by another process: what it answers, and what the kernel knows of it. */
-  other: { readonly owner: LockOwner | undefined; readonly holder: LockHolder | undefined } | undefined
+  other:
+    | { readonly owner: LockOwner | undefined; readonly holder: LockHolder | undefined }
+    | undefined
   /** What the owner in this process answers; undefined: it holds nothing. */
   own: (() => LockOwner) | undefined
   attempts = 0

@@ -38,7 +38,9 @@ test('the kernel says whose socket it is', async () => {
   const locks = new SocketLocks(newName())
   const first = await locks.attempt(() => OWNER)
   const { pid } = process
-  expect(await locks.attempt(() => OWNER)).toMatchObject({ holder: { pid, uid: process.getuid?.() } })
+  expect(await locks.attempt(() => OWNER)).toMatchObject({
+    holder: { pid, uid: process.getuid?.() },
+  })
   if (first.kind === 'held') first.lock.release()
 })
 
@@ -63,7 +65,10 @@ test('after SIGKILL of the owner it is free', async () => {
   onTestFinished(() => void child.kill('SIGKILL'))
   await once(child.stdout, 'data')
   const locks = new SocketLocks(name)
-  expect(await locks.attempt(() => OWNER)).toMatchObject({ owner: OWNER, holder: { pid: child.pid } })
+  expect(await locks.attempt(() => OWNER)).toMatchObject({
+    owner: OWNER,
+    holder: { pid: child.pid },
+  })
   child.kill('SIGKILL')
   await once(child, 'exit')
   const attempt = await locks.attempt(() => OWNER)

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server } from 'node:net'
-import { readOwner, writeOwner } from './owner-text.ts'
 import type { LockAttempt, LockOwner, OwnerLock, OwnerLocks } from './owner-lock.ts'
+import { readOwner, writeOwner } from './owner-text.ts'
 import { holderOf } from './socket-holder.ts'
 
 const ANSWER_MS = 2_000

@@ -34,8 +34,12 @@ export class LoopbackGuard {
 
   /** What the guards that stand keep, an incomplete guard included. */
   async found(): Promise<ReadonlySet<FoundRouting>> {
-    const seen = await this.#chains.observe([...objectsOf('closed').keys(), ...objectsOf('open').keys()])
-    const stands = (found: FoundRouting) => [...objectsOf(found).keys()].some((key) => seen.has(key))
+    const seen = await this.#chains.observe([
+      ...objectsOf('closed').keys(),
+      ...objectsOf('open').keys(),
+    ])
+    const stands = (found: FoundRouting) =>
+      [...objectsOf(found).keys()].some((key) => seen.has(key))
     return new Set((['closed', 'open'] as const).filter(stands))
   }
 

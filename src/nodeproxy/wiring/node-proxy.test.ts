@@ -86,7 +86,20 @@ async function rig(
     proxy.start()
     await clock.advance(0)
   }
-  return { proxy, kinds, modes, kernel, built, situations, left, lines, clock, listed, config, iptables }
+  return {
+    proxy,
+    kinds,
+    modes,
+    kernel,
+    built,
+    situations,
+    left,
+    lines,
+    clock,
+    listed,
+    config,
+    iptables,
+  }
 }
 
 test('after a restart other modes leave once everything stands, and not before', async () => {

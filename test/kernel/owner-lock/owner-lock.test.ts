@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deploy } from '../../support/flows/deploy.ts'
 import { backendFlags } from '../../support/lab/daemon-config.ts'
@@ -68,7 +69,7 @@ test('--cleanup that waits begins when the daemon has ended', async () => {
   const cleanup = background([LAUNCHER, ...backendFlags(), '--cleanup', '--wait=60s'])
   await cleanup.said('waiting for the end of node-proxy')
   expect(await netState(lab.node)).not.toEqual(untouched)
-  expect(await lab.daemon.stop()).toBe(0)
+  lab.daemon.signal('SIGTERM')
   expect(await cleanup.ended).toBe(0)
   expect(await netState(lab.node)).toEqual(untouched)
 })
@@ -77,11 +78,11 @@ test('a daemon that starts waits for its predecessor, and a signal ends the wait
   await serve()
   const waiting = background(second())
   await waiting.said('waiting for the end of node-proxy')
-  waiting.signal('SIGTERM')
+  waiting.tell('SIGTERM')
   expect(await waiting.ended).toBe(0)
   const next = background(second())
   await next.said('waiting for the end of node-proxy')
-  await lab.daemon.stop()
+  lab.daemon.signal('SIGTERM')
   await next.said('the cluster is listed')
 })
 
@@ -95,7 +96,12 @@ test('after SIGKILL the next one begins at once', async () => {
 test('connections that drain in userspace mode keep no successor waiting', async () => {
   await serve({ mode: 'userspace', userspace: { shutdownTimeout: '60s' } })
   const { agent } = await lab.site('pod', '10.0.0.2')
-  const client = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.72.1', port: 80 } as const
+  const client = {
+    protocol: 'TCP',
+    source: '10.0.0.2',
+    destination: '172.30.72.1',
+    port: 80,
+  } as const
   const { id } = await agent.call('open', client)
   lab.daemon.signal('SIGTERM')
   await expect.poll(() => lab.daemon.logs()).toContain('have time to end')
@@ -118,7 +124,7 @@ test('an ordinary user cannot keep the daemon from its work, whatever it answers
     sumOf(await lab.daemon.metrics(), 'nodeproxy_conditions', { reason: 'owner-lock' })
   expect(await lacks()).toBe(1)
   expect(lab.daemon.logs()).toContain('NP_NODEPROXY_LOCK_FOREIGN')
-  squatter.signal('SIGKILL')
+  squatter.tell('SIGKILL')
   await squatter.ended
   await expect.poll(lacks, { timeout: 20_000 }).toBe(0)
   await expect(lab.daemon.once(['--cleanup'])).rejects.toThrow(LOCKED)
@@ -130,7 +136,7 @@ test('what has rights and is no node-proxy is named', async () => {
   await expect(lab.daemon.once(['--cleanup'])).rejects.toThrow(
     /exit 1: .*pid \d+ of user 0 holds .*@node-proxy.*NP_NODEPROXY_LOCK_FOREIGN|NP_NODEPROXY_LOCK_FOREIGN.*pid \d+ of user 0/s,
   )
-  squatter.signal('SIGKILL')
+  squatter.tell('SIGKILL')
   await squatter.ended
   await lab.daemon.once(['--cleanup'])
 })
@@ -144,6 +150,7 @@ test('daemons of two network namespaces do not meet', async () => {
 
 test('ordinary users that serve at addresses of their own need no lock', async () => {
   await serve()
+  chmodSync(lab.folder, 0o755)
   const bind = ['--proxy-mode=userspace', '--oom-score-adj=0']
   const users = [NOBODY, NOBODY - 1].map((user, index) => {
     const ports = [`--healthz-port=${10_270 + index}`, `--metrics-port=${10_280 + index}`]
@@ -151,5 +158,8 @@ test('ordinary users that serve at addresses of their own need no lock', async (
     const flags = [...bind, ...ports, `--userspace-bind-map=127.0.0.1:${8_080 + index}=ns/owned`]
     return background([...drop, LAUNCHER, `--config=${lab.daemon.configFile}`, ...flags])
   })
-  for (const user of users) await user.said('the cluster is listed')
+  for (const user of users) {
+    await user.said('the cluster is listed')
+    expect(user.output()).not.toContain('NP_NODEPROXY_LOCK')
+  }
 })

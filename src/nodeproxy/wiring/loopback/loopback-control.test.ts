@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
+import { FakeClock } from '../../../lib/fake-clock.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../wiring.fixture.ts'
@@ -75,19 +75,22 @@ test('what stays open is guarded every minute', async () => {
   expect(calls).toEqual(['close', 'guard', 'close', 'guard'])
 })
 
-test.each(['open', 'close'] as const)('%s that fails is a condition until it succeeds', async (what) => {
-  const { clock, calls, control, settled, messages, world } = rig(what === 'close')
-  world.error = new NodeProxyError('NP_X', 'read-only', { hint: 'mount it' })
-  for (let run = 0; run < 3; run++) {
-    control[what]()
-    await settled()
-  }
-  expect(messages()).toEqual(['node ports on 127.0.0.1: read-only; mount it (NP_X)'])
-  if (what === 'open') expect(calls).toEqual(['open'])
-  world.error = undefined
-  await clock.advance(60_000)
-  expect([messages(), world.isOpen]).toEqual([[], what === 'open'])
-})
+test.each(['open', 'close'] as const)(
+  '%s that fails is a condition until it succeeds',
+  async (what) => {
+    const { clock, calls, control, settled, messages, world } = rig(what === 'close')
+    world.error = new NodeProxyError('NP_X', 'read-only', { hint: 'mount it' })
+    for (let run = 0; run < 3; run++) {
+      control[what]()
+      await settled()
+    }
+    expect(messages()).toEqual(['node ports on 127.0.0.1: read-only; mount it (NP_X)'])
+    if (what === 'open') expect(calls).toEqual(['open'])
+    world.error = undefined
+    await clock.advance(60_000)
+    expect([messages(), world.isOpen]).toEqual([[], what === 'open'])
+  },
+)
 
 test('after the end nothing is written', async () => {
   const { calls, control, settled } = rig()

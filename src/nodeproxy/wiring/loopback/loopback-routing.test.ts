@@ -5,7 +5,8 @@ import { recordingLog } from '../wiring.fixture.ts'
 import { LoopbackRouting } from './loopback-routing.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
-const GUARD = '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP'
+const GUARD =
+  '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP'
 
 /** Every write of the setting is compared with the guards that stand at that moment. */
 function rig(value = '0', iptables: readonly FakeIptables[] = [new FakeIptables()]) {

@@ -113,7 +113,8 @@ class NodeOwnership implements Ownership {
   }
 }
 
-const LOCK = 'the lock of node-proxy in this network namespace (the abstract Unix socket @node-proxy)'
+const LOCK =
+  'the lock of node-proxy in this network namespace (the abstract Unix socket @node-proxy)'
 
 function withoutLock({ owner, holder }: Taken): string {
   return `${describeOwner(owner, holder)} holds ${LOCK} without the right to write rules; node-proxy works without the lock, so a second one would not notice it; end that process (NP_NODEPROXY_LOCK_FOREIGN)`
@@ -136,6 +137,8 @@ function refusal({ owner, holder }: Taken, waitMs: number): NodeProxyError {
   return new NodeProxyError(
     'NP_NODEPROXY_LOCKED',
     `another process works on this network namespace${waited}: ${who}; nothing was changed`,
-    { hint: 'stop it first (systemctl stop node-proxy, or delete its pod), or wait longer for its end: --wait=2m' },
+    {
+      hint: 'stop it first (systemctl stop node-proxy, or delete its pod), or wait longer for its end: --wait=2m',
+    },
   )
 }
