@@ -198,7 +198,7 @@ export class NodeProxy {
   }
 
   /** Loopback is opened to routing once the rules that guard it stand. */
-  #written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
+  #openLoopback(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
     const { configuration, modes } = this.#parts
     const { running } = this
     const guards = modes.named(mode.name)?.loopbackGuards(configuration.current)
@@ -258,7 +258,7 @@ export class NodeProxy {
         observeSync({
           ...told,
           onCompiled: (services) => this.#compiled(services),
-          onWritten: (failed) => this.#written(mode, failed),
+          onWritten: (failed) => this.#openLoopback(mode, failed),
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
         }),
