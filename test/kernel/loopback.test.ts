@@ -199,7 +199,7 @@ test.runIf(ROUTES)(
   },
 )
 
-test.runIf(ROUTES)('a guard that another program removes comes back', async () => {
+test.runIf(ROUTES)('a guard that another program removed comes back with the next start', async () => {
   await underAttack(lab, async () => {
     await start({ ...ON, mode: 'iptables' })
     await becomes('1')

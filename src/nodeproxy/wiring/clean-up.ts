@@ -21,10 +21,10 @@ import {
 } from './cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
 import { LoopbackRouting } from './loopback/loopback-routing.ts'
+import { removeBehindGuard } from './loopback/remove-behind-guard.ts'
 import { presentFamilies } from './present-families.ts'
 import { type Removal, removeAll } from './removals.ts'
 import { NO_RULES, readRights } from './rights.ts'
-import { ROUTE_LOCALNET } from './sysctls.ts'
 
 /** What `iptables` is here, and both back ends by name where this machine has them. */
 const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
@@ -54,7 +54,7 @@ export async function cleanUpKernel(
       ...backends.map((iptables) => userspace(iptables, means)),
       ...backends.map((iptables) => iptablesSets(iptables, means)),
     ]
-    const failures = await withLoopbackClosed(loopback, log, () =>
+    const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )
     for (const error of failures) {
@@ -67,33 +67,6 @@ export async function cleanUpKernel(
     sets.close()
     await runner.close()
   }
-}
-
-/**
- * Closes loopback first: the guards of the modes go with their rules. Where it cannot be closed, the
- * guard that belongs to no mode stays. What another program had opened before is given back as it was.
- */
-async function withLoopbackClosed(
-  loopback: LoopbackRouting,
-  log: Logger,
-  remove: () => Promise<readonly unknown[]>,
-): Promise<readonly unknown[]> {
-  let outcome: Awaited<ReturnType<LoopbackRouting['close']>>
-  try {
-    outcome = await loopback.close()
-  } catch (error) {
-    return [error, ...(await remove())]
-  }
-  const failures = await remove()
-  if (outcome === 'closed') return failures
-  const own = await removeAll([() => loopback.unguard()])
-  if (own.length === 0) {
-    log.warn(
-      { sysctl: ROUTE_LOCALNET },
-      'another program set route_localnet before node-proxy started, so it stays 1: neighbours can reach services on 127.0.0.1 now (CVE-2020-8558); set it to 0 unless that program needs it',
-    )
-  }
-  return [...failures, ...own]
 }
 
 /** Without those whose tables this kernel does not have. */

@@ -87,15 +87,18 @@ test.each(['open', 'close'] as const)(
     expect(messages()).toEqual(['node ports on 127.0.0.1: read-only; mount it (NP_X)'])
     if (what === 'open') expect(calls).toEqual(['open'])
     world.error = undefined
-    await clock.advance(60_000)
+    await clock.advance(10_000)
     expect([messages(), world.isOpen]).toEqual([[], what === 'open'])
   },
 )
 
-test('after the end nothing is written', async () => {
-  const { calls, control, settled } = rig()
-  await control.stop()
+test('after the end nothing is written, and nothing is tried again', async () => {
+  const { calls, clock, control, settled, world } = rig()
+  world.error = new Error('busy')
   control.open()
   await settled()
-  expect(calls).toEqual([])
+  await control.stop()
+  control.open()
+  await clock.advance(600_000)
+  expect(calls).toEqual(['open'])
 })

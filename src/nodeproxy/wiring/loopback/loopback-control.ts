@@ -14,12 +14,14 @@ export interface LoopbackControlParts {
 }
 
 const CHECK_MS = 60_000
+/** After a failure: often another program holds the lock of iptables for a moment. */
+const RETRY_MS = 10_000
 const REASON = 'loopback-routing'
 
 /**
  * Decides in the running daemon when loopback is opened and closed. Until the mode and the configuration
  * have decided, it is only guarded. Every minute the state is checked again, so a guard that another
- * program removed comes back, and a setting that could not be written is written later.
+ * program removed comes back; what failed is tried again after 10 s.
  */
 export class LoopbackControl {
   readonly #parts: LoopbackControlParts
@@ -29,6 +31,7 @@ export class LoopbackControl {
   /** The last attempt failed, or left nothing to check. */
   #outcome: 'failed' | 'nothing left' | undefined
   #isStopped = false
+  #cancelRetry = (): void => {}
 
   constructor(parts: LoopbackControlParts) {
     this.#parts = parts
@@ -58,12 +61,14 @@ export class LoopbackControl {
   /** Resolves when nothing is written any more. */
   async stop(): Promise<void> {
     this.#cancel()
+    this.#cancelRetry()
     this.#isStopped = true
     await this.#mutex.run(async () => {})
   }
 
   #settle(): Promise<void> {
     return this.#mutex.run(async () => {
+      this.#cancelRetry()
       if (this.#isStopped) return
       const { conditions } = this.#parts
       try {
@@ -71,6 +76,7 @@ export class LoopbackControl {
         conditions.clear(REASON)
       } catch (error) {
         this.#outcome = 'failed'
+        this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#settle())
         conditions.raise(REASON, { message: messageOf(error), blocksReadiness: false })
       }
     })

@@ -94,6 +94,14 @@ test.each(['NPROXY-MARTIANS', 'NPVS-MARTIANS', 'NPUS-MARTIANS'])(
   },
 )
 
+test('what an earlier version opened and cannot be closed gets the guard', async () => {
+  const { sysctl, routing, jumps, iptables } = rig('1')
+  iptables.alter(4, `*filter\n:NPROXY-MARTIANS - [0:0]\nCOMMIT\n`)
+  sysctl.readOnly.add(LOCALNET)
+  await expect(routing.close()).rejects.toThrow('cannot set it to 0')
+  expect(await jumps()).toEqual(['NPGUARD-OPENED'])
+})
+
 test('nothing of ours: nothing is touched', async () => {
   const { routing, iptables, writes } = rig('1')
   expect(await routing.close()).toBe('closed')

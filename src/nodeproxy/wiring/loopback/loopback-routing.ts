@@ -79,7 +79,6 @@ export class LoopbackRouting {
   }
 
   async #shut(): Promise<void> {
-    await this.#stand('closed')
     let cause: unknown
     try {
       this.#write('0')
@@ -87,6 +86,7 @@ export class LoopbackRouting {
       cause = error
     }
     if (!this.isOpen) return
+    await this.#stand('closed')
     throw new NodeProxyError(
       'NP_NODEPROXY_LOOPBACK_OPEN',
       `node-proxy opened ${ROUTE_LOCALNET} and cannot set it to 0; the guard NPGUARD-OPENED stays`,

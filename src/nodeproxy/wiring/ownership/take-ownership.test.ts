@@ -100,6 +100,21 @@ test('after the release it is not taken any more', async () => {
   expect(locks.own).toBeUndefined()
 })
 
+test('released while it tries again, it keeps nothing', async () => {
+  const { clock, locks, parts } = rig(0)
+  locks.other = { owner: undefined, holder: { pid: 7, uid: 1_000 } }
+  const ownership = await takeOwnership({ ...parts, mayOwn: () => false })
+  locks.other = undefined
+  const attempt = locks.attempt.bind(locks)
+  locks.attempt = async (owner) => {
+    const result = await attempt(owner)
+    ownership?.release()
+    return result
+  }
+  await clock.advance(5_000)
+  expect([locks.attempts, locks.own]).toEqual([2, undefined])
+})
+
 test.each([
   ['nothing is known', undefined, undefined, true],
   ['visible, with rights', { pid: 7, uid: 1_000 }, true, true],
