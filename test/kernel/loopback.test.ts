@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { underAttack } from '../support/flows/martian.ts'
 import { backendProgram, type ProxyConfig, proxyMode } from '../support/lab/daemon-config.ts'
@@ -18,14 +18,23 @@ const PATIENCE = { timeout: 40_000, interval: 50 } as const
 const ROUTES = proxyMode() === 'iptables'
 const OPEN = ROUTES ? '1' : '0'
 
+/** In User-mode Linux each start and each clean-up takes seconds. */
+vi.setConfig({ testTimeout: 400_000 })
+
 let lab: Lab
 let untouched: readonly string[]
 
-beforeEach(async () => {
+beforeAll(async () => {
   lab = await createLab()
   untouched = await netState(lab.node)
 })
-afterEach(() => lab?.close())
+afterEach(async () => {
+  await lab.daemon.kill()
+  await lab.daemon.once(['--cleanup'])
+  await writeSysctls(lab.node.agent, { [ROUTE_LOCALNET]: 0 })
+  await lab.reset()
+})
+afterAll(() => lab?.close())
 
 const routed = () => readSysctl(lab.node.agent, ROUTE_LOCALNET)
 const becomes = (value: string) => expect.poll(routed, PATIENCE).toBe(value)
