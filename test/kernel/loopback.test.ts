@@ -13,7 +13,7 @@ import { readSysctl, writeSysctls } from '../support/lab/sysctl.ts'
  */
 const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 const ON: ProxyConfig = { iptables: { localhostNodePorts: true } }
-const PATIENCE = { timeout: 40_000, interval: 50 } as const
+const PATIENCE = { timeout: 120_000, interval: 50 } as const
 /** The only mode that routes loopback; the others serve node ports there by sockets. */
 const ROUTES = proxyMode() === 'iptables'
 const OPEN = ROUTES ? '1' : '0'

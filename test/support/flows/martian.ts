@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { proxyMode } from '../lab/daemon-config.ts'
 import type { Lab } from '../lab/lab.ts'
 import { OUTSIDE } from '../lab/plan.ts'
 import { writeSysctls } from '../lab/sysctl.ts'
@@ -6,6 +7,8 @@ import { writeSysctls } from '../lab/sysctl.ts'
 const PORT = 8099
 const SERVER = { protocol: 'UDP', ip: '127.0.0.1', port: PORT } as const
 const WEB = { ...SERVER, protocol: 'TCP' } as const
+/** User-mode Linux has one processor for attacker and node. */
+const PACE = proxyMode() === 'ipvs' ? 25 : 1
 const ATTACKERS_TABLE = [
   'route del local 127.0.0.0/8 dev lo table local',
   'route del local 127.0.0.1 dev lo table local',
@@ -38,8 +41,8 @@ export async function underAttack(lab: Lab, change: () => Promise<void>): Promis
   const { agent } = lab.outside
   const to = { source: OUTSIDE.v4, destination: '127.0.0.1', port: PORT, timeoutMs: 300 }
   const loads = [
-    await agent.call('loadStart', { ...to, protocol: 'UDP', intervalMs: 4 }),
-    await agent.call('loadStart', { ...to, protocol: 'TCP', intervalMs: 20 }),
+    await agent.call('loadStart', { ...to, protocol: 'UDP', intervalMs: 4 * PACE }),
+    await agent.call('loadStart', { ...to, protocol: 'TCP', intervalMs: 20 * PACE }),
   ]
   try {
     await change()

@@ -131,7 +131,7 @@ function refusal({ owner, holder }: Taken, waitMs: number): NodeProxyError {
     return new NodeProxyError(
       'NP_NODEPROXY_LOCK_FOREIGN',
       `${who} holds ${LOCK}${waited} and does not answer as a node-proxy`,
-      { hint: 'find it with ss -xlp | grep @node-proxy, end it, and repeat this' },
+      { hint: 'find it with ss -xlp src @node-proxy, end it, and repeat this' },
     )
   }
   return new NodeProxyError(
