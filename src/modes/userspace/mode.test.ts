@@ -263,3 +263,33 @@ test('what cannot work is a bug of the caller', async () => {
   const change = { set: ['entry/a' as ObjectKey], unset: [] }
   await expect(mode.apply(change)).rejects.toThrow(TypeError)
 })
+
+test('UDP clients of an earlier run come to the ports of this one, and nothing else is cut', async () => {
+  const { kernel, sync } = fakeUserspaceNode()
+  await sync(entry())
+  const ports = { pods: 51_001, others: 51_002 }
+  const next = fakeUserspaceNode({
+    kernel,
+    forwarder: new FakeForwarder(
+      new Map([
+        [4, ports],
+        [6, ports],
+      ]),
+    ),
+  })
+  expect(kernel.conntrack.translated).toEqual([])
+  await next.sync(entry())
+  const former = new Set([41_001, 41_002, 61_001, 61_002])
+  expect(kernel.conntrack.translated).toEqual([{ ports: former, protocols: ['UDP'] }])
+})
+
+test('flows that cannot be cut are a refusal of the rules that lead them', async () => {
+  const { kernel, sync } = fakeUserspaceNode()
+  await sync(entry())
+  const ports = new Map([[4, { pods: 51_001, others: 51_002 }]] as const)
+  const next = fakeUserspaceNode({ kernel, forwarder: new FakeForwarder(ports) })
+  const silent = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
+  kernel.conntrack.cutTranslatedTo = () => Promise.reject(silent)
+  const { failed } = await next.sync(entry())
+  expect([...failed.values()]).toContainEqual({ code: 'NP_KERNEL_NETLINK', message: 'no answer' })
+})
