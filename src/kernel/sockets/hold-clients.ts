@@ -23,9 +23,9 @@ const INSTRUCTION_BYTES = 8
 const HEADER_BYTES = 16
 
 /**
- * Makes a listening TCP socket drop the first packet of further clients, who repeat it a second
- * later: to whoever listens then. Handshakes under way are completed, and needs no rights. False:
- * the kernel refused.
+ * Makes a listening TCP socket drop the first packet of each further client (a classic BPF filter).
+ * The client repeats it a second later, to whichever socket listens then. Handshakes under way are
+ * completed. False: the kernel refused, as some do for a process without rights.
  */
 export function holdClients(sys: Syscalls, listener: number): boolean {
   const { view, address } = sys.allocate(HEADER_BYTES + PROGRAM.length * INSTRUCTION_BYTES)

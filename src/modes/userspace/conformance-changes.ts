@@ -137,7 +137,7 @@ function registerDrainTests(open: OpenLab): void {
     const forwarder = await open()
     const at = await freeDoor()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
-    const clients = Array.from({ length: 300 }, () => callAt(at))
+    const clients = Array.from({ length: 800 }, () => callAt(at))
     const named = Promise.all(clients.map(async (client) => String(await once(client, 'data'))))
     await setImmediate()
     const drained = forwarder.drain(new AbortController().signal)
