@@ -14,7 +14,8 @@ interface Outcome {
 /**
  * Writes one change, in an order in which no packet meets half of it: what is not served any
  * more is led here no longer; the forwarder learns all at once, since a door may go from one
- * Service to another; then what leads packets to it, and what is not needed goes last.
+ * Service to another; then the rules, which name its ports, before the members that lead packets to
+ * them; what is not needed goes last.
  */
 export async function applyChange(change: Change, estate: Estate): Promise<ApplyResult> {
   const outcome: Outcome = { failed: new Map(), left: new Map(), uncertain: false }
@@ -61,8 +62,7 @@ async function lead(
   const { redirect } = estate
   const { sets, routes, chains } = redirect
   const added = ofKind(set, 'member')
-  const joining = [...added.filter((key) => !leads(key)), ...added.filter(leads)]
-  take(outcome, await sets.add(joining))
+  take(outcome, await sets.add(added.filter((key) => !leads(key))))
   take(outcome, await routes.set(ofKind(set, 'route')))
   const leading = ofKind(set, 'rule').filter(leadsToPorts)
   const former = leading.length > 0 ? await redirect.entryPorts() : new Set<number>()
@@ -70,7 +70,8 @@ async function lead(
   take(outcome, rules.failed)
   for (const [key, digest] of rules.left ?? []) outcome.left.set(key, digest)
   outcome.uncertain = rules.uncertain ?? false
-  for (const [key, why] of await bringFlows(former, leading, estate)) outcome.failed.set(key, why)
+  take(outcome, await sets.add(added.filter(leads)))
+  take(outcome, await bringFlows(former, leading, estate))
   take(outcome, await routes.tidy(ofKind(set, 'route')))
   take(outcome, await routes.unset(ofKind(unset, 'route')))
   take(outcome, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
@@ -84,7 +85,8 @@ function leadsToPorts(key: ObjectKey): boolean {
 
 /**
  * Conntrack would lead known UDP clients to the ports of an earlier run for as long as they speak;
- * their next datagram meets the rules. TCP connections stay where they are.
+ * their next datagram meets the rules. So does the next SYN of TCP clients whom nobody answered,
+ * because the earlier run was about to end; connections stay where they are.
  */
 async function bringFlows(
   former: ReadonlySet<number>,
@@ -94,7 +96,10 @@ async function bringFlows(
   const mine = ledger?.forwarder.ownPorts ?? new Set()
   const others = new Set([...former].filter((port) => !mine.has(port)))
   try {
-    if (others.size > 0) await conntrack?.cutTranslatedTo(others, ['UDP'])
+    if (others.size > 0) {
+      await conntrack?.cutTranslatedTo(others, ['UDP'])
+      await conntrack?.cutTranslatedTo(others, ['TCP'], 'unanswered')
+    }
     return new Map()
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
