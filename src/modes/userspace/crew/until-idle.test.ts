@@ -29,9 +29,11 @@ test('where quiet is asked for, one that came and left between two looks begins 
 })
 
 test('another process that serves, or the signal, ends it however many clients there are', async () => {
-  const { counts } = looks([5, 3])
+  const { counts, looked } = looks([5, 3])
   await untilIdle({ counts, isRelieved: () => true }, PATIENT)
   await untilIdle({ counts }, AbortSignal.abort())
+  // Neither looked at more than what there was at the beginning.
+  expect(looked()).toBe(2)
   const stop = new AbortController()
   const idle = untilIdle({ counts }, stop.signal)
   stop.abort()

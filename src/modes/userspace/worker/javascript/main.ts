@@ -68,12 +68,12 @@ class JavascriptWorker {
   }
 
   async #close(keys: Iterable<string>): Promise<void> {
-    const doors = [...keys].map((key) => {
+    const doors = [...keys].flatMap((key) => {
       const door = this.#doors.get(key)
       this.#doors.delete(key)
-      return door
+      return door ?? []
     })
-    await Promise.all(doors.map((door) => door?.close()))
+    await Promise.all(doors.map((door) => door.close()))
   }
 
   /** Nothing is left that keeps this thread alive. */
