@@ -53,6 +53,10 @@ export class Listener {
     return typeof bound === 'object' && bound !== null ? bound.port : undefined
   }
 
+  get wantedPort(): number {
+    return this.#options.address.port
+  }
+
   /** Stops listening at once and cuts open connections. */
   async close(): Promise<void> {
     this.#closed = true

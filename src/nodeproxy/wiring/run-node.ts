@@ -6,6 +6,7 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics, type Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
+import { watchProxies } from '../foreign-proxies/watch-proxies.ts'
 import type { Launch } from '../program.ts'
 import { startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
@@ -43,7 +44,7 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const { netfilter } = kernel
   const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
   try {
-    return await follow({ launch, client, nodeName }, { proxy, ...shared, backend })
+    return await follow({ launch, client, nodeName }, { proxy, ...shared, kernel, backend })
   } catch (error) {
     await proxy.stop()
     throw error
@@ -55,6 +56,7 @@ interface Parts {
   readonly configuration: Configuration
   readonly conditions: Conditions
   readonly metrics: Metrics
+  readonly kernel: Pick<Kernel, 'families' | 'traces'>
   readonly backend: StatusParts['backend']
 }
 
@@ -64,7 +66,7 @@ async function follow(
   parts: Parts,
 ): Promise<RunningNode> {
   const { log, config } = launch
-  const { proxy, configuration, metrics } = parts
+  const { proxy, configuration, conditions, metrics, kernel } = parts
   const watcher = createClusterWatcher({
     ...{ client, clock, random, nodeName },
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
@@ -78,6 +80,10 @@ async function follow(
     clock,
     onBlocked: (error) => log.warn({ err: error }, 'a page is not served yet'),
     onError: (error) => log.error({ err: error }, 'a page failed'),
+  })
+  const stopLooking = watchProxies({
+    ...{ ...kernel, conditions, clock, log },
+    heldPorts: () => servers.waitingPorts,
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
@@ -93,6 +99,7 @@ async function follow(
     async close() {
       stop.abort()
       stopSampling()
+      stopLooking()
       configuration.close()
       await Promise.all([watching, servers.close(), proxy.stop()])
     },

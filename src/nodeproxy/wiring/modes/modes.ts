@@ -92,7 +92,8 @@ export class Modes {
 
 const SUBSTITUTED = {
   code: 'NP_NODEPROXY_MODE_SUBSTITUTED',
-  remedy: 'the best mode that there is takes its place; to choose another one, set mode (--proxy-mode)',
+  remedy:
+    'the best mode that there is takes its place; to choose another one, set mode (--proxy-mode)',
 }
 
 /** The first mode that the kernel can do, of those that the configuration allows. */
