@@ -5,6 +5,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import type { Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
+import { keepAlive } from './wiring/keep-alive.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
@@ -28,7 +29,7 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
     try {
       applySysctls(config, kernel.sysctl, log)
       await applyProcessSettings(config, { log })
-      if (!line.initOnly) await serve(launch, { ...open, kernel }, signals)
+      if (!line.initOnly) await keepAlive(() => serve(launch, { ...open, kernel }, signals))
       else initialise(open.modes.current, { config, kernel, log })
     } finally {
       await open.modes.close()
