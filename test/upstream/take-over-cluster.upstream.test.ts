@@ -6,7 +6,7 @@ import { root } from '../support/on-demand/root.ts'
 import { commandsOf } from './take-over/page-commands.ts'
 import { useUpstreamLab } from './use-upstream-lab.ts'
 
-const FIXTURES = 'test/upstream/take-over'
+const FIXTURES = 'test/support/kubeadm'
 const NODES = ['node-a', 'node-b']
 /** What waits for containers, which nobody runs here. */
 const NEEDS_KUBELET = / (rollout status|logs) /

@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import { kubeadmFiles } from '../../support/kubeadm/config-map.ts'
 import type { Lab } from '../../support/lab/lab.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { upstreamProgram } from '../../support/lab/upstream-program.ts'
 
-const CONFIG_MAP = new URL('kube-proxy.configmap.yaml', import.meta.url)
 const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
 const IPTABLES = ['iptables', 'iptables-save', 'iptables-restore']
 /** Where kubeadm's DaemonSet mounts the ConfigMap. */
@@ -102,9 +102,9 @@ esac`
 
 /** The files of the ConfigMap, where the API server and its secrets are those of the lab. */
 function writeConfigMap(lab: Lab, folder: string): void {
-  const { data } = parse(readFileSync(CONFIG_MAP, 'utf8')) as { data: Record<string, string> }
-  const config = data['config.conf'] ?? ''
-  const kubeconfig = (data['kubeconfig.conf'] ?? '')
+  const files = kubeadmFiles()
+  const config = files['config.conf']
+  const kubeconfig = files['kubeconfig.conf']
     .replace(/server: .*/, `server: ${lab.api.url}`)
     .replaceAll(SECRETS, folder)
   writeFileSync(join(folder, 'ca.crt'), lab.api.ca ?? '')
