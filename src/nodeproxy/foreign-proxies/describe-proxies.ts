@@ -7,9 +7,9 @@ export function describeProxies(
   found: readonly FoundProxy[],
   heldPorts: readonly number[],
 ): string {
-  const stories = found.map((proxy) => describeProxy(proxy, heldPorts))
+  const descriptions = found.map((proxy) => describeProxy(proxy, heldPorts))
   return (
-    `another Service proxy is on this node: ${stories.join('; ')}. ` +
+    `another Service proxy is on this node: ${descriptions.join('; ')}. ` +
     `The proxy that started last decides where packets go, and rules without a process go stale; see ${PAGE}`
   )
 }

@@ -31,8 +31,8 @@ function start(): void {
   })
 }
 
-/** What an operator hears of, after the next look. */
-async function told(): Promise<string> {
+/** The conditions after the next look. */
+async function messages(): Promise<string> {
   await clock.advance(10_000)
   return conditions
     .current()
@@ -41,7 +41,7 @@ async function told(): Promise<string> {
 }
 
 test('a node without another proxy costs no search for processes, and nothing is said', async () => {
-  expect(await told()).toBe('')
+  expect(await messages()).toBe('')
   expect([traces.searches, lines]).toEqual([0, []])
 })
 
@@ -82,7 +82,7 @@ test.each([
   ['device cilium_host', 'kubeProxyReplacement', () => traces.present.add('cilium_host')],
 ])('%s is named, with the remedy and the page', async (trace, remedy, appear) => {
   appear()
-  const message = await told()
+  const message = await messages()
   expect(message).toContain(trace)
   expect(message).toContain(remedy)
   expect(message).toContain('docs/operate/take-over.md')
@@ -93,7 +93,7 @@ test('chains of network policies and of the kubelet are no Service proxy', async
   traces.chains.set('4/filter/KUBE-ROUTER-INPUT', ['nft'])
   traces.chains.set('4/filter/KUBE-FIREWALL', ['nft'])
   traces.chains.set('4/mangle/KUBE-KUBELET-CANARY', ['nft'])
-  expect(await told()).toBe('')
+  expect(await messages()).toBe('')
 })
 
 test('it says whether the other proxy is at work', async () => {
@@ -102,37 +102,37 @@ test('it says whether the other proxy is at work', async () => {
     { name: 'kube-proxy', pid: 4711 },
     { name: 'kube-router', pid: 9 },
   ]
-  expect(await told()).toContain('kube-proxy, at work (pid 4711): ')
+  expect(await messages()).toContain('kube-proxy, at work (pid 4711): ')
   traces.running = []
   heldPorts = [10_256]
-  expect(await told()).toContain('probably at work (another process holds port 10256)')
+  expect(await messages()).toContain('probably at work (another process holds port 10256)')
   heldPorts = []
-  expect(await told()).toContain('probably left behind (no process of it is visible from here)')
+  expect(await messages()).toContain('probably left behind (no process of it is visible from here)')
   expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(3)
 })
 
 test('it says so once, and when it is over', async () => {
   traces.chains.set('4/nat/KUBE-SERVICES', ['nft'])
-  await told()
-  await told()
+  await messages()
+  await messages()
   traces.chains.clear()
-  expect(await told()).toBe('')
+  expect(await messages()).toBe('')
   expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'info'])
 })
 
 test('a look that fails changes nothing, and the next one counts', async () => {
   traces.present.add('kube-ipvs0')
-  await told()
+  await messages()
   const { devices } = traces
   traces.devices = () => Promise.reject(new Error('no answer'))
-  expect(await told()).toContain('kube-ipvs0')
+  expect(await messages()).toContain('kube-ipvs0')
   traces.devices = devices
   traces.present.clear()
-  expect(await told()).toBe('')
+  expect(await messages()).toBe('')
 })
 
 test('once stopped it looks no more', async () => {
   stop()
   traces.present.add('kube-ipvs0')
-  expect(await told()).toBe('')
+  expect(await messages()).toBe('')
 })

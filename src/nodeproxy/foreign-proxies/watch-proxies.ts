@@ -22,7 +22,7 @@ export interface ProxyWatchParts {
   readonly heldPorts: () => readonly number[]
 }
 
-/** Looks for other Service proxies now and then, and says so while one is there; the result ends it. */
+/** Looks for other Service proxies regularly; while one is there, the condition holds. The result ends it. */
 export function watchProxies(parts: ProxyWatchParts): () => void {
   const { clock, log } = parts
   const onError = (err: unknown) => log.debug({ err }, 'other Service proxies were not looked for')
