@@ -94,5 +94,6 @@ test('a daemon whose ports another process holds waits for them and for the API 
   await expect.poll(logs, { timeout: 60_000 }).toContain('the cluster is listed')
   for (const port of PORTS) await node.agent.call('unlisten', { ...HELD, port })
   await started
-  expect((await daemon.http(10256, '/healthz')).status).toBe(200)
+  const health = async () => (await daemon.http(10256, '/healthz')).status
+  await expect.poll(health, { timeout: 60_000 }).toBe(200)
 })

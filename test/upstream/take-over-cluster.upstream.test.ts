@@ -10,6 +10,8 @@ const FIXTURES = 'test/support/kubeadm'
 const NODES = ['node-a', 'node-b']
 /** What waits for containers, which nobody runs here. */
 const NEEDS_KUBELET = / (rollout status|logs) /
+/** The server takes no passwords, but without one kubectl asks for it. */
+const ANYBODY = 'user: {username: anybody, password: none}'
 const SOON = { timeout: 60_000, interval: 200 }
 
 const lab = useUpstreamLab({
@@ -20,7 +22,8 @@ const lab = useUpstreamLab({
 })
 
 beforeAll(async () => {
-  writeFileSync(join(lab().folder, 'admin.kubeconfig'), kubeconfigText(lab().api))
+  const kubeconfig = kubeconfigText(lab().api).replace('user: {}', ANYBODY)
+  writeFileSync(join(lab().folder, 'admin.kubeconfig'), kubeconfig)
   for (const name of NODES) {
     const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name }
     await lab().api.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name, labels } })
