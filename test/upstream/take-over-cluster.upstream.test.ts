@@ -17,7 +17,7 @@ const SOON = { timeout: 60_000, interval: 200 }
 const lab = useUpstreamLab({
   api: 'kube-apiserver',
   program: 'kube-controller-manager',
-  flags: ['--leader-elect=false', '--controllers=daemonset'],
+  flags: ['--leader-elect=false', '--controllers=daemonset,garbagecollector'],
   ready: 'Caches are synced for daemon sets',
 })
 

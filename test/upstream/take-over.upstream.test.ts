@@ -98,7 +98,7 @@ describe.each(['nft', 'legacy'] as const)(
     }
 
     /** From a pod, the node and beyond it, not one connection fails, new or old. */
-    function undisturbedEverywhere(change: () => Promise<void>): Promise<void> {
+    function expectUndisturbed(change: () => Promise<void>): Promise<void> {
       return CLIENTS.reduce<() => Promise<void>>(
         (work, traffic) => async () => void (await undisturbed(lab, traffic, work)),
         change,
@@ -120,7 +120,7 @@ describe.each(['nft', 'legacy'] as const)(
 
     test('the page leads to node-proxy, and a backend leaves on the way', async () => {
       const [start = '', ready = '', stop = '', ...cleanUp] = commandsOf('Take over')
-      await undisturbedEverywhere(async () => {
+      await expectUndisturbed(async () => {
         await run([start, ready])
         expect(node.logs('node-proxy')).toMatch(/kube-proxy, at work \(pid \d+\)/)
         await replaceBackend('NPROXY')
@@ -146,7 +146,7 @@ describe.each(['nft', 'legacy'] as const)(
 
     test('the page leads back to kube-proxy, and a backend leaves on the way', async () => {
       const [start = '', ready = '', stop = '', ...cleanUp] = commandsOf('Go back')
-      await undisturbedEverywhere(async () => {
+      await expectUndisturbed(async () => {
         await run([start, ready])
         await replaceBackend('KUBE')
         await run([stop])
@@ -160,7 +160,7 @@ describe.each(['nft', 'legacy'] as const)(
 
     test('rules of a stopped kube-proxy yield to a node-proxy that starts', async () => {
       await run(['systemctl stop kube-proxy'])
-      await undisturbedEverywhere(async () => {
+      await expectUndisturbed(async () => {
         const [start = '', ready = ''] = commandsOf('Take over')
         await run([start, ready])
         await replaceBackend('NPROXY')
@@ -172,7 +172,7 @@ describe.each(['nft', 'legacy'] as const)(
       await run(['systemctl stop kube-proxy'])
       expect(await failures(() => replaceBackend('NPROXY'))).toBeGreaterThan(0)
       await run(commandsOf('When rules of a stopped kube-proxy win'))
-      await undisturbedEverywhere(() => replaceBackend('NPROXY'))
+      await expectUndisturbed(() => replaceBackend('NPROXY'))
     })
 
     test('the other orders cost connections', async () => {

@@ -40,7 +40,7 @@ export function createNodeShell(lab: Lab, variant: Backend): NodeShell {
     }
   }
   writeConfigMap(lab, folder)
-  const kubeProxy = `${upstreamProgram('kube-proxy')}`
+  const kubeProxy = upstreamProgram('kube-proxy')
   program(join(bin, 'systemctl'), SYSTEMCTL, folder)
   program(join(bin, 'kube-proxy'), `exec ${kubeProxy} "$@"`, folder)
   program(join(bin, 'node-proxy'), `exec ${LAUNCHER} --iptables-backend=${variant} "$@"`, folder)
