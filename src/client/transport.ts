@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { invalidTime } from './certificate-validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
-import { createConnector } from './connector.ts'
+import { type ConnectorOptions, createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
 import type { ApiResult } from './failure.ts'
 import { networkFailure } from './network-failure.ts'
@@ -51,33 +51,16 @@ const REFUSAL_LIMIT = 64 * 1024
  * request be sent once more; a new client certificate opens new connections
  * while old ones end in peace.
  */
-export function createTransport({
-  connection,
-  userAgent,
-  clock,
-  observer,
-}: TransportOptions): Transport {
+export function createTransport(options: TransportOptions): Transport {
+  const { connection, userAgent, clock, observer } = options
   let certificate: Credential['certificate']
-  let pool = openPool()
-
-  function openPool(): Pool {
-    return new Pool(connection.origin, {
-      connect: createConnector(connection, { certificate, observer }),
-      connections: CONNECTIONS,
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // The callers' deadlines and the watch's own clock are the only timers.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-  }
+  let pool = openPool(connection, { certificate, observer })
 
   function poolFor(credential: Credential): Pool {
     if (credential.certificate?.cert !== certificate?.cert) {
       void pool.close()
       certificate = credential.certificate
-      pool = openPool()
+      pool = openPool(connection, { certificate, observer })
     }
     return pool
   }
@@ -88,13 +71,6 @@ export function createTransport({
     if (credential.authorization !== undefined) {
       observer.authenticated(connection.credentials.kind, credential.expiresAt)
     }
-    const startedAt = clock.now()
-    const observe = (code: string) =>
-      observer.requested({
-        method: request.method,
-        code,
-        seconds: (clock.now() - startedAt) / 1_000,
-      })
     const sent = poolFor(credential).request({
       method: request.method,
       path: connection.basePath + request.path,
@@ -102,11 +78,7 @@ export function createTransport({
       signal: request.signal,
       ...(request.body === undefined ? {} : { body: request.body }),
     })
-    sent.then(
-      ({ statusCode }) => observe(String(statusCode)),
-      () => observe('error'),
-    )
-    const { statusCode, headers, body } = await sent
+    const { statusCode, headers, body } = await observed(sent, request.method, options)
     return { status: statusCode, headers, body }
   }
 
@@ -122,16 +94,54 @@ export function createTransport({
     }
   }
 
-  async function certificateFault(): Promise<string | undefined> {
-    try {
-      const cert = certificate?.cert ?? (await connection.tls?.material())?.cert
-      return cert === undefined ? undefined : invalidTime(cert, clock.now())
-    } catch {
-      return undefined
-    }
-  }
-
+  const certificateFault = () => faultOfCertificate(connection, certificate, clock.now())
   return { send, certificateFault, close: () => pool.destroy() }
+}
+
+function openPool(connection: Connection, options: ConnectorOptions): Pool {
+  return new Pool(connection.origin, {
+    connect: createConnector(connection, options),
+    connections: CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The callers' deadlines and the watch's own clock are the only timers.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+/** Reports a request once the head of its response is there, or that there is none. */
+async function observed(
+  sent: Promise<Dispatcher.ResponseData>,
+  method: string,
+  { clock, observer }: Pick<TransportOptions, 'clock' | 'observer'>,
+): Promise<Dispatcher.ResponseData> {
+  const startedAt = clock.now()
+  const report = (code: string): void =>
+    observer.requested({ method, code, seconds: (clock.now() - startedAt) / 1_000 })
+  try {
+    const response = await sent
+    report(String(response.statusCode))
+    return response
+  } catch (error) {
+    report('error')
+    throw error
+  }
+}
+
+/** Why the client certificate is not valid now; undefined when it is, or none is used. */
+async function faultOfCertificate(
+  { tls }: Connection,
+  ofCredential: Credential['certificate'],
+  now: number,
+): Promise<string | undefined> {
+  try {
+    const cert = ofCredential?.cert ?? (await tls?.material())?.cert
+    return cert === undefined ? undefined : invalidTime(cert, now)
+  } catch {
+    return undefined
+  }
 }
 
 function requestHeaders(

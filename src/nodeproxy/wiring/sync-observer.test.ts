@@ -69,14 +69,6 @@ test('a run that was written is healthy, timed and counted by table', async () =
   )
 })
 
-test('the first complete run is said, and no other', () => {
-  const { observer, lines, run } = rig()
-  for (let runs = 0; runs < 3; runs++) observer.applied(run())
-  expect(lines.filter((line) => line.startsWith('info'))).toEqual([
-    'info the kernel holds what the cluster wants {"refused":0}',
-  ])
-})
-
 test('a refused object is named and counted; the rest is done', async () => {
   const { observer, lines, health, show, run } = rig()
   observer.applied(run())

@@ -53,7 +53,6 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       if (run.failed.size > 0 && run.failed.size >= size) return health.failed(firstRefusal(run))
       health.succeeded()
       countRun(parts, run, isFirst)
-      if (isFirst) log.info({ refused: run.failed.size }, 'the kernel holds what the cluster wants')
       isFirst = false
       parts.onWritten(run.failed)
       log.debug({ set: set.length, unset: unset.length, ms: run.durationMs }, 'applied')
