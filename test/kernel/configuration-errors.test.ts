@@ -125,11 +125,6 @@ test.each<readonly [string, string, () => Refused]>([
     () => ({ flags: ['--proxy-mode=nonsense', `--kubeconfig=${kubeconfig({})}`] }),
   ],
   [
-    'a mode of another build',
-    'NP_NODEPROXY_MODE_UNAVAILABLE',
-    () => ({ flags: ['--proxy-mode=nftables', `--kubeconfig=${kubeconfig({})}`] }),
-  ],
-  [
     'a missing right',
     'CAP_NET_ADMIN',
     () => ({ flags: [`--kubeconfig=${kubeconfig({})}`], user: 'nobody' }),

@@ -88,8 +88,9 @@ test('a daemon whose ports another process holds waits for them and for the API 
   for (const port of PORTS) await node.agent.call('listen', { ...HELD, port, name: 'kube-proxy' })
   const started = daemon.start()
   started.catch(() => {})
-  const waiting = () => logs().split('a page is not served yet').length - 1
-  await expect.poll(waiting, { timeout: 60_000 }).toBe(PORTS.length)
+  for (const reason of ['healthz-not-served', 'metrics-not-served']) {
+    await expect.poll(logs, { timeout: 60_000 }).toContain(reason)
+  }
   await apiServer.answerAgain()
   await expect.poll(logs, { timeout: 60_000 }).toContain('the cluster is listed')
   for (const port of PORTS) await node.agent.call('unlisten', { ...HELD, port })
