@@ -228,10 +228,10 @@ class Steps<T, Problem> {
   }
 
   #note({ failure, verb }: FailedRequest): void {
-    const { progress, clock, onFailure } = this.#context
+    const { progress, clock } = this.#context
     progress.failures++
     progress.polled = false
-    onFailure(failure, verb)
+    this.#context.onFailure(failure, verb)
     progress.lastFailure = { ...failure, at: clock.now() }
   }
 }

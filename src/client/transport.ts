@@ -100,16 +100,24 @@ export function createTransport({ connection, userAgent, clock }: TransportOptio
     }
   }
 
-  async function certificateFault(): Promise<string | undefined> {
-    try {
-      const cert = certificate?.cert ?? (await connection.tls?.material())?.cert
-      return cert === undefined ? undefined : invalidTime(cert, clock.now())
-    } catch {
-      return undefined
-    }
+  return {
+    send,
+    certificateFault: () => certificateFault(connection, certificate, clock.now()),
+    close: () => pool.destroy(),
   }
+}
 
-  return { send, certificateFault, close: () => pool.destroy() }
+async function certificateFault(
+  { tls }: Connection,
+  certificate: Credential['certificate'],
+  now: number,
+): Promise<string | undefined> {
+  try {
+    const cert = certificate?.cert ?? (await tls?.material())?.cert
+    return cert === undefined ? undefined : invalidTime(cert, now)
+  } catch {
+    return undefined
+  }
 }
 
 function requestHeaders(

@@ -114,7 +114,9 @@ async function runAll(feeds: Feeds, signal: AbortSignal): Promise<void> {
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    await Promise.all(Object.values(feeds).map((feed) => feed.run(stop.signal).finally(end)))
+    const { services, node, endpoints, probe } = feeds
+    const all = [services, node, endpoints, probe]
+    await Promise.all(all.map((feed) => feed.run(stop.signal).finally(end)))
   } finally {
     signal.removeEventListener('abort', end)
   }
