@@ -15,10 +15,14 @@ const KERNELS_AT_ONCE = 2
 const OF_NO_MODE = ['api-kinds', 'api-outage', 'reload']
 
 /**
- * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, and what is tested
- * otherwise there (drift, persistence and schedulers `.ipvs.test.ts`).
+ * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
+ * that fail, of which it starts none, and what is tested otherwise there (drift, persistence and
+ * schedulers `.ipvs.test.ts`).
  */
-const NOT_OF_IPVS = [...OF_NO_MODE, 'lab', 'no-ipvs', 'drift', 'affinity', 'distribution']
+const NOT_OF_IPVS = [
+  ...OF_NO_MODE,
+  ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'distribution'],
+]
 
 /**
  * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, whom backends see,

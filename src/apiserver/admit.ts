@@ -4,7 +4,7 @@ import { validateObject } from '../resources/validate.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
 import { causeOf } from './causes.ts'
 import { checkFields } from './field-validation/check-fields.ts'
-import { metadataCauses } from './metadata-rules.ts'
+import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 import { isJson, parseDocument } from './parse-document.ts'
 import { badRequest, invalid } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
@@ -14,29 +14,49 @@ import { Refusal, type StatusCause } from './status.ts'
 /** Reads the object that a request carries. */
 export function readObject(serving: Serving, request: ApiRequest): JsonObject | Refusal {
   const { body } = request
-  const { contentType, face } = request
-  const expected = { apiVersion: apiVersionOf(face), kind: face.resource.kind }
-  const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })
-  const object = document instanceof Refusal ? document : checkType(request, document)
+  const { contentType } = request
+  const object = readDocument(serving, request, typeOf(request))
   if (object instanceof Refusal) return object
   const sent = isJson(contentType) ? { object, body } : { object }
   return checkFields(request, sent) ?? object
 }
 
+/** The kind and version of a document. */
+export interface DocumentType {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** Reads the document of a request's body, which must be of the expected type. */
+export function readDocument(
+  serving: Serving,
+  { body, contentType }: ApiRequest,
+  expected: DocumentType,
+): JsonObject | Refusal {
+  const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })
+  return document instanceof Refusal ? document : ofType(expected, document)
+}
+
 /** The document as an object of the requested kind; kind and apiVersion may be absent. */
 export function checkType(request: ApiRequest, document: Json): JsonObject | Refusal {
+  return ofType(typeOf(request), document)
+}
+
+function typeOf({ face }: ApiRequest): DocumentType {
+  return { apiVersion: apiVersionOf(face), kind: face.resource.kind }
+}
+
+function ofType(expected: DocumentType, document: Json): JsonObject | Refusal {
   if (!isJsonObject(document)) return badRequest('the body must be a JSON object')
-  const { resource } = request.face
-  const expected = apiVersionOf(request.face)
-  const version = stringAt(document, 'apiVersion') || expected
-  if (version !== expected) {
+  const version = stringAt(document, 'apiVersion') || expected.apiVersion
+  if (version !== expected.apiVersion) {
     return badRequest(
-      `the API version in the data (${JSON.stringify(version)}) does not match the expected API version (${expected})`,
+      `the API version in the data (${JSON.stringify(version)}) does not match the expected API version (${expected.apiVersion})`,
     )
   }
-  const kind = stringAt(document, 'kind') || resource.kind
-  if (kind !== resource.kind) {
-    return badRequest(`${JSON.stringify(kind)} was sent where a ${resource.kind} is expected`)
+  const kind = stringAt(document, 'kind') || expected.kind
+  if (kind !== expected.kind) {
+    return badRequest(`${JSON.stringify(kind)} was sent where a ${expected.kind} is expected`)
   }
   const metadata = Object.hasOwn(document, 'metadata') ? document['metadata'] : {}
   if (!isJsonObject(metadata)) return badRequest('metadata must be a JSON object')
@@ -48,13 +68,17 @@ export function storedForm(request: ApiRequest, object: JsonObject): JsonObject 
   return request.face.toStored?.(object) ?? object
 }
 
-/** The stored form with its defaults, or 422 with everything that is wrong. */
-export function admit(request: ApiRequest, object: JsonObject): JsonObject | Refusal {
+/** The stored form with its defaults, or 422 with everything that is wrong; `old` is replaced. */
+export function admit(
+  request: ApiRequest,
+  object: JsonObject,
+  old?: JsonObject,
+): JsonObject | Refusal {
   const { resource } = request.face
-  const defaulted = applyDefaults(resource.kind, object) as JsonObject
+  const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
   const causes = [
     ...metadataCauses(defaulted),
-    ...validateObject(resource.kind, defaulted).map(causeOf),
+    ...validateObject(resource.kind, defaulted, old).map(causeOf),
   ]
   return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
 }

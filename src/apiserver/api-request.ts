@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { JSON_TYPE } from './http/media-type.ts'
 import type { Subject } from './refusals.ts'
+import type { RequestDeadline } from './request-deadline.ts'
 import type { Face } from './resource.ts'
 import type { Refusal } from './status.ts'
 
@@ -23,6 +24,8 @@ export interface ApiRequest {
   readonly userAgent: string
   /** As it was sent; empty: none. */
   readonly body: Buffer
+  /** Until when a write waits and is tried again. */
+  readonly deadline: RequestDeadline
   /** Adds a warning to the answer, which clients show to their users. */
   warn(text: string): void
 }

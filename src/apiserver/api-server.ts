@@ -3,7 +3,9 @@ import { parseIp } from '../lib/ip.ts'
 import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
+import { Conditions } from '../telemetry/health/conditions.ts'
 import { Feed } from './cache/feed.ts'
+import type { UnreadableObject } from './cache/item.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
 import { expireEvents } from './event-expiry.ts'
 import { RequestFlow } from './flow/request-flow.ts'
@@ -20,11 +22,14 @@ import { createRoutes } from './routes.ts'
 import { ALLOCATIONS } from './services/claim.ts'
 import { AllocationRepair } from './services/repair/allocation-repair.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
-import type { Serving } from './serving.ts'
+import type { OperatorLog, Serving } from './serving.ts'
 import { StoreHealth } from './store-health.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
+import { ensureServiceCidr } from './system/service-cidr.ts'
 import { ensureSystemNamespaces } from './system/system-namespaces.ts'
+import { unreadableSummary } from './unreadable.ts'
+import { WriteTurns } from './verbs/write-turns.ts'
 import { WatchRegistry } from './watch/watch-registry.ts'
 
 export interface ApiServerOptions {
@@ -38,6 +43,8 @@ export interface ApiServerOptions {
   readonly nodePortRange?: PortRange
   /** Told what should not have happened; the server goes on. */
   readonly onError?: (error: unknown) => void
+  /** Records what operators should know of; nowhere unless given. */
+  readonly log?: OperatorLog
   /** Text in Prometheus' format of whoever else works in this process, for /metrics. */
   readonly moreMetrics?: () => Promise<string>
 }
@@ -71,14 +78,15 @@ const MOST_BODY_BYTES = 128 << 20
 
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { onError = () => undefined } = options
+  const { onError = () => undefined, log = NO_LOG } = options
   const metrics = createServerMetrics(options.moreMetrics)
   const health = new StoreHealth(
     measuredStore(options.store, metrics),
     options.clock ?? systemClock,
   )
   const store = withSharedRevision(health.store)
-  const serving = assemble({ ...options, store, onError })
+  const conditions = new Conditions({ log, metrics })
+  const serving = assemble({ ...options, store, onError, log, conditions })
   const { lifecycle } = serving
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined
@@ -86,7 +94,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const start = async (): Promise<void> => {
     await ensureSystemNamespaces(serving)
     await serving.feed.start()
+    await ensureServiceCidr(serving)
     const repair = new AllocationRepair({ serving, metrics, onError })
+    await repair.start()
     const stopExpiry = expireEvents(serving, onError)
     stopUpkeep = () => {
       repair.stop()
@@ -128,7 +138,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   }
 }
 
-function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): Serving {
+const NO_LOG: OperatorLog = { info: () => undefined, warn: () => undefined }
+
+interface Assembly extends ApiServerOptions {
+  readonly onError: (error: unknown) => void
+  readonly log: OperatorLog
+  readonly conditions: Conditions
+}
+
+function assemble(options: Assembly): Serving {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -143,8 +161,11 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     resources: catalogue,
     followers: { [ALLOCATIONS]: allocator.pool },
     onError: options.onError,
+    onUnreadable: (all) => reportUnreadable(options.conditions, all),
   })
   return {
+    log: options.log,
+    conditions: options.conditions,
     store,
     clock,
     random,
@@ -153,12 +174,19 @@ function assemble(options: ApiServerOptions & Pick<HandlerOptions, 'onError'>): 
     feed,
     watches: new WatchRegistry(limits.watches),
     lifecycle: new Lifecycle(),
+    turns: new WriteTurns(),
     flow: new RequestFlow({
       clock,
       inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },
       waitMs: limits.requestTimeout / 4,
     }),
   }
+}
+
+function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject[]): void {
+  const reason = 'unreadable-objects'
+  if (all.length === 0) conditions.clear(reason)
+  else conditions.raise(reason, { message: unreadableSummary(all), blocksReadiness: false })
 }
 
 function advertise(

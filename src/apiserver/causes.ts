@@ -44,7 +44,7 @@ export function causeOf({ field, value, message, fault }: Problem): StatusCause 
   if (fault !== undefined && 'forbidden' in fault) return forbiddenValue(field, fault.forbidden)
   if (value === ABSENT) return requiredValue(field, message)
   if (fault !== undefined && 'supported' in fault) return unsupported(field, value, fault.supported)
-  if (fault !== undefined) {
+  if (fault !== undefined && 'isDuplicate' in fault) {
     return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${value}`, field }
   }
   return { reason: 'FieldValueInvalid', message: invalid(value, message), field }

@@ -10,6 +10,11 @@ import { apiVersionOf, type Face } from './resource.ts'
  */
 const OPEN = '{"metadata":{'
 
+/** Whether bytes begin as those of every stored object do. */
+export function isInStoredForm(value: Buffer): boolean {
+  return value.subarray(0, OPEN.length).toString('latin1') === OPEN
+}
+
 /** Stored bytes of an object. */
 export function encodeStored(object: JsonObject): Buffer {
   const metadata = JSON.stringify(without(objectAt(object, 'metadata'), 'resourceVersion'))

@@ -41,8 +41,8 @@ function entry(face: Face): JsonObject {
   const { group, version, resource } = face
   const { verbs, subresources, shortNames, categories } = announced(face)
   const responseKind = { group, version, kind: resource.kind }
-  const parts = subresources.map(({ name, kind, verbs: able }) => ({
-    ...{ subresource: name, responseKind: { group, version, kind } },
+  const parts = subresources.map(({ name, kind, type, verbs: able }) => ({
+    ...{ subresource: name, responseKind: { group, version, ...type, kind } },
     verbs: [...able],
   }))
   return {

@@ -1,4 +1,5 @@
 import { type Face, facesOf, type Resource } from './resource.ts'
+import { SCALE } from './verbs/scale.ts'
 
 /** An API group with its versions, the preferred one first. */
 export interface ApiGroup {
@@ -30,6 +31,8 @@ function versionsOf(faces: readonly Face[]): ApiGroup['versions'] {
 export interface DiscoveredSubresource {
   readonly name: string
   readonly kind: string
+  /** Of the kind; absent: those of the resource. */
+  readonly type?: { readonly group: string; readonly version: string }
   readonly verbs: readonly string[]
 }
 
@@ -40,28 +43,42 @@ export interface DiscoveredResource {
   readonly categories: readonly string[]
 }
 
+const WRITE_VERBS = ['get', 'patch', 'update']
+const READ_VERBS = ['get', 'list', 'watch']
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
 /** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
 export function announced({ resource, group }: Face): DiscoveredResource {
-  const { deletedOneByOne, shortNames, categories, versions } = resource
+  const { shortNames, categories, versions } = resource
   const isFirst = group === versions[0]?.group
   return {
-    verbs: deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS,
+    verbs: verbsOf(resource),
     subresources: subresourcesOf(resource),
     shortNames: isFirst ? shortNames : [],
     categories: isFirst ? categories : [],
   }
 }
 
+function verbsOf({ deletedOneByOne, isReadOnly }: Resource): readonly string[] {
+  if (isReadOnly) return READ_VERBS
+  return deletedOneByOne ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS
+}
+
 function subresourcesOf({
   kind,
+  isReadOnly,
+  scale,
   status,
   reserved,
   derived = [],
 }: Resource): readonly DiscoveredSubresource[] {
+  if (isReadOnly) return []
+  const { group, version, kind: scaleKind } = SCALE
   const written = [
-    ...(status === undefined ? [] : [{ name: 'status', kind, verbs: ['get', 'patch', 'update'] }]),
+    ...(status === undefined ? [] : [{ name: 'status', kind, verbs: WRITE_VERBS }]),
+    ...(scale === undefined
+      ? []
+      : [{ name: 'scale', kind: scaleKind, type: { group, version }, verbs: WRITE_VERBS }]),
     ...(reserved === undefined
       ? []
       : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),

@@ -69,8 +69,8 @@ function entry(face: Face): JsonObject {
 
 function subresourceEntries(face: Face): readonly JsonObject[] {
   const { plural, namespaced } = face.resource
-  return announced(face).subresources.map(({ name, kind, verbs }) => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, kind },
+  return announced(face).subresources.map(({ name, kind, type, verbs }) => ({
+    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...type, kind },
     verbs: [...verbs],
   }))
 }

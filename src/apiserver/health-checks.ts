@@ -1,3 +1,4 @@
+import type { Conditions } from '../telemetry/health/conditions.ts'
 import type { Feed } from './cache/feed.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { StoreHealth } from './store-health.ts'
@@ -8,13 +9,16 @@ export interface HealthCheck {
   readonly name: string
   /** What is wrong, in words for anybody who asks. */
   fault(): string | undefined | Promise<string | undefined>
+  /** What an operator has to know of although the check passes. */
+  readonly warning?: () => string | undefined
 }
 
 /** What is looked at. */
 export interface HealthSubjects {
   readonly store: Pick<StoreHealth, 'newest' | 'readFault' | 'writeFault'>
-  readonly feed: Pick<Feed, 'until' | 'fault'>
+  readonly feed: Pick<Feed, 'until'>
   readonly lifecycle: Pick<Lifecycle, 'isLoaded' | 'isClosing'>
+  readonly conditions: Pick<Conditions, 'current'>
 }
 
 /** How long the caches have to show what the store holds. */
@@ -24,12 +28,14 @@ const CACHES_MS = 1000
  * What must be true. Only `livez` asks for a restart when it fails, so it
  * looks at nothing that a restart would not heal; and only `readyz` for no more
  * traffic, so it looks at nothing that leaves most of it served: the watches of
- * nodes go on while nothing can be written, or one kind not be read.
+ * nodes go on while nothing can be written. Lasting conditions, such as objects that cannot be
+ * read, are warnings: everything else is served.
  */
 export function healthChecks({
   store,
   feed,
   lifecycle,
+  conditions,
 }: HealthSubjects): Readonly<Record<HealthEndpoint, readonly HealthCheck[]>> {
   const ping: HealthCheck = { name: 'ping', fault: () => undefined }
   const reads: HealthCheck = {
@@ -46,15 +52,23 @@ export function healthChecks({
       return (await feed.until(newest, CACHES_MS)) ? undefined : 'they lag behind the store'
     },
   }
-  const objects: HealthCheck = { name: 'objects', fault: () => feed.fault?.message }
+  const lasting: HealthCheck = {
+    name: 'conditions',
+    fault: () => undefined,
+    warning: () =>
+      conditions
+        .current()
+        .map(({ message }) => message)
+        .join('; ') || undefined,
+  }
   const shutdown: HealthCheck = {
     name: 'shutdown',
     fault: () => (lifecycle.isClosing ? 'the server is stopping' : undefined),
   }
   const serving = [ping, reads, caches]
   return {
-    healthz: [...serving, writes, objects],
+    healthz: [...serving, writes, lasting],
     livez: [ping],
-    readyz: [...serving, shutdown],
+    readyz: [...serving, shutdown, lasting],
   }
 }

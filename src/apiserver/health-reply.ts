@@ -1,7 +1,7 @@
 import type { Reply } from './api-request.ts'
 import type { HealthCheck, HealthEndpoint } from './health-checks.ts'
 
-/** Runs the checks but for those that `?exclude=` names; lists them on `?verbose` and when one fails. */
+/** Runs the checks but for those that `?exclude=` names; lists them on `?verbose` and when one fails or warns. */
 export async function healthReply(
   endpoint: HealthEndpoint,
   checks: readonly HealthCheck[],
@@ -11,7 +11,7 @@ export async function healthReply(
   const results = await Promise.all(checks.map((check) => resultOf(check, excluded)))
   const passed = results.every((one) => one.passed)
   const verdict = `${endpoint} check ${passed ? 'passed' : 'failed'}`
-  const isShort = passed && !query.has('verbose')
+  const isShort = passed && !query.has('verbose') && results.every((one) => !one.warns)
   const text = isShort ? 'ok' : `${[...results.map(({ line }) => line), verdict].join('\n')}\n`
   const contentType = 'text/plain; charset=utf-8'
   return { code: passed ? 200 : 503, contentType, body: [Buffer.from(text)] }
@@ -19,8 +19,12 @@ export async function healthReply(
 
 async function resultOf(check: HealthCheck, excluded: ReadonlySet<string>) {
   const { name } = check
-  if (excluded.has(name)) return { passed: true, line: `[+]${name} excluded: ok` }
+  if (excluded.has(name)) return { passed: true, warns: false, line: `[+]${name} excluded: ok` }
   const fault = await check.fault()
-  const passed = fault === undefined
-  return { passed, line: passed ? `[+]${name} ok` : `[-]${name} failed: ${fault}` }
+  if (fault !== undefined) {
+    return { passed: false, warns: false, line: `[-]${name} failed: ${fault}` }
+  }
+  const warning = check.warning?.()
+  const line = warning === undefined ? `[+]${name} ok` : `[!]${name} warning: ${warning}`
+  return { passed: true, warns: warning !== undefined, line }
 }

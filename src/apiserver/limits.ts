@@ -28,7 +28,7 @@ export interface Limits {
   readonly watchDuration: number
   /** How long a read waits for a revision that was not seen yet. */
   readonly futureRevisionTimeout: number
-  /** In which a request must arrive whole. */
+  /** In which a request must arrive whole, and how long a write may wait for its turn. */
   readonly requestTimeout: number
 }
 

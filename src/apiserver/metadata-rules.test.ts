@@ -64,3 +64,18 @@ test('a finalizer is one of the three that the API knows, or has a domain', asyn
   const cause = { reason: 'FieldValueInvalid', message, field: 'metadata.finalizers[1]' }
   expect([status, valueAt(body, 'details', 'causes')]).toEqual([422, [cause]])
 })
+
+test('what is empty of the metadata is absent, as when the last owner is taken away', async () => {
+  const api = await startApi()
+  const metadata = { name: 'a', ownerReferences: [OWNER], finalizers: [], labels: {} }
+  const made = await api.call('POST', ENDPOINTS, { body: { metadata } })
+  const names = (body: JsonObject) => Object.keys(valueAt(body, 'metadata') as JsonObject)
+  expect(names(made.body)).toContain('ownerReferences')
+  expect(names(made.body)).not.toContain('finalizers')
+  expect(names(made.body)).not.toContain('labels')
+  const patched = await api.call('PATCH', `${ENDPOINTS}/a`, {
+    body: { metadata: { ownerReferences: [] } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+  expect(names(patched.body)).not.toContain('ownerReferences')
+})

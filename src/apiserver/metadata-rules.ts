@@ -8,6 +8,7 @@ import {
   scalarText,
   stringAt,
   valueAt,
+  without,
 } from '../lib/json.ts'
 import { EMPTIED, FOREGROUND, ORPHAN } from '../resources/finalizers.ts'
 import { isLabelValue, isQualifiedName } from '../resources/names.ts'
@@ -15,6 +16,20 @@ import { invalidValue, tooLongValue } from './causes.ts'
 import type { StatusCause } from './status.ts'
 
 const ANNOTATION_BYTES = 256 * 1024
+
+/** Fields of the metadata whose emptiness is their absence, as typed clients and servers have it. */
+const COLLECTIONS = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
+
+/** The object without lists and maps of its metadata that are empty. */
+export function withoutEmptyMetadata(object: JsonObject): JsonObject {
+  const metadata = objectAt(object, 'metadata')
+  const empty = COLLECTIONS.filter((field) => isEmpty(ownValue(metadata, field)))
+  return empty.length === 0 ? object : { ...object, metadata: without(metadata, ...empty) }
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
 
 /** What is wrong with an object's labels, annotations, finalizers and owners. */
 export function metadataCauses(object: JsonObject): readonly StatusCause[] {

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../lib/json.ts'
-import { stringAt } from '../lib/json.ts'
 import type { Compare } from '../storage/store.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
+import { isReadable, readItem } from './cache/item.ts'
 import { namespaces } from './kinds/namespace.ts'
 import { forbidden, notFound } from './refusals.ts'
 import { storageKey } from './resource.ts'
 import type { Serving } from './serving.ts'
 import type { Refusal } from './status.ts'
+import { unreadableRefusal } from './unreadable.ts'
 
 /**
  * The condition under which an object may be created in a namespace: that it
@@ -28,8 +28,10 @@ export async function namespaceCondition(
   const entry = await serving.store.get(key)
   if (entry === undefined)
     return notFound({ plural: 'namespaces', group: '', name: request.namespace })
-  const phase = stringAt(JSON.parse(entry.value.toString()) as JsonObject, 'status', 'phase')
-  return phase === 'Terminating' ? terminating(request) : [{ key, modRevision: entry.modRevision }]
+  const item = readItem(namespaces, entry)
+  if (!isReadable(item)) return unreadableRefusal(item)
+  const isClosed = item.fields['status.phase'] === 'Terminating'
+  return isClosed ? terminating(request) : [{ key, modRevision: entry.modRevision }]
 }
 
 function terminating(request: ApiRequest): Refusal {

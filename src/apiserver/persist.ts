@@ -30,8 +30,15 @@ export interface Persisted extends Written {
   readonly isCommitted: boolean
 }
 
-/** Somebody else wrote first: decide again on what is there now. */
-export const STALE = 'stale'
+/** Another writer was first: nothing was written, and the write is decided again. */
+export class Stale {
+  /** What the object was when the compare failed; undefined: there was none. */
+  readonly newest: Written | undefined
+
+  constructor(newest: Written | undefined) {
+    this.newest = newest
+  }
+}
 
 /** How often another free address or port is tried. */
 const ATTEMPTS = 100
@@ -44,7 +51,7 @@ export async function persist(
   serving: Serving,
   request: ApiRequest,
   write: Write,
-): Promise<Persisted | Refusal | typeof STALE> {
+): Promise<Persisted | Refusal | Stale> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const plan = allocate(serving, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
@@ -63,13 +70,13 @@ export async function persist(
       (one, index) => (result.current[index]?.modRevision ?? 0) !== one.modRevision,
     )
     const taken = lost.filter((one) => plan.compare.includes(one))
-    if (taken.length < lost.length) return STALE
+    if (taken.length < lost.length) return new Stale(result.current[0])
     for (const { key } of taken) {
       const cause = serving.allocator.taken(key, write.next)
       if (cause !== undefined) return invalidObject(request, write.next, [cause])
     }
   }
-  return STALE
+  return new Stale(write.before)
 }
 
 function allocate(

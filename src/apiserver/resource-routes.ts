@@ -1,6 +1,6 @@
 import type { Outcome, StreamRequest } from './api-request.ts'
 import { parseFlag } from './list-options.ts'
-import type { Face } from './resource.ts'
+import type { Face, ScaledResource } from './resource.ts'
 import { groupVersionPath, resourcePaths } from './resource-paths.ts'
 import type { Serving } from './serving.ts'
 import { create } from './verbs/create.ts'
@@ -10,6 +10,7 @@ import { get } from './verbs/get.ts'
 import { getDerived } from './verbs/get-derived.ts'
 import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
+import { getScale, patchScale, putScale } from './verbs/scale.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './watch/watch.ts'
 
@@ -36,12 +37,14 @@ type Paths = ReadonlyMap<string, ResourceRoute>
 
 function objectRoutes(face: Face): Paths {
   const { resource } = face
-  const { deletedOneByOne, derived = [], reserved, status } = resource
+  const { deletedOneByOne, derived = [], isReadOnly, reserved, scale, status } = resource
   const { everywhere, collection, one } = resourcePaths(face, groupVersionPath(face), parameter)
   const whole = deletedOneByOne ? growingVerbs : collectionVerbs
   const paths = new Map([[everywhere, routeOf(face, { GET: listOrWatch })]])
+  if (isReadOnly) return paths.set(one, routeOf(face, { GET: get }))
   paths.set(collection, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
   if (status !== undefined) paths.set(`${one}/status`, routeOf(face, statusVerbs, 'status'))
+  if (scale !== undefined) paths.set(`${one}/scale`, routeOf(face, scaleVerbs(scale), 'scale'))
   if (reserved !== undefined) {
     const { subresource } = reserved
     paths.set(`${one}/${subresource}`, routeOf(face, { PUT: update, PATCH: patch }, subresource))
@@ -74,6 +77,13 @@ const growingVerbs: Verbs = { GET: listOrWatch, POST: create }
 const collectionVerbs: Verbs = { ...growingVerbs, DELETE: removeCollection }
 const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
 const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
+
+function scaleVerbs(scaled: ScaledResource): Verbs {
+  const [GET, PUT, PATCH] = [getScale, putScale, patchScale].map((verb) =>
+    verb.bind(undefined, scaled),
+  )
+  return { GET: GET!, PUT: PUT!, PATCH: PATCH! }
+}
 
 function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {
   return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)

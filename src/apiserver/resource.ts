@@ -21,6 +21,10 @@ export interface Resource {
   readonly reserved?: ReservedFields
   /** What else can be read of an object; absent: nothing. */
   readonly derived?: readonly DerivedSubresource[]
+  /** Present: the number of its replicas can be read and written through the subresource `scale`. */
+  readonly scale?: ScaledResource
+  /** Present: clients may get, list and watch, and the server alone writes. */
+  readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
   /** Present: its last state is the answer to a deletion; that of others is a Status. */
@@ -54,6 +58,12 @@ export interface DerivedSubresource {
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
   readonly derive: (serving: Serving, object: JsonObject) => Promise<JsonObject>
+}
+
+/** A resource that has `spec.replicas` and `status.replicas`. */
+export interface ScaledResource {
+  /** The labels of its Pods as the text of a query; empty: none. */
+  readonly selector: (object: JsonObject) => string
 }
 
 export interface ResourceVersion {

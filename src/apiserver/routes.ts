@@ -6,12 +6,14 @@ import { jsonForm, type ServedDocument } from './http/document.ts'
 import { openapiDocuments } from './openapi/openapi-documents.ts'
 import { facesOf, type Resource } from './resource.ts'
 import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
+import { GIT_VERSION } from './version.ts'
 
 /** What a path stands for. */
 export type Route =
   | { readonly kind: 'document'; readonly document: ServedDocument }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
   | { readonly kind: 'metrics' }
+  | { readonly kind: 'version' }
   | ResourceRoute
 
 export interface FoundRoute {
@@ -23,19 +25,8 @@ export interface FoundRoute {
 /** The longest name that an object can have. */
 const LONGEST_PARAMETER = 253
 
-const VERSION = {
-  major: '1',
-  minor: '30',
-  gitVersion: 'v1.30.0+orch',
-  gitCommit: '',
-  gitTreeState: 'clean',
-  buildDate: '1970-01-01T00:00:00Z',
-  goVersion: '',
-  compiler: '',
-  platform: 'linux',
-}
-
 const HEALTH = ['healthz', 'livez', 'readyz'] as const
+const OTHERS = ['/metrics', '/version'] as const
 
 /** Maps paths to what they stand for; methods are the route's own affair. */
 export function createRoutes(
@@ -52,9 +43,10 @@ export function createRoutes(
     on(`/${endpoint}/:name`, { kind: 'health', endpoint })
   }
   on('/metrics', { kind: 'metrics' })
+  on('/version', { kind: 'version' })
   const described = documents(resources)
   for (const [path, document] of described) on(path, { kind: 'document', document })
-  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), '/metrics', ...described.keys()]
+  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...OTHERS, ...described.keys()]
   on('/', { kind: 'document', document: pathsDocument(paths) })
   on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
   for (const face of resources.flatMap(facesOf)) {
@@ -74,9 +66,5 @@ function pathsDocument(paths: readonly string[]): ServedDocument {
 }
 
 function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDocument> {
-  return new Map([
-    ['/version', [jsonForm(() => VERSION)]] as const,
-    ...discoveryDocuments(resources),
-    ...openapiDocuments(resources, VERSION.gitVersion),
-  ])
+  return new Map([...discoveryDocuments(resources), ...openapiDocuments(resources, GIT_VERSION)])
 }

@@ -5,6 +5,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import { FakeClock } from '../lib/fake-clock.ts'
 import type { ApiClient } from './api-client.ts'
 import { createApiClient } from './api-client.ts'
+import type { ObservedRequest } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import { connectionTo } from './load-connection.ts'
 import type { Arrival, ScriptedServer } from './testing/scripted-server.ts'
@@ -15,21 +16,29 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
+interface Started {
+  readonly server: ScriptedServer
+  readonly client: ApiClient
+  readonly observed: { readonly requests: ObservedRequest[] }
+}
+
 async function start(
   answer: (arrival: Arrival) => void,
   { clock = systemClock, basePath = '' }: { clock?: Clock; basePath?: string } = {},
-): Promise<{ server: ScriptedServer; client: ApiClient }> {
+): Promise<Started> {
   const server = await startScriptedServer(answer)
+  const requests: ObservedRequest[] = []
   const client = createApiClient({
     connection: connectionTo(server.url + basePath),
     clock,
     userAgent: 'node-proxy/test',
+    observer: { requested: (request) => requests.push(request), authenticated: () => {} },
   })
   cleanups.push(
     () => client.close(),
     () => server.close(),
   )
-  return { server, client }
+  return { server, client, observed: { requests } }
 }
 
 async function listAll(client: ApiClient): Promise<{ items: string[]; result: unknown }> {
@@ -205,12 +214,26 @@ test('a connection that dies in a page fails the page, not what came before', as
   expect(found.items.length).toBeLessThanOrEqual(1)
 })
 
+test('reports each request with its code, and those without a response', async () => {
+  const { server, client, observed } = await start(({ response }) =>
+    answerStatus(response, 403, 'Forbidden'),
+  )
+  await client.get('/a')
+  await server.close()
+  await client.create('/b', {})
+  expect(observed.requests.map(({ method, code }) => `${method} ${code}`)).toEqual([
+    'GET 403',
+    'POST error',
+  ])
+  expect(observed.requests.every(({ seconds }) => seconds >= 0)).toBe(true)
+})
+
 test('a credential that comes to nothing after the deadline is the cause, not the server', async () => {
   const clock = new FakeClock()
   const { promise, reject } = Promise.withResolvers<never>()
   const connection: Connection = {
     ...connectionTo('https://127.0.0.1:1'),
-    credentials: { current: () => promise, reject: () => false },
+    credentials: { kind: 'exec', current: () => promise, reject: () => false },
   }
   const client = createApiClient({ connection, clock, userAgent: 'test' })
   const pending = client.get('/x')

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { type ClientObserver, noObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import type { ApiResult } from './failure.ts'
 import type { ListStream } from './list-stream.ts'
@@ -50,14 +51,15 @@ export interface ApiClientOptions {
   readonly userAgent: string
   /** Milliseconds until a request must be answered completely; watches have their own. */
   readonly requestTimeoutMs?: number
+  readonly observer?: ClientObserver
 }
 
 /** A server that never answers is reported in half a minute, whatever was attempted before. */
 const REQUEST_TIMEOUT_MS = 25_000
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { connection, clock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
-  const transport = createTransport({ connection, userAgent, clock })
+  const { connection, clock, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+  const transport = createTransport({ ...options, observer: options.observer ?? noObserver })
   const requester = createRequester({
     transport,
     clock,

@@ -1,14 +1,20 @@
 import type { buildConnector } from 'undici'
+import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import type { Credential } from './credential.ts'
+import { certificateExpiry } from './credential-expiry.ts'
 import { buildConnector as connectorOf } from './undici.ts'
-
-type Certificate = Credential['certificate']
 
 /** Of TCP and TLS together. */
 export const CONNECT_TIMEOUT_MS = 10_000
 /** A peer that vanished without a word is noticed after 15 s + 3 × 5 s. */
 const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
+
+export interface ConnectorOptions {
+  /** That of the credential; it precedes the one of the connection. */
+  readonly certificate: Credential['certificate']
+  readonly observer: Pick<ClientObserver, 'authenticated'>
+}
 
 /**
  * Opens sockets for one server: HTTP/1.1 only, TLS material read afresh each
@@ -16,13 +22,13 @@ const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count:
  */
 export function createConnector(
   connection: Connection,
-  certificate: Certificate,
+  options: ConnectorOptions,
 ): buildConnector.connector {
   const servername = connection.tls?.serverName
   return (asked, callback) => {
-    const options = servername === undefined ? asked : { ...asked, servername }
-    connectorOptions(connection, certificate).then(
-      (built) => openSocket(built, options, callback),
+    const target = servername === undefined ? asked : { ...asked, servername }
+    connectorOptions(connection, options).then(
+      (built) => openSocket(built, target, callback),
       (error: unknown) => callback(asError(error), null),
     )
   }
@@ -45,7 +51,7 @@ function openSocket(
 
 async function connectorOptions(
   { tls, socketPath }: Connection,
-  certificate: Certificate,
+  { certificate, observer }: ConnectorOptions,
 ): Promise<buildConnector.BuildOptions> {
   const base = {
     ...{ allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false },
@@ -53,6 +59,7 @@ async function connectorOptions(
   }
   if (tls === undefined) return base
   const { ca, cert, key } = { ...(await tls.material()), ...certificate }
+  if (cert !== undefined) observer.authenticated('certificate', certificateExpiry(cert))
   return {
     ...base,
     maxCachedSessions: 0,

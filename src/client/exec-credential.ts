@@ -33,7 +33,8 @@ const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
 
 interface Cached {
   readonly credential: Credential
-  readonly expiresAt: number
+  /** Epoch milliseconds. */
+  readonly renewAt: number
 }
 
 /** A credential made by a program; run without a shell, once until it expires or is refused. */
@@ -43,7 +44,7 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
 
   async function current(): Promise<Credential> {
     const fresh = cached
-    if (fresh !== undefined && clock.now() < fresh.expiresAt) return fresh.credential
+    if (fresh !== undefined && clock.now() < fresh.renewAt) return fresh.credential
     running ??= runPlugin(plugin, clock.now()).finally(() => {
       running = undefined
     })
@@ -52,6 +53,7 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
   }
 
   return {
+    kind: 'exec',
     current,
     reject() {
       cached = undefined
@@ -105,7 +107,10 @@ function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): C
   if (credential.authorization === undefined && credential.certificate === undefined) {
     throw refusal(plugin, 'its output has neither status.token nor status.clientCertificateData')
   }
-  return { credential, expiresAt: readExpiry(plugin, status, now) }
+  const expiry = readExpiry(plugin, status)
+  if (expiry === undefined) return { credential, renewAt: Number.POSITIVE_INFINITY }
+  const early = Math.min(EARLY_MS, Math.max(0, (expiry - now) / 2))
+  return { credential: { ...credential, expiresAt: expiry }, renewAt: expiry - early }
 }
 
 function readToken(plugin: ExecPlugin, status: JsonRecord): Credential {
@@ -121,12 +126,12 @@ function readCertificate(plugin: ExecPlugin, status: JsonRecord): Credential {
   throw refusal(plugin, 'clientCertificateData and clientKeyData must come together')
 }
 
-function readExpiry(plugin: ExecPlugin, status: JsonRecord, now: number): number {
+function readExpiry(plugin: ExecPlugin, status: JsonRecord): number | undefined {
   const stamp = status['expirationTimestamp']
-  if (stamp === undefined || stamp === null) return Number.POSITIVE_INFINITY
+  if (stamp === undefined || stamp === null) return undefined
   const expiry = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN
   if (Number.isNaN(expiry)) throw refusal(plugin, 'status.expirationTimestamp is not a time')
-  return expiry - Math.min(EARLY_MS, Math.max(0, (expiry - now) / 2))
+  return expiry
 }
 
 function refusal(plugin: ExecPlugin, what: string): NodeProxyError {

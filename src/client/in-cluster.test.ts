@@ -60,6 +60,7 @@ test('a token file is read again after a minute', async () => {
 test.each(['', 'a\nb', 'ä'])('a token file with %j is refused', async (text) => {
   const source = tokenFileCredential(folder.write('token', text), clock)
   await expect(source.current()).rejects.toMatchObject({ code: 'NP_CLIENT_CREDENTIAL' })
+  await expect(source.check?.()).rejects.toMatchObject({ code: 'NP_CLIENT_CREDENTIAL' })
 })
 
 test('--master alone is anonymous, in any of its forms', async () => {

@@ -28,6 +28,8 @@ export class ObjectTracker<T, Problem> {
   readonly #options: ObjectTrackerOptions<T, Problem>
   /** The listing in which each present object was last seen. */
   readonly #seen = new Map<string, number>()
+  /** The same of objects that exist and could not be decoded. */
+  readonly #rejected = new Map<string, number>()
   #listing = 0
   #changes: Change<T>[] = []
 
@@ -37,6 +39,11 @@ export class ObjectTracker<T, Problem> {
 
   get size(): number {
     return this.#seen.size
+  }
+
+  /** Objects with a usable name that exist and could not be decoded. */
+  get rejected(): number {
+    return this.#rejected.size
   }
 
   /** Keys of the objects that exist. */
@@ -51,7 +58,9 @@ export class ObjectTracker<T, Problem> {
     if (identity === undefined) return
     const value = projection.ok ? projection.value : undefined
     if (value === undefined) this.remove(identity.key)
-    else {
+    if (!projection.ok) this.#rejected.set(identity.key, this.#listing)
+    else if (value !== undefined) {
+      this.#rejected.delete(identity.key)
       this.#seen.set(identity.key, this.#listing)
       this.#changes.push({ key: identity.key, value })
     }
@@ -59,6 +68,7 @@ export class ObjectTracker<T, Problem> {
 
   /** The object does not exist (any more). */
   remove(key: string): void {
+    this.#rejected.delete(key)
     if (this.#seen.delete(key)) this.#changes.push({ key, value: undefined })
   }
 
@@ -69,8 +79,8 @@ export class ObjectTracker<T, Problem> {
 
   /** The account is complete: what was not in it is gone. */
   endListing(): void {
-    for (const [key, listing] of this.#seen) {
-      if (listing !== this.#listing) this.remove(key)
+    for (const known of [this.#seen, this.#rejected]) {
+      for (const [key, listing] of known) if (listing !== this.#listing) this.remove(key)
     }
   }
 

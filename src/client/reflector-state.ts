@@ -24,6 +24,8 @@ export interface ReflectorState {
   readonly resourceVersion: string | undefined
   /** Objects that exist and could be decoded. */
   readonly objects: number
+  /** Objects that exist and could not be decoded. */
+  readonly rejected: number
   /** Complete lists so far. */
   readonly lists: number
   /** Lists begun anew after the first complete one (410, rewound server, outage). */
@@ -54,6 +56,7 @@ export function createProgress(path: string, now: number): ReflectorProgress {
     lastEventAt: undefined,
     resourceVersion: undefined,
     objects: 0,
+    rejected: 0,
     lists: 0,
     restarts: 0,
     watches: 0,

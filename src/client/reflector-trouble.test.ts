@@ -26,6 +26,7 @@ test('an object that goes bad or is to be ignored is gone, and harms no other', 
   expect([...recorder.known.keys()]).toEqual(['a/3', 'a/5'])
   expect(recorder.invalid).toEqual(['a/1', 'a/4', ''])
   expect(recorder.lost).toEqual(['nameless'])
+  expect(recorder.reflector.state()).toMatchObject({ objects: 2, rejected: 2 })
 })
 
 test('a line that is no event means that something was missed: list again', async () => {

@@ -81,6 +81,7 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
     deliver() {
       const changes = tracker.take()
       progress.objects = tracker.size
+      progress.rejected = tracker.rejected
       if (changes.length > 0) options.onChanges(changes)
     },
     listed(version) {

@@ -20,7 +20,9 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
   }
 
   return {
+    kind: 'token-file',
     current,
+    check: async () => void (await current()),
     reject() {
       cached = undefined
       return true

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../lib/clock.ts'
 import { invalidTime } from './certificate-validity.ts'
+import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
 import { createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
@@ -37,6 +38,7 @@ export interface TransportOptions {
   readonly connection: Connection
   readonly userAgent: string
   readonly clock: Pick<Clock, 'now'>
+  readonly observer: ClientObserver
 }
 
 /** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
@@ -49,28 +51,16 @@ const REFUSAL_LIMIT = 64 * 1024
  * request be sent once more; a new client certificate opens new connections
  * while old ones end in peace.
  */
-export function createTransport({ connection, userAgent, clock }: TransportOptions): Transport {
+export function createTransport(options: TransportOptions): Transport {
+  const { connection, userAgent, clock, observer } = options
   let certificate: Credential['certificate']
-  let pool = openPool()
-
-  function openPool(): Pool {
-    return new Pool(connection.origin, {
-      connect: createConnector(connection, certificate),
-      connections: CONNECTIONS,
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // The callers' deadlines and the watch's own clock are the only timers.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-  }
+  let pool = openPool(options, certificate)
 
   function poolFor(credential: Credential): Pool {
     if (credential.certificate?.cert !== certificate?.cert) {
       void pool.close()
       certificate = credential.certificate
-      pool = openPool()
+      pool = openPool(options, certificate)
     }
     return pool
   }
@@ -78,13 +68,18 @@ export function createTransport({ connection, userAgent, clock }: TransportOptio
   async function attempt(request: TransportRequest): Promise<Answer> {
     const secure = connection.tls !== undefined
     const credential = secure ? await connection.credentials.current() : {}
-    const { statusCode, headers, body } = await poolFor(credential).request({
+    if (credential.authorization !== undefined) {
+      observer.authenticated(connection.credentials.kind, credential.expiresAt)
+    }
+    const sent = poolFor(credential).request({
       method: request.method,
       path: connection.basePath + request.path,
       headers: requestHeaders(request, credential, userAgent),
       signal: request.signal,
       ...(request.body === undefined ? {} : { body: request.body }),
     })
+    observe(request.method, sent, options)
+    const { statusCode, headers, body } = await sent
     return { status: statusCode, headers, body }
   }
 
@@ -105,6 +100,37 @@ export function createTransport({ connection, userAgent, clock }: TransportOptio
     certificateFault: () => certificateFault(connection, certificate, clock.now()),
     close: () => pool.destroy(),
   }
+}
+
+function openPool(
+  { connection, observer }: TransportOptions,
+  certificate: Credential['certificate'],
+): Pool {
+  return new Pool(connection.origin, {
+    connect: createConnector(connection, { certificate, observer }),
+    connections: CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The callers' deadlines and the watch's own clock are the only timers.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+/** Reports a request from now to the head of its answer. */
+function observe(
+  method: string,
+  sent: Promise<{ readonly statusCode: number }>,
+  { clock, observer }: Pick<TransportOptions, 'clock' | 'observer'>,
+): void {
+  const startedAt = clock.now()
+  const report = (code: string): void =>
+    observer.requested({ method, code, seconds: (clock.now() - startedAt) / 1_000 })
+  sent.then(
+    ({ statusCode }) => report(String(statusCode)),
+    () => report('error'),
+  )
 }
 
 async function certificateFault(

@@ -7,14 +7,18 @@ import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
 import {
   namedPorts,
   type PodParts,
+  rawNode,
   rawPod,
   rawService,
   readyCondition,
+  readyNode,
 } from './testing/fixtures.ts'
 import { reconcile } from './testing/settle.ts'
 
 const CONTROLLERS = [endpointsController, endpointSlicesController]
-const SERVICE = rawService({ ports: [{ name: 'http', port: 80, targetPort: 'web' }] })
+const SPEC = { ports: [{ name: 'http', port: 80, targetPort: 'web' }] }
+/** Hints change with every pod, too. */
+const HINTED = { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } }
 
 const podParts: fc.Arbitrary<PodParts> = fc
   .record({
@@ -22,9 +26,10 @@ const podParts: fc.Arbitrary<PodParts> = fc
     leaving: fc.boolean(),
     app: fc.constantFrom('web', 'db'),
     web: fc.constantFrom(1, 2),
+    zone: fc.constantFrom('a', 'b', 'c'),
   })
-  .map(({ ready, leaving, app, web }) => ({
-    ...namedPorts({ web }),
+  .map(({ ready, leaving, app, web, zone }) => ({
+    spec: { ...namedPorts({ web }).spec, nodeName: `node-${zone}` },
     metadata: {
       labels: { app },
       ...(leaving ? { deletionTimestamp: '2026-01-03T00:00:00Z' } : {}),
@@ -43,7 +48,10 @@ async function play(
   events: Iterable<{ serial: number; parts: PodParts | undefined; look: boolean }>,
 ) {
   const cluster = createFakeCluster()
-  cluster.put('services', SERVICE)
+  cluster.put('services', rawService(SPEC, HINTED))
+  for (const [i, zone] of ['a', 'b', 'c'].entries()) {
+    cluster.put('nodes', rawNode(`node-${zone}`, zone, readyNode(String(i + 2))))
+  }
   for (const { serial, parts, look } of events) {
     if (parts === undefined) cluster.remove('pods', `shop/web-${serial}`)
     else cluster.put('pods', rawPod(serial, parts))

@@ -9,20 +9,12 @@ import {
   parseCidr,
   parseIp,
 } from './ip.ts'
-import { isSpecialAddress } from './special-address.ts'
-
-const SPECIAL_NETWORKS = [
-  '0.0.0.0/8',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '224.0.0.0/4',
-  '255.255.255.255/32',
-  '::/128',
-  '::1/128',
-  '::ffff:0:0/96',
-  'fe80::/10',
-  'ff00::/8',
-].map((text) => parseCidr(text)!)
+import {
+  isSpecialAddress,
+  overlaps,
+  SPECIAL_NETWORKS,
+  specialNetworkIn,
+} from './special-address.ts'
 
 test.each([
   ['0.0.0.0', true],
@@ -88,3 +80,28 @@ function mix(cidr: Cidr, noise: Uint8Array, kept: number): IpAddress {
     }),
   )
 }
+
+test.each([
+  ['0.0.0.0/0', '0.0.0.0/8'],
+  ['127.1.0.0/16', '127.0.0.0/8'],
+  ['169.254.1.0/24', '169.254.0.0/16'],
+  ['128.0.0.0/1', '169.254.0.0/16'],
+  ['255.255.255.0/24', '255.255.255.255/32'],
+  ['::/0', '::/128'],
+  ['fe80::/16', 'fe80::/10'],
+  ['ff02::/112', 'ff00::/8'],
+  ['::ffff:10.0.0.0/104', '::ffff:0:0/96'],
+])('%s overlaps the special network %s', (text, special) => {
+  expect(specialNetworkIn(parseCidr(text)!)).toBe(special)
+})
+
+test.each(['10.96.0.0/12', '240.0.0.0/24', '1.0.0.0/8', 'fd00::/8', '2001:db8::/32'])(
+  '%s overlaps no special network',
+  (text) => {
+    expect(specialNetworkIn(parseCidr(text)!)).toBeUndefined()
+  },
+)
+
+test('networks of two families never overlap', () => {
+  expect(overlaps(parseCidr('0.0.0.0/0')!, parseCidr('::/0')!)).toBe(false)
+})

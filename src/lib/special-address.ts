@@ -1,7 +1,35 @@
-import type { IpAddress } from './ip.ts'
+import { type Cidr, cidrContains, type IpAddress, parseCidr } from './ip.ts'
 
 const SPECIAL_V4 = /^(?:0|127|22[4-9]|23\d)\.|^169\.254\.|^255\.255\.255\.255$/
 const SPECIAL_V6 = /^(?:::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|::ffff:[0-9a-f]+:[0-9a-f]+$)/
+
+/** The same as networks. */
+export const SPECIAL_NETWORKS: readonly Cidr[] = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '::/128',
+  '::1/128',
+  '::ffff:0:0/96',
+  'fe80::/10',
+  'ff00::/8',
+].flatMap((text) => parseCidr(text) ?? [])
+
+/** The first special network that shares an address with this one. */
+export function specialNetworkIn(cidr: Cidr): Cidr | undefined {
+  return SPECIAL_NETWORKS.find((special) => overlaps(special, cidr))
+}
+
+/** Whether two networks share an address: then one contains the other. */
+export function overlaps(one: Cidr, other: Cidr): boolean {
+  return cidrContains(one, addressOf(other)) || cidrContains(other, addressOf(one))
+}
+
+function addressOf(cidr: Cidr): IpAddress {
+  return cidr.slice(0, cidr.indexOf('/')) as IpAddress
+}
 
 /**
  * Whether an address names no host of a network: unspecified (0.0.0.0/8, ::),

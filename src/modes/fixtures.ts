@@ -6,6 +6,7 @@ import type {
   ServiceKey,
 } from '../forwarding/entry.ts'
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import { EVERY_ADDRESS } from './netfilter/node-port-scope.ts'
 import type { NetfilterSettings } from './netfilter/settings.ts'
 
 /** Entries and settings for the tests of the modes: each has a default, a test names what matters. */
@@ -27,7 +28,7 @@ export function settings(overrides: Partial<NetfilterSettings> = {}): NetfilterS
     masqueradeBit: 14,
     masqueradeAll: false,
     localTraffic: { by: 'source', cidrs: [cidr('10.0.0.0/8'), cidr('fd00:10::/64')] },
-    nodePortAddresses: [],
+    nodePortScope: EVERY_ADDRESS,
     localhostNodePorts: false,
     dropMartians: false,
     dropInvalid: true,

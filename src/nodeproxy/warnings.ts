@@ -62,6 +62,15 @@ export function objectRejected(regarding: ObjectReference, why: string): Warning
   }
 }
 
+/** An address of an old object, which this node reads as Kubernetes does; other programs may not. */
+export function legacyAddress(regarding: ObjectReference, why: string): Warning {
+  return {
+    regarding,
+    reason: 'AddressWithLeadingZeros',
+    message: `Served, but other programs may read the address as octal: ${printable(why)}`,
+  }
+}
+
 /** Another Service has what this one wants too. */
 export function frontendConflict(
   regarding: ObjectReference,

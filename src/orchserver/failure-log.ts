@@ -20,6 +20,8 @@ function kindOf(error: unknown): string {
 }
 
 function meaningOf(kind: string): string {
+  if (kind === 'NP_APISERVER_STORED_OBJECT')
+    return 'a stored object cannot be read and is not served'
   return kind.startsWith('NP_STORAGE_')
     ? 'the store did not do what the API server asked of it'
     : 'the API server failed at something that it should not fail at'

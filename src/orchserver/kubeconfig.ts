@@ -21,12 +21,19 @@ const MARK = '# Written by orch-server at every start.\n'
  * @throws NP_ORCHSERVER_KUBECONFIG, NP_ORCHSERVER_FILE
  */
 export async function writeKubeconfig(path: string, config: Kubeconfig): Promise<void> {
-  const before = await textAt(path)
-  if (before !== undefined && !before.startsWith(MARK)) {
-    throw refused(path, 'exists, and orch-server did not write it')
-  }
+  const before = await readOwnKubeconfig(path)
   const text = kubeconfigText(config)
   if (text !== before) await writePrivateFile(path, text)
+}
+
+/**
+ * The kubeconfig of an earlier start; undefined where there is none.
+ * @throws NP_ORCHSERVER_KUBECONFIG where another program's file stands
+ */
+export async function readOwnKubeconfig(path: string): Promise<string | undefined> {
+  const before = await textAt(path)
+  if (before === undefined || before.startsWith(MARK)) return before
+  throw refused(path, 'exists, and orch-server did not write it')
 }
 
 /** Undefined where there is nothing. Of a device or a pipe the end may never come. */

@@ -11,7 +11,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
 
 /** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
 async function loadServer() {
+  const { checkStart } = await import('./check-start.ts')
   const { runServer } = await import('./server.ts')
   flushCompileCache()
-  return { runServer }
+  return { checkStart, runServer }
 }

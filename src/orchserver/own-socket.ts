@@ -32,13 +32,22 @@ export async function openOwnSocket({
   dataDir,
   clock,
 }: OwnSocketOptions): Promise<OwnSocket> {
-  const socketPath = join(dataDir, 'server.sock')
-  if (Buffer.byteLength(socketPath) > LONGEST_PATH) throw tooLong(socketPath)
+  const socketPath = socketPathIn(dataDir)
   await removeOld(socketPath)
   await server.listen({ socketPath })
   await chmod(socketPath, 0o600)
   const connection = connectionBySocket(socketPath)
   return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
+}
+
+/**
+ * Where the socket of a data directory is.
+ * @throws NP_ORCHSERVER_SOCKET where the kernel takes no path of that length
+ */
+export function socketPathIn(dataDir: string): string {
+  const path = join(dataDir, 'server.sock')
+  if (Buffer.byteLength(path) > LONGEST_PATH) throw tooLong(path)
+  return path
 }
 
 /** Of a server that was killed. */

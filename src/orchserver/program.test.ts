@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { NodeProxyError } from '../lib/error.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { newFolder } from './fixtures.ts'
 import { runProgram } from './program.ts'
@@ -11,12 +12,14 @@ let out: string
 let err: string
 let logged: string
 const run = vi.fn<(config: OrchServerConfiguration) => Promise<void>>()
+const check = vi.fn<(config: OrchServerConfiguration) => Promise<NodeProxyError | undefined>>()
 
 beforeEach(() => {
   out = ''
   err = ''
   logged = ''
   run.mockReset()
+  check.mockReset()
 })
 
 function start(...args: string[]) {
@@ -25,7 +28,7 @@ function start(...args: string[]) {
     stderr: { write: (text) => (err += text) },
     logStream: { write: (text) => void (logged += text) },
     version: '1.2.3',
-    loadServer: async () => ({ runServer: run }),
+    loadServer: async () => ({ checkStart: check, runServer: run }),
   })
 }
 
@@ -59,6 +62,13 @@ describe('orch-server', () => {
     run.mockRejectedValue(new Error('no luck'))
     expect(await start()).toBe(1)
     expect(JSON.parse(logged)).toMatchObject({ level: 'fatal', err: { message: 'no luck' } })
+  })
+
+  it('ends with 2 when a start is hopeless, and does not try it', async () => {
+    check.mockResolvedValue(new NodeProxyError('NP_X', 'no key', { hint: 'give one' }))
+    expect(await start()).toBe(2)
+    expect(err).toBe('orch-server: no key; give one (NP_X)\n')
+    expect(run).not.toHaveBeenCalled()
   })
 
   it.each([

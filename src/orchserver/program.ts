@@ -21,6 +21,8 @@ import { type SubCommand, splitSubCommand } from './sub-command.ts'
 
 /** The rest of the program, loaded only when it is to run. */
 export interface Server {
+  /** Why it cannot start, found before anything is made. */
+  checkStart(config: OrchServerConfiguration): Promise<NodeProxyError | undefined>
   /** Serves until a signal ends it. */
   runServer(config: OrchServerConfiguration, log: Logger, version: string): Promise<void>
 }
@@ -54,6 +56,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     const loaded = await load(parsed.line)
     if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (split.command.verb === 'serve') return await serve(loaded.config, host)
+    if (split.command.verb === 'check') return await checkStore(split.command, loaded.config, host)
     return await keepStore(split.command, { ...loaded, replace: commands.replace }, host)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
@@ -78,6 +81,8 @@ async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitC
   })
   try {
     const server = await host.loadServer()
+    const wrong = await server.checkStart(config)
+    if (wrong !== undefined) return answers(host).refuse([asProblem(wrong)])
     await server.runServer(config, log, host.version)
     return 0
   } catch (error) {
@@ -91,16 +96,37 @@ interface Keeping {
   readonly replace: boolean
 }
 
+/** 0: intact. 1: damaged, or not to be read. 2: there is nothing to look at. */
+async function checkStore(
+  { file }: Extract<SubCommand, { verb: 'check' }>,
+  config: OrchServerConfiguration,
+  host: Host,
+): Promise<ExitCode> {
+  const { check } = await import('./storage/check.ts')
+  try {
+    const { lines, isClean } = await check(config, file)
+    answers(host).print(`${lines.join('\n')}\n`)
+    return isClean ? 0 : 1
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    if (error.code === 'NP_ORCHSERVER_CHECK') return answers(host).refuse([asProblem(error)])
+    return answers(host).fail(error)
+  }
+}
+
 /** Writes a backup, or takes one back. */
 async function keepStore(
-  { verb, file }: Exclude<SubCommand, { verb: 'serve' }>,
+  { verb, file }: Exclude<SubCommand, { verb: 'serve' | 'check' }>,
   { config, replace }: Keeping,
   host: Host,
 ): Promise<ExitCode> {
   const { backUp, restore } = await import('./storage/backup.ts')
   try {
-    const told = await (verb === 'backup' ? backUp(config, file) : restore(config, file, replace))
-    return answers(host).print(`${told}\n`)
+    const warn = (text: string): void => void host.stderr.write(`orch-server: ${text}\n`)
+    const text = await (verb === 'backup'
+      ? backUp(config, file)
+      : restore(config, file, { replace, warn }))
+    return answers(host).print(`${text}\n`)
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
     return answers(host).fail(error)

@@ -1,10 +1,11 @@
-import { hostname } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { createAddressRange } from '../apiserver/services/address-range.ts'
 import { mastersOf } from '../apiserver/system/masters.ts'
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
+import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
@@ -14,8 +15,10 @@ import type { CertificateSource } from './certificates/serving-certificate.ts'
 import { warningOfValidity } from './certificates/validity-warning.ts'
 import { startCompanions } from './companions.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
+import { rangeWarnings } from './config/range-warnings.ts'
 import { createFailureLog } from './failure-log.ts'
 import { farewell } from './farewell.ts'
+import { kubeconfigPath } from './kubeconfig-path.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
 import { warnOfFewFiles } from './open-files.ts'
 import { openOwnSocket } from './own-socket.ts'
@@ -33,6 +36,7 @@ export async function runServer(
   const stop = stopSignal()
   log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
   warnOfFewFiles(config, log)
+  for (const warning of rangeWarnings(config, ownAddresses())) log.warn(warning)
   await using held = new AsyncDisposableStack()
   const onError = (err: unknown): void =>
     log.warn({ err }, 'upkeep of etcd failed; it is tried again')
@@ -46,7 +50,7 @@ export async function runServer(
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
-  const kubeconfig = config.kubeconfig || join(config.dataDir, 'admin.kubeconfig')
+  const kubeconfig = kubeconfigPath(config)
   const front = await openSecureFront({
     ...{ server, kubeconfig, log, clock },
     address: { host: config.bindAddress, port: config.securePort },
@@ -61,6 +65,11 @@ export async function runServer(
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+function ownAddresses(): readonly IpAddress[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return all.flatMap(({ address }) => parseIp(address) ?? [])
 }
 
 function certificateSource(
@@ -91,5 +100,6 @@ function serverOptions(
     nodePortRange: services.nodePortRange,
     limits,
     onError: createFailureLog({ clock: systemClock, log }),
+    log,
   }
 }

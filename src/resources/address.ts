@@ -1,35 +1,55 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import { parseLegacyCidr, parseLegacyIp } from '../lib/legacy-address.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import { present } from './present.ts'
+import type { Fault } from './problem.ts'
 import type { Reader } from './reader.ts'
 
 const LEFT_OUT = 'it is left out'
+const READ_AS_DECIMAL = 'its numbers are read as decimal'
 
-/** Any address in canonical form; undefined for everything else. */
-export function anyAddress(value: unknown): IpAddress | undefined {
-  return typeof value === 'string' ? parseIp(value) : undefined
+/** Takes what is wrong with a value, and what a node does about it. */
+export type Note = (wrong: string | Fault, instead: string) => void
+
+/**
+ * The address that a value is: any, or one that packets of a network may carry (`host`). Leading
+ * zeros are noted and read as decimal; undefined, and noted, is everything else.
+ */
+export function readAddress(
+  value: unknown,
+  kind: 'any' | 'host',
+  note: Note,
+  unusable = LEFT_OUT,
+): IpAddress | undefined {
+  const text = typeof value === 'string' ? value : ''
+  const ip = parseIp(text) ?? parseLegacyIp(text)
+  if (ip === undefined || (kind === 'host' && isSpecialAddress(ip))) {
+    note(ip === undefined ? ADDRESS_FAULT : SPECIAL_FAULT, unusable)
+    return undefined
+  }
+  if (ip !== text && parseIp(text) === undefined) note({ legacyAddress: ip }, READ_AS_DECIMAL)
+  return ip
 }
 
-/** An address that packets of a network may carry; undefined for everything else. */
-export function hostAddress(value: unknown): IpAddress | undefined {
-  const ip = anyAddress(value)
-  return ip === undefined || isSpecialAddress(ip) ? undefined : ip
-}
-
-/** What to say of a value that `anyAddress` or `hostAddress` refused. */
-export function addressFault(value: unknown): string {
-  return anyAddress(value) !== undefined
-    ? 'must not be unspecified, loopback, link-local, multicast, broadcast or IPv4-mapped; use the address of a network'
-    : 'must be an IP address such as 10.0.0.1 or fd00::1, without leading zeros, zone or blanks'
+/** The network that a value is, as with addresses; blanks around it are allowed. */
+export function readCidr(value: unknown, note: Note, unusable = LEFT_OUT): Cidr | undefined {
+  const text = typeof value === 'string' ? value.trim() : ''
+  const strict = parseCidr(text)
+  if (strict !== undefined) return strict
+  const cidr = parseLegacyCidr(text)
+  if (cidr === undefined) note(CIDR_FAULT, unusable)
+  else note({ legacyAddress: cidr }, READ_AS_DECIMAL)
+  return cidr
 }
 
 /** The host addresses of a list, each once; everything else is left out. */
 export function readHostAddresses(object: Reader, key: string): readonly IpAddress[] {
   const addresses = new Set<IpAddress>()
   for (const [index, value] of object.list(key).entries()) {
-    const ip = hostAddress(value)
-    if (ip === undefined) object.refuseItem(key, index, addressFault(value), LEFT_OUT)
-    else addresses.add(ip)
+    const ip = readAddress(value, 'host', (wrong, instead) => {
+      object.refuseItem(key, index, wrong, instead)
+    })
+    if (ip !== undefined) addresses.add(ip)
   }
   return present(addresses)
 }
@@ -38,12 +58,15 @@ export function readHostAddresses(object: Reader, key: string): readonly IpAddre
 export function readCidrs(object: Reader, key: string): readonly Cidr[] {
   const cidrs = new Set<Cidr>()
   for (const [index, value] of object.list(key).entries()) {
-    const cidr = typeof value === 'string' ? parseCidr(value.trim()) : undefined
-    if (cidr === undefined) object.refuseItem(key, index, CIDR_FAULT, LEFT_OUT)
-    else cidrs.add(cidr)
+    const cidr = readCidr(value, (wrong, instead) => object.refuseItem(key, index, wrong, instead))
+    if (cidr !== undefined) cidrs.add(cidr)
   }
   return present(cidrs)
 }
 
+const ADDRESS_FAULT =
+  'must be an IP address such as 10.0.0.1 or fd00::1, without leading zeros, zone or blanks'
+const SPECIAL_FAULT =
+  'must not be unspecified, loopback, link-local, multicast, broadcast or IPv4-mapped; use the address of a network'
 export const CIDR_FAULT =
   'must be a network such as 10.0.0.0/8 or fd00::/64, without leading zeros or zone'

@@ -1,5 +1,5 @@
 import { type Family, familyOf, type IpAddress } from '../lib/ip.ts'
-import { addressFault, anyAddress } from './address.ts'
+import { readAddress } from './address.ts'
 import { present } from './present.ts'
 import type { Reader } from './reader.ts'
 
@@ -17,9 +17,11 @@ export function readClusterIPs(spec: Reader): readonly IpAddress[] {
   const byFamily = new Map<Family, IpAddress>()
   for (const [index, value] of several.entries()) {
     if (value === '') continue
-    const ip = anyAddress(value)
-    if (ip === undefined) spec.refuseItem('clusterIPs', index, addressFault(value), LEFT_OUT)
-    else if (byFamily.has(familyOf(ip))) {
+    const ip = readAddress(value, 'any', (wrong, instead) => {
+      spec.refuseItem('clusterIPs', index, wrong, instead)
+    })
+    if (ip === undefined) continue
+    if (byFamily.has(familyOf(ip))) {
       spec.refuseItem('clusterIPs', index, 'must be the only address of its family', LEFT_OUT)
     } else {
       byFamily.set(familyOf(ip), ip)
@@ -32,8 +34,9 @@ export function readClusterIPs(spec: Reader): readonly IpAddress[] {
 function readSingle(spec: Reader): readonly IpAddress[] {
   const value = spec.value('clusterIP')
   if (value === undefined || value === '' || value === 'None') return present([])
-  const ip = anyAddress(value)
-  if (ip === undefined) spec.refuse('clusterIP', addressFault(value), LEFT_OUT)
+  const ip = readAddress(value, 'any', (wrong, instead) => {
+    spec.refuse('clusterIP', wrong, instead)
+  })
   return present([ip])
 }
 

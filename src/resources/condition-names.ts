@@ -12,3 +12,5 @@ export const NODE_GONE = 'DeletionByPodGC'
 
 /** Of a Service: whether it has the addresses that it asks a load balancer for. */
 export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'
+/** Of a Service: whether its endpoints carry the zone hints that an annotation requests. */
+export const TOPOLOGY_CONDITION = 'orch.io/TopologyAwareHints'

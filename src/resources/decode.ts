@@ -21,3 +21,22 @@ export function validate(
   for (const check of checks) check(object)
   return object.findings.all
 }
+
+/**
+ * The same of an object that replaces `old`: an address with leading zeros that `old` has in the
+ * same field is accepted, so that an object from before the rule can still be changed.
+ */
+export function validateSuccessor(
+  raw: unknown,
+  old: unknown,
+  check: (object: Reader) => unknown,
+): readonly Problem[] {
+  const object = Reader.of(raw, 'validate')
+  check(object)
+  if (object.findings.legacyAddresses.size === 0) return object.findings.all
+  const before = Reader.of(old, 'validate')
+  check(before)
+  const again = Reader.of(raw, 'validate', before.findings.legacyAddresses)
+  check(again)
+  return again.findings.all
+}

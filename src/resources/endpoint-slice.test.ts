@@ -88,7 +88,7 @@ test.each<[Raw, Partial<Endpoint>]>([
 
 describe('an endpoint that is wrong costs only itself', () => {
   test.each<[unknown, string]>([
-    [{ addresses: ['010.0.0.1'] }, 'endpoints[1].addresses[0] "010.0.0.1"'],
+    [{ addresses: ['10.0.0.1.'] }, 'endpoints[1].addresses[0] "10.0.0.1."'],
     [{ addresses: ['127.0.0.1'] }, 'endpoints[1].addresses[0] "127.0.0.1"'],
     [{ addresses: ['169.254.169.254'] }, 'endpoints[1].addresses[0] "169.254.169.254"'],
     [{ addresses: ['::ffff:127.0.0.1'] }, 'endpoints[1].addresses[0] "::ffff:127.0.0.1"'],
@@ -207,7 +207,8 @@ describe('weights', () => {
     ['{"10.0.0.1": 3}', [3, 1], 0],
     ['{"10.0.0.1": 3, "10.0.0.2": 0}', [3, 0], 0],
     ['{}', [1, 1], 0],
-    ['{"10.0.0.1": 3, "010.0.0.2": 7}', [3, 1], 1],
+    ['{"10.0.0.1": 3, "010.0.0.2": 7}', [3, 7], 1],
+    ['{"10.0.0.1": 3, "10.0.0.2.": 7}', [3, 1], 1],
     ['{"10.0.0.1": -1, "10.0.0.2": 70000}', [1, 1], 1],
     ['{"__proto__": 7, "constructor": 7}', [1, 1], 1],
     ['65536', [1, 1], 1],

@@ -67,7 +67,7 @@ test.each(['service.kubernetes.io/headless', 'service.orch.io/headless'])('%s', 
 test.each<[unknown, string]>([
   [{ ip: '127.0.0.1' }, 'subsets[0].addresses[0].ip "127.0.0.1"'],
   [{ ip: '::ffff:169.254.169.254' }, 'subsets[0].addresses[0].ip "::ffff:169.254.169.254"'],
-  [{ ip: '010.0.0.1' }, 'subsets[0].addresses[0].ip "010.0.0.1"'],
+  [{ ip: '010.0.1' }, 'subsets[0].addresses[0].ip "010.0.1"'],
   [{}, 'subsets[0].addresses[0].ip (absent)'],
   [null, 'subsets[0].addresses[0] null'],
   ['10.0.0.1', 'subsets[0].addresses[0] "10.0.0.1"'],

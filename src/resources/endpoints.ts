@@ -1,5 +1,5 @@
 import { type Family, familyOf } from '../lib/ip.ts'
-import { addressFault, hostAddress } from './address.ts'
+import { type Note, readAddress } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { readEndpointPorts } from './endpoint-ports.ts'
 import { firstPresent, readMetadata } from './metadata.ts'
@@ -61,12 +61,9 @@ function readAddressList(
 ): readonly Endpoint[] {
   const ready = key === 'addresses'
   return subset.objects(key).flatMap((raw) => {
-    const value = raw.value('ip')
-    const ip = hostAddress(value)
-    if (ip === undefined) {
-      raw.refuse('ip', addressFault(value), 'the endpoint is left out')
-      return []
-    }
+    const note: Note = (wrong, instead) => raw.refuse('ip', wrong, instead)
+    const ip = readAddress(raw.value('ip'), 'host', note, 'the endpoint is left out')
+    if (ip === undefined) return []
     return {
       ip,
       nodeName: readNodeName(raw, 'nodeName'),

@@ -62,6 +62,19 @@ export const NAMES = {
     'failure-domain.beta.kubernetes.io/zone',
     'failure-domain.beta.orch.io/zone',
   ],
+  /** Of a Service: whether its endpoints get hints in proportion to the processors of each zone. */
+  topologyMode: [
+    'service.orch.io/topology-aware-hints',
+    'service.kubernetes.io/topology-aware-hints',
+    'service.orch.io/topology-mode',
+    'service.kubernetes.io/topology-mode',
+  ],
+  /** Of a Node, whatever the value: it runs the control plane, and no ordinary Pods. */
+  controlPlane: [
+    'node-role.orch.io/control-plane',
+    'node-role.kubernetes.io/control-plane',
+    'node-role.kubernetes.io/master',
+  ],
   triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
 } as const

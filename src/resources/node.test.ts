@@ -56,9 +56,9 @@ test.each<[Raw, boolean]>([
 
 test.each<[Raw, Partial<Node>, string]>([
   [
-    { status: { addresses: [{ type: 'InternalIP', address: '010.0.0.1' }] } },
+    { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.01x' }] } },
     { addresses: [] },
-    'status.addresses[0].address "010.0.0.1"',
+    'status.addresses[0].address "10.0.0.01x"',
   ],
   [{ status: { addresses: [null] } }, { addresses: [] }, 'status.addresses[0] null'],
   [{ spec: { podCIDRs: ['x', '10.0.0.0/8'] } }, {}, 'spec.podCIDRs[0] "x"'],

@@ -1,5 +1,5 @@
-import { type Cidr, type IpAddress, parseCidr } from '../lib/ip.ts'
-import { addressFault, anyAddress, CIDR_FAULT, readCidrs } from './address.ts'
+import type { Cidr, IpAddress } from '../lib/ip.ts'
+import { readAddress, readCidr, readCidrs } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { type Metadata, readMetadata } from './metadata.ts'
 import { NAMES } from './names.ts'
@@ -49,9 +49,9 @@ function addressesOfType(
 ): readonly IpAddress[] {
   return addresses.flatMap((address) => {
     if (address.value('type') !== type) return []
-    const value = address.value('address')
-    const ip = anyAddress(value)
-    if (ip === undefined) address.refuse('address', addressFault(value), 'it is left out')
+    const ip = readAddress(address.value('address'), 'any', (wrong, instead) => {
+      address.refuse('address', wrong, instead)
+    })
     return ip ?? []
   })
 }
@@ -61,9 +61,7 @@ function readPodCIDRs(spec: Reader): readonly Cidr[] {
   if (spec.list('podCIDRs').length > 0) return readCidrs(spec, 'podCIDRs')
   const value = spec.value('podCIDR')
   if (value === undefined || value === '') return present([])
-  const cidr = typeof value === 'string' ? parseCidr(value.trim()) : undefined
-  if (cidr === undefined) spec.refuse('podCIDR', CIDR_FAULT, 'it is left out')
-  return present([cidr])
+  return present([readCidr(value, (wrong, instead) => spec.refuse('podCIDR', wrong, instead))])
 }
 
 function isLeaving(metadata: Reader, spec: Reader): boolean {

@@ -36,6 +36,12 @@ test('the table of the specification, in the ecosystem’s order', () => {
   ])
 })
 
+test('no program gets an address with leading zeros', () => {
+  const found = variables([named('web', 'shop', { clusterIP: '010.96.0.10' })])
+  expect(found).toContain('WEB_SERVICE_HOST=10.96.0.10')
+  expect(found.filter((line) => line.includes('010.'))).toEqual([])
+})
+
 test('IPv6 is in brackets in URLs only', () => {
   const found = variables([named('web', 'shop', { clusterIP: 'fd00::a' })])
   expect(found).toContain('WEB_SERVICE_HOST=fd00::a')

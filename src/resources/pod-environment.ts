@@ -9,6 +9,7 @@ import {
   stringAt,
   valueAt,
 } from '../lib/json.ts'
+import { canonicalAddress } from '../lib/legacy-address.ts'
 
 export interface EnvironmentVariable {
   readonly name: string
@@ -61,7 +62,8 @@ function hasAddress(service: JsonObject): boolean {
 function variablesOf(name: string, service: JsonObject): readonly Variable[] {
   const prefix = spelled(name)
   const spec = objectAt(service, 'spec')
-  const ip = stringAt(spec, 'clusterIP')
+  // Programs may read leading zeros as octal.
+  const ip = canonicalAddress(stringAt(spec, 'clusterIP'))
   const ports = arrayAt(spec, 'ports').filter(isJsonObject)
   const named = ports.filter((port) => stringAt(port, 'name') !== '')
   return [

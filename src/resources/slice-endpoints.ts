@@ -1,5 +1,5 @@
 import { type Family, familyOf } from '../lib/ip.ts'
-import { addressFault, hostAddress } from './address.ts'
+import { type Note, readAddress } from './address.ts'
 import { HOSTNAME } from './label-names.ts'
 import { readNodeName } from './node-name.ts'
 import { present } from './present.ts'
@@ -22,11 +22,11 @@ export function readSliceEndpoints(
 
 /** All addresses of an endpoint are the same Pod, so only the first one counts. */
 function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint | undefined {
-  const first = raw.list('addresses')[0]
-  const ip = hostAddress(first)
-  if (ip === undefined || familyOf(ip) !== family) {
-    const fault = ip === undefined ? addressFault(first) : `must be an IPv${family} address`
-    raw.refuseItem('addresses', 0, fault, LEFT_OUT)
+  const note: Note = (wrong, instead) => raw.refuseItem('addresses', 0, wrong, instead)
+  const ip = readAddress(raw.list('addresses')[0], 'host', note, LEFT_OUT)
+  if (ip === undefined) return undefined
+  if (familyOf(ip) !== family) {
+    note(`must be an IPv${family} address`, LEFT_OUT)
     return undefined
   }
   const conditions = readConditions(raw)

@@ -1,5 +1,5 @@
-import { type Cidr, parseCidr } from '../lib/ip.ts'
-import { CIDR_FAULT, readCidrs } from './address.ts'
+import type { Cidr } from '../lib/ip.ts'
+import { type Note, readCidr, readCidrs } from './address.ts'
 import { NAMES } from './names.ts'
 import { present } from './present.ts'
 import type { Reader } from './reader.ts'
@@ -31,9 +31,11 @@ export function readSourceRanges(spec: Reader, annotations: Reader): readonly Ci
 function readAnnotation(annotations: Reader, key: string): readonly Cidr[] {
   const cidrs = new Set<Cidr>()
   for (const part of annotations.text(key)?.split(',') ?? []) {
-    const cidr = parseCidr(part.trim())
+    const note: Note = (wrong, instead) => {
+      annotations.findings.add(annotations.path(key), part.trim(), wrong, instead)
+    }
+    const cidr = readCidr(part, note, INSTEAD)
     if (cidr !== undefined) cidrs.add(cidr)
-    else annotations.findings.add(annotations.path(key), part.trim(), CIDR_FAULT, INSTEAD)
   }
   return present(cidrs)
 }

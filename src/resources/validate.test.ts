@@ -102,6 +102,30 @@ describe('Service', () => {
     expect(placesIn('Service', rawService({ spec }))).toEqual(places)
   })
 
+  test.each<[Record<string, string>, readonly string[]]>([
+    [{ 'service.kubernetes.io/topology-mode': 'Auto' }, []],
+    [
+      {
+        'service.kubernetes.io/topology-mode': 'Auto',
+        'service.kubernetes.io/topology-aware-hints': 'Auto',
+      },
+      [],
+    ],
+    [
+      {
+        'service.kubernetes.io/topology-mode': 'Auto',
+        'service.kubernetes.io/topology-aware-hints': 'auto',
+      },
+      ['metadata.annotations[service.kubernetes.io/topology-aware-hints] "auto"'],
+    ],
+    [
+      { 'service.orch.io/topology-mode': 'Auto', 'service.orch.io/topology-aware-hints': 'off' },
+      ['metadata.annotations[service.orch.io/topology-aware-hints] "off"'],
+    ],
+  ])('%j', (annotations, places) => {
+    expect(placesIn('Service', rawService({ metadata: { annotations } }))).toEqual(places)
+  })
+
   test('its name starts with a letter', () => {
     expect(placesIn('Service', rawService({ metadata: { name: '1-cart' } }))).toEqual([
       'metadata.name "1-cart"',
@@ -194,6 +218,18 @@ describe('EndpointSlice', () => {
       { endpoints: [{ addresses: ['10.0.0.1'], nodeName: 'A', hostname: 'b.c' }] },
       ['endpoints[0].nodeName "A"', 'endpoints[0].hostname "b.c"'],
     ],
+    [
+      { endpoints: [hinted({ forZones: [{ name: 'a' }, { name: 'a b' }, { name: 'a' }] })] },
+      ['endpoints[0].hints.forZones[1].name "a b"', 'endpoints[0].hints.forZones[2].name "a"'],
+    ],
+    [
+      { endpoints: [hinted({ forNodes: [{ name: 'n' }, { name: 'N' }, { name: 'n' }, {}] })] },
+      [
+        'endpoints[0].hints.forNodes[1].name "N"',
+        'endpoints[0].hints.forNodes[2].name "n"',
+        'endpoints[0].hints.forNodes[3].name (absent)',
+      ],
+    ],
     [{ ports: [{ port: 1 }, { port: 2 }] }, ['ports[1].name ""']],
     [{ ports: [{ port: 1, protocol: 'x' }] }, ['ports[0].protocol "x"']],
     [{ ports: [{ port: 1, appProtocol: 'a b' }] }, ['ports[0].appProtocol "a b"']],
@@ -219,9 +255,7 @@ describe('EndpointSlice', () => {
     [
       'endpoints[0].hints.forZones',
       {
-        endpoints: [
-          { ...endpoint(), hints: { forZones: Array.from({ length: 9 }, () => ({ name: 'a' })) } },
-        ],
+        endpoints: [hinted({ forZones: Array.from({ length: 9 }, (_, i) => ({ name: `a${i}` })) })],
       },
     ],
   ])('too many %s', (field, parts) => {
@@ -236,6 +270,10 @@ describe('EndpointSlice', () => {
     expect(placesIn('Endpoints', rawEndpoints({ subsets }))).toEqual([])
     expect(placesIn('Service', rawService({ spec: { ports } }))).toEqual([])
   })
+
+  function hinted(hints: Raw): Raw {
+    return { ...endpoint(), hints }
+  }
 
   function endpoint(): Raw {
     return { addresses: ['10.0.0.1'] }

@@ -1,4 +1,4 @@
-import { validate } from './decode.ts'
+import { validate, validateSuccessor } from './decode.ts'
 import { readMetadata } from './metadata.ts'
 import type { Problem } from './problem.ts'
 import type { Raw } from './raw.ts'
@@ -37,6 +37,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['NetworkPolicy', checkNetworkPolicy],
   ['Deployment', checkDeployment],
   ['Lease', checkLease],
+  ['ServiceCIDR', (object) => readMetadata(object, { namespaced: false, name: 'subdomain' })],
   ['Namespace', (object) => readMetadata(object, { namespaced: false, name: 'label' })],
 ])
 
@@ -44,9 +45,11 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
  * Why an object may not be written; empty when it may. Stricter than decoding:
  * whatever a node would leave out with a warning is refused, and so is what
  * contradicts itself. A kind that is not known here only needs a proper name.
+ * `old`: the stored object that it replaces; addresses with leading zeros may stay.
  */
-export function validateObject(kind: string, raw: Raw): readonly Problem[] {
-  return validate(raw, CHECKS.get(kind) ?? checkName)
+export function validateObject(kind: string, raw: Raw, old?: Raw): readonly Problem[] {
+  const check = CHECKS.get(kind) ?? checkName
+  return old === undefined ? validate(raw, check) : validateSuccessor(raw, old, check)
 }
 
 function checkName(object: Reader): void {

@@ -1,4 +1,5 @@
-import { type IpAddress, parseIp } from '../lib/ip.ts'
+import type { IpAddress } from '../lib/ip.ts'
+import { readAddress } from './address.ts'
 import { isIntegerIn } from './integer.ts'
 import { firstPresent } from './metadata.ts'
 import { NAMES } from './names.ts'
@@ -31,15 +32,18 @@ export function readWeights(annotations: Reader): WeightOf {
 
 function byAddress(weights: object, annotations: Reader, key: string): WeightOf {
   const known = new Map<string, number>()
-  let wrong: string | undefined
+  const { findings } = annotations
+  const path = annotations.path(key)
+  let unusable: string | undefined
   for (const [address, weight] of Object.entries(weights)) {
-    const ip = parseIp(address)
-    if (ip === undefined || !isWeight(weight)) wrong ??= address
+    const ip = readAddress(address, 'any', (wrong, instead) => {
+      if (typeof wrong !== 'string') findings.add(path, address, wrong, instead)
+    })
+    if (ip === undefined || !isWeight(weight)) unusable ??= address
     else known.set(ip, weight)
   }
-  if (wrong !== undefined) {
-    const { findings } = annotations
-    findings.add(annotations.path(key), wrong, `${FAULT}; this address or its weight is neither`)
+  if (unusable !== undefined) {
+    findings.add(path, unusable, `${FAULT}; this address or its weight is neither`)
   }
   return (ip) => known.get(ip) ?? 1
 }

@@ -31,7 +31,8 @@ Settings (flag beats file beats default; the file's field in parentheses):
 Accepted and ignored, so that existing deployments start:
   --color
 
-Exit codes: 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration.
+Exit codes: 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or
+configuration, found before anything was changed.
 `)
 })
 

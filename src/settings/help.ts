@@ -22,7 +22,8 @@ Settings (flag beats file beats default; the file's field in parentheses):
 
 ${[...settings, ...deprecated].join('\n')}
 
-${ignoredFlags([...table.ignoredFlags.keys()])}Exit codes: 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration.
+${ignoredFlags([...table.ignoredFlags.keys()])}Exit codes: 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or
+configuration, found before anything was changed.
 `
 }
 

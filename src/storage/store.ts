@@ -32,6 +32,8 @@ export interface StoredEntry {
   readonly value: Buffer
   readonly createRevision: number
   readonly modRevision: number
+  /** The value is not what was written: the driver's checksum says so. It must not be served. */
+  readonly damaged?: true
 }
 
 export interface ListQuery {

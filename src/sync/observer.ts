@@ -26,4 +26,6 @@ export interface SyncObserver {
   /** The kernel could not be read or written at all; it is tried again. */
   failed(error: unknown): void
   flowsCut(count: number): void
+  /** Conntrack entries of backends that are gone could not be deleted; it is tried again. */
+  flowsFailed(error: unknown): void
 }

@@ -409,6 +409,17 @@ describe('a kernel that cannot be asked', () => {
     expect(isRight(made)).toBe(true)
   })
 
+  test('once and then holds everything: the run that finds it so is reported', async () => {
+    const { loop, mode, clock, told } = await running(['s1'])
+    mode.observeErrors.push(new Error('busy'))
+    told.applied.length = 0
+    loop.suspect({ keys: 'all', by: 'test' })
+    await clock.advance(250)
+    expect(told).toMatchObject({ failed: ['busy'], applied: [] })
+    await clock.advance(1_000)
+    expect(told.applied).toEqual(['+0 -0 !0'])
+  })
+
   test('to read what somebody touched: that is not forgotten', async () => {
     const made = await running(['s1', 's2'])
     alter(made, 's1')
@@ -495,19 +506,20 @@ describe('flows', () => {
     expect(told.flowsCut).toEqual([1])
   })
 
-  test('that could not be cut are cut by the next run', async () => {
-    const { loop, clock, flows, cutErrors, told } = await running([])
+  test('that could not be deleted are tried again a second later, though nothing else changes', async () => {
+    const { loop, mode, clock, flows, cutErrors, told } = await running([])
     loop.enqueue([appears])
     await clock.advance(1_000)
     flows.length = 0
     cutErrors.push(new Error('no netlink'))
     loop.enqueue([goes])
-    await clock.advance(1_000)
-    expect(told.failed).toEqual(['no netlink'])
+    await clock.advance(999)
+    expect(told).toMatchObject({ failed: [], flowsFailed: ['no netlink'] })
     expect(flows).toEqual([])
-    loop.enqueue(serviceEvents('s1'))
+    mode.calls.length = 0
     await clock.advance(1_000)
     expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
+    expect(mode.calls).toEqual([])
   })
 })
 

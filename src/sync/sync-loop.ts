@@ -43,6 +43,10 @@ export class SyncLoop {
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
   readonly #flows = new FlowQueue()
+  /** When flows are deleted again that could not be deleted. */
+  #flowsAt = Number.POSITIVE_INFINITY
+  /** The last run ended with an error, which only a run without one ends. */
+  #hasFailed = false
   /** What somebody else touched, to be looked at; everything at the start. */
   #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
   #verifyAt = Number.POSITIVE_INFINITY
@@ -135,7 +139,7 @@ export class SyncLoop {
       this.#again = false
       this.#runAt(clock.now() + this.#delay())
     }
-    for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt]) {
+    for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt, this.#flowsAt]) {
       if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
     }
   }
@@ -151,6 +155,7 @@ export class SyncLoop {
       await this.#cut()
       for (const marker of this.#markers.splice(0, markers)) marker()
     } catch (error) {
+      this.#hasFailed = true
       this.#parts.observer.failed(error)
       this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + READ_RETRY_MS)
     } finally {
@@ -209,7 +214,8 @@ export class SyncLoop {
     tracker.want(mode.program.takeChanges())
     const change = tracker.pending(startedAt)
     const failed = isEmpty(change) ? new Map() : await this.#write(change)
-    if (queuedAt !== undefined || !isEmpty(change)) {
+    if (queuedAt !== undefined || !isEmpty(change) || this.#hasFailed) {
+      this.#hasFailed = false
       const at = clock.now()
       observer.applied({ at, durationMs: at - startedAt, failed, change })
     }
@@ -225,15 +231,17 @@ export class SyncLoop {
     return result.failed
   }
 
-  /** What could not be cut is cut with the next run; the rules do not depend on it. */
+  /** Flows that could not be deleted are tried again a second later; no rule depends on them. */
   async #cut(): Promise<void> {
+    this.#flowsAt = Number.POSITIVE_INFINITY
     const flows = this.#flows.takeAll()
     if (flows.length === 0) return
     try {
       this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
     } catch (error) {
       this.#flows.putBack(flows)
-      this.#parts.observer.failed(error)
+      this.#flowsAt = this.#parts.clock.now() + READ_RETRY_MS
+      this.#parts.observer.flowsFailed(error)
     }
   }
 }

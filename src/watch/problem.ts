@@ -3,7 +3,7 @@ import type { Problem } from '../resources/problem.ts'
 
 /** Something that the server sent and that we cannot use; it harms nothing else. */
 export interface WatchProblem {
-  readonly resource: 'services' | 'endpoints' | 'nodes'
+  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
   /** `namespace/name`; empty when nobody knows. */
   readonly key: string
   /** `invalid`: handled as absent; `partial`: used without some parts; `lost`: unreadable. */

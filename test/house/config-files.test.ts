@@ -6,7 +6,7 @@ import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
 import { root } from './source-file.ts'
 
 const files = readdirSync(join(root, 'config'), { recursive: true, encoding: 'utf8' })
-const alerts = files.filter((file) => file.startsWith('prometheus/'))
+const alerts = files.filter((file) => /^prometheus\/.*alerts\.yaml$/.test(file))
 const units = files.filter((file) => file.startsWith('systemd/'))
 
 function textOf(path: string): string {

@@ -11,7 +11,7 @@ const everyCommand = [
   'ip',
   'sysctl',
   'modprobe',
-].concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived', 'etcd', 'kubectl'])
+].concat(['nsenter', 'curl', 'openssl', 'ipvsadm', 'keepalived', 'etcd', 'promtool', 'kubectl'])
 
 /** An npm that records its call and installs what the lock file would. */
 const npm = `

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { HttpReply } from '../support/agent/protocol.ts'
 import { type Deployment, deploy, objectsOf } from '../support/flows/deploy.ts'
+import { breakablePrograms } from '../support/lab/breakable-programs.ts'
 import { proxyMode } from '../support/lab/daemon-config.ts'
 import { sumOf } from '../support/lab/metrics.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
@@ -65,7 +66,7 @@ describe('a proxy that cannot program the kernel', () => {
       await lab().daemon.stop()
       await lab().daemon.start({
         config: { iptables: { syncPeriod: '1s' } },
-        programs: breakable(lab().folder, flag),
+        programs: breakablePrograms(lab().folder, flag),
       })
       await lab().daemon.synced()
       writeFileSync(flag, '')
@@ -132,19 +133,4 @@ function checked(endpoints: readonly EndpointSpec[]): Deployment {
     },
     ingress: [{ ip: '1.2.3.4' }],
   }
-}
-
-/** A folder of iptables programs that fail while `flag` exists. */
-function breakable(folder: string, flag: string): string {
-  const bin = join(folder, 'bin')
-  mkdirSync(bin)
-  for (const family of ['iptables', 'ip6tables']) {
-    for (const backend of ['', '-nft', '-legacy']) {
-      const name = `${family}${backend}-restore`
-      const script = `#!/bin/sh\n[ -e '${flag}' ] && exit 1\nexec /usr/sbin/${name} "$@"\n`
-      writeFileSync(join(bin, name), script)
-      chmodSync(join(bin, name), 0o755)
-    }
-  }
-  return bin
 }

@@ -83,6 +83,20 @@ test('ranges go before policy Local and before the refusal of an empty Service',
   await expectFlow(lab(), { ...lb, from: 'external', src: stranger, expect: { outcome: 'drop' } })
 })
 
+test('ranges of which none can be read admit no source', async () => {
+  await deploy(lab(), {
+    key: 'ns/unreadable',
+    clusterIP: '172.30.19.3',
+    endpoints: [{ ip: '10.180.0.3' }],
+    spec: { type: 'LoadBalancer', loadBalancerSourceRanges: ['203.0.113.0/33', 'everybody'] },
+    ingress: [{ ip: '1.2.3.6' }],
+  })
+  const drop = { outcome: 'drop' } as const
+  const lb = { dst: '1.2.3.6', dport: 80, expect: drop }
+  await expectFlow(lab(), { ...lb, from: 'external', src: '203.0.113.2' })
+  await expectFlow(lab(), { ...lb, from: 'pod', src: '10.0.0.2' })
+})
+
 test('taking the ranges away opens the address, setting them closes it for new connections', async () => {
   const deployment = {
     key: 'ns/ranges',

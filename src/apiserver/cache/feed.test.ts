@@ -19,12 +19,13 @@ function createFeed(
     followers: {},
     watchWindowChanges: 1000,
     watchWindowBytes: 1 << 20,
+    onUnreadable: () => undefined,
     onError: (error) => errors.push(error),
   })
 }
 
 async function putPod(store: Store, name: string, labels: Json = {}): Promise<number> {
-  const value = Buffer.from(JSON.stringify({ metadata: { name, labels } }))
+  const value = Buffer.from(JSON.stringify({ metadata: { name, namespace: 'default', labels } }))
   const key = `/pods/default/${name}`
   const result = await store.txn({ compare: [], operations: [{ op: 'put', key, value }] })
   return result.revision

@@ -3,6 +3,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource.ts'
+import type { UnreadableObject } from './item.ts'
 import { ResourceCache, type WindowLimits } from './resource-cache.ts'
 
 /** Sees every change of the store, for state that is not a resource. */
@@ -17,6 +18,8 @@ export interface FeedOptions extends WindowLimits {
   readonly resources: readonly Resource[]
   readonly followers: Readonly<Record<string, Follower>>
   readonly onError: (error: unknown) => void
+  /** Gets all that cannot be read whenever that changes. */
+  readonly onUnreadable: (all: readonly UnreadableObject[]) => void
 }
 
 /** How long to wait before the store is asked again after it failed. */
@@ -32,6 +35,7 @@ export class Feed {
   readonly #abort = new AbortController()
   readonly #waiting = new Set<() => void>()
   #revision = 0
+  #reported: ReadonlySet<string> = new Set()
   #ended: Promise<void> = Promise.resolve()
 
   constructor(options: FeedOptions) {
@@ -46,9 +50,9 @@ export class Feed {
     return this.#revision
   }
 
-  /** Of the first resource with a stored object that cannot be read. */
-  get fault(): NodeProxyError | undefined {
-    return [...this.caches.values()].find(({ fault }) => fault !== undefined)?.fault
+  /** The stored objects that cannot be read, of all resources. */
+  get unreadable(): readonly UnreadableObject[] {
+    return [...this.caches.values()].flatMap((cache) => [...cache.unreadable.values()])
   }
 
   cache(resource: Resource): ResourceCache {
@@ -114,9 +118,7 @@ export class Feed {
   #distribute(events: readonly StoreEvent[], revision: number): void {
     const byRoot = Map.groupBy(events, (event) => rootOf(event.key))
     for (const [root, cache] of this.caches) {
-      const { fault } = cache
       cache.apply(byRoot.get(root) ?? [], revision)
-      if (cache.fault !== fault) this.#tellFault(cache)
     }
     for (const [root, follower] of Object.entries(this.#options.followers)) {
       for (const event of byRoot.get(root) ?? []) follower.apply(event)
@@ -139,19 +141,26 @@ export class Feed {
     const byRoot = Map.groupBy(page.entries, (entry) => rootOf(entry.key))
     for (const [root, cache] of this.caches) {
       cache.load(byRoot.get(root) ?? [], page.revision)
-      this.#tellFault(cache)
     }
     for (const [root, follower] of Object.entries(followers)) follower.load(byRoot.get(root) ?? [])
     this.#advance(page.revision)
     return page.revision
   }
 
-  #tellFault({ fault }: ResourceCache): void {
-    if (fault !== undefined) this.#options.onError(fault)
+  /** Each object is an error once; the whole is reported whenever it changes. */
+  #reportUnreadable(): void {
+    const before = this.#reported
+    const all = this.unreadable
+    const now = new Map(all.map((one) => [`${one.key} ${one.revision}`, one]))
+    if (now.size === before.size && [...now.keys()].every((id) => before.has(id))) return
+    this.#reported = new Set(now.keys())
+    for (const [id, { error }] of now) if (!before.has(id)) this.#options.onError(error)
+    this.#options.onUnreadable(all)
   }
 
   #advance(revision: number): void {
     this.#revision = revision
+    this.#reportUnreadable()
     this.#wake()
   }
 

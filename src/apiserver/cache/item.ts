@@ -1,7 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { NodeProxyError } from '../../lib/error.ts'
-import { isJsonObject, type Json, type JsonObject, objectAt } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { StoredEntry } from '../../storage/store.ts'
+import { isInStoredForm } from '../codec.ts'
 import type { Resource } from '../resource.ts'
 import type { Fields } from '../selector/field-selector.ts'
 import type { Labels } from '../selector/label-selector.ts'
@@ -19,18 +21,63 @@ export interface Item {
 
 const NO_LABELS: Labels = {}
 
+/** A stored object that is not served: clients would take it for what somebody wrote. */
+export interface UnreadableObject {
+  readonly key: string
+  readonly revision: number
+  readonly cause: string
+  readonly error: NodeProxyError
+}
+
 /** A stored object as an item, or why it is none. */
-export function readItem(resource: Resource, entry: StoredEntry): Item | NodeProxyError {
-  const object = parsed(entry.value)
-  if (!isJsonObject(object)) return unreadable(entry.key)
-  const path = entry.key.slice(1).split('/')
-  const namespace = resource.namespaced ? path[1]! : ''
-  const name = path.at(-1)!
+export function readItem(resource: Resource, entry: StoredEntry): Item | UnreadableObject {
+  const object = decodeEntry(resource, entry)
+  if (typeof object === 'string') return unreadable(entry, object)
+  try {
+    return itemOf(resource, entry, object)
+  } catch (error) {
+    return unreadable(entry, `its fields are of the wrong types: ${String(error)}`)
+  }
+}
+
+export function isReadable(one: Item | UnreadableObject): one is Item {
+  return !('error' in one)
+}
+
+export function isUnreadable(one: Item | UnreadableObject): one is UnreadableObject {
+  return !isReadable(one)
+}
+
+/**
+ * The object that an entry holds, or why it holds none: its bytes must be as
+ * `codec.ts` writes them, because what clients read are slices of these bytes.
+ */
+function decodeEntry(
+  resource: Resource,
+  { key, value, damaged }: StoredEntry,
+): JsonObject | string {
+  if (damaged === true) return 'its value is not the one that was written'
+  if (!isUtf8(value)) return 'it is not UTF-8'
+  const object = parsed(value)
+  if (!isJsonObject(object)) return 'it is no JSON object'
+  if (!isInStoredForm(value)) return 'it is not in the form of this server'
+  const { namespace, name } = placeOf(resource, key)
+  const isNamed = stringAt(object, 'metadata', 'name') === name
+  const isPlaced = stringAt(object, 'metadata', 'namespace') === namespace
+  return isNamed && isPlaced ? object : 'it names another object than its key'
+}
+
+function itemOf(
+  resource: Resource,
+  { key, value, modRevision }: StoredEntry,
+  object: JsonObject,
+): Item {
+  const { namespace, name } = placeOf(resource, key)
   return {
-    key: entry.key,
+    key,
     namespace,
-    revision: entry.modRevision,
-    value: entry.value,
+    revision: modRevision,
+    value,
     labels: labelsOf(object),
     fields: {
       'metadata.name': name,
@@ -40,18 +87,9 @@ export function readItem(resource: Resource, entry: StoredEntry): Item | NodePro
   }
 }
 
-/** All of them, or why the first is none that is none. */
-export function readItems(
-  resource: Resource,
-  entries: readonly StoredEntry[],
-): readonly Item[] | NodeProxyError {
-  const items: Item[] = []
-  for (const entry of entries) {
-    const item = readItem(resource, entry)
-    if (item instanceof NodeProxyError) return item
-    items.push(item)
-  }
-  return items
+function placeOf(resource: Resource, key: string) {
+  const path = key.slice(1).split('/')
+  return { namespace: resource.namespaced ? path[1]! : '', name: path.at(-1)! }
 }
 
 function parsed(value: Buffer): Json | undefined {
@@ -62,12 +100,13 @@ function parsed(value: Buffer): Json | undefined {
   }
 }
 
-function unreadable(key: string): NodeProxyError {
-  const message = `the store holds something else than an object at ${quote(key)}`
-  return new NodeProxyError('NP_APISERVER_STORED_OBJECT', message, {
+function unreadable({ key, modRevision }: StoredEntry, cause: string): UnreadableObject {
+  const message = `the stored object at ${quote(key)} (revision ${modRevision}) cannot be read: ${cause}`
+  const error = new NodeProxyError('NP_APISERVER_STORED_OBJECT', message, {
     object: key,
-    hint: 'if another program uses the same keys of etcd, give this server its own with --etcd-prefix; if not, look at the key, and delete it or restore a backup',
+    hint: 'delete the object, which discards it, or restore a backup; if another program uses the same keys of etcd, give this server its own with --etcd-prefix',
   })
+  return { key, revision: modRevision, cause, error }
 }
 
 function labelsOf(object: JsonObject): Labels {

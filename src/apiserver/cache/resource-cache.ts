@@ -1,9 +1,8 @@
-import { NodeProxyError } from '../../lib/error.ts'
 import { SortedKeys } from '../../lib/sorted-keys.ts'
 import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource.ts'
 import { ChangeWindow } from './change-window.ts'
-import { type Item, readItem } from './item.ts'
+import { type Item, isReadable, readItem, type UnreadableObject } from './item.ts'
 
 export interface WindowLimits {
   /** Changes per resource that a watch can still start from. */
@@ -18,7 +17,7 @@ export class ResourceCache {
   readonly #resource: Resource
   readonly #keys = new SortedKeys()
   readonly #items = new Map<string, Item>()
-  readonly #unreadable = new Map<string, NodeProxyError>()
+  readonly #unreadable = new Map<string, UnreadableObject>()
   readonly #listeners = new Set<() => void>()
   #snapshot: readonly Item[] | undefined
   #revision = 0
@@ -33,9 +32,9 @@ export class ResourceCache {
     return this.#revision
   }
 
-  /** Why the first of the stored objects that cannot be read cannot: without it, nothing is whole. */
-  get fault(): NodeProxyError | undefined {
-    return this.#unreadable.values().next().value
+  /** The stored objects that are not among the items, by key. */
+  get unreadable(): ReadonlyMap<string, UnreadableObject> {
+    return this.#unreadable
   }
 
   get size(): number {
@@ -75,7 +74,7 @@ export class ResourceCache {
     this.#notify()
   }
 
-  /** Takes in the store's events of this resource up to `revision`. What cannot be read stays as it was. */
+  /** Takes in the store's events of this resource up to `revision`. What cannot be read any more counts as deleted. */
   apply(events: readonly StoreEvent[], revision: number): void {
     for (const event of events) this.#applyOne(event)
     this.#revision = revision
@@ -92,8 +91,7 @@ export class ResourceCache {
     const before = this.#items.get(event.key)
     this.#unreadable.delete(event.key)
     const after = event.entry && this.#read(event.entry)
-    const isUnreadable = event.entry !== undefined && after === undefined
-    if (isUnreadable || (before === undefined && after === undefined)) return
+    if (before === undefined && after === undefined) return
     if (after === undefined) {
       this.#items.delete(event.key)
       this.#keys.delete(event.key)
@@ -107,7 +105,7 @@ export class ResourceCache {
 
   #read(entry: StoredEntry): Item | undefined {
     const item = readItem(this.#resource, entry)
-    if (!(item instanceof NodeProxyError)) return item
+    if (isReadable(item)) return item
     this.#unreadable.set(entry.key, item)
     return undefined
   }

@@ -1,9 +1,11 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { addWarning } from '../http/warning.ts'
 import { services } from '../kinds/service.ts'
+import { RequestDeadline } from '../request-deadline.ts'
 import { facesOf } from '../resource.ts'
 import { checkFields, type SentFields } from './check-fields.ts'
 
@@ -21,6 +23,7 @@ function check(directive: string | undefined, sent: SentFields) {
     contentType: '',
     userAgent: '',
     body: Buffer.alloc(0),
+    deadline: new RequestDeadline({ clock: systemClock, timeoutMs: 1000, response }),
     warn: (text) => addWarning(response, text),
   }
   const refusal = checkFields(request, sent)

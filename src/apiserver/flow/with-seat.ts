@@ -9,7 +9,8 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Serves a request when its turn has come, or answers 429. It holds its place
- * until the answer is sent, or until a watch has begun.
+ * until the answer is sent, or until a watch has begun. An answer that waits behind
+ * another one of its connection (pipelining) holds none: that one may be a watch.
  */
 export async function withSeat(
   flow: RequestFlow,
@@ -30,7 +31,8 @@ export async function withSeat(
     outcome = response.destroyed ? STREAMING : await serve()
     return outcome
   } finally {
-    if (outcome === STREAMING || response.destroyed) release()
+    const isBehindAnother = response.socket === null
+    if (outcome === STREAMING || response.destroyed || isBehindAnother) release()
     else response.once('close', release)
   }
 }

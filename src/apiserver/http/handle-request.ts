@@ -12,10 +12,12 @@ import {
   noSuchPath,
   serviceUnavailable,
 } from '../refusals.ts'
+import { RequestDeadline } from '../request-deadline.ts'
 import type { FoundRoute, Route } from '../routes.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { storeRefusal } from '../store-refusal.ts'
+import { versionReply } from '../version.ts'
 import { documentReply } from './document.ts'
 import { parseMediaType } from './media-type.ts'
 import type { RequestBodies } from './request-bodies.ts'
@@ -96,11 +98,8 @@ function serveRoute(
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
-  const { lifecycle, feed } = options.serving
-  if (!lifecycle.isLoaded) return serviceUnavailable('the server is starting')
-  const { fault } = feed.cache(route.face.resource)
-  if (fault !== undefined) return internalError(fault.message)
-  return verb(options.serving, apiRequest(route, found, exchange))
+  if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
+  return verb(options.serving, apiRequest(options.serving, found, { ...exchange, route }))
 }
 
 /** What is no resource: the server about itself. */
@@ -110,6 +109,7 @@ function describeServer(
   exchange: QueriedExchange,
 ): Outcome | Promise<Outcome> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
+  if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
   if (route.kind !== 'health') return metricsReply(metrics, serving)
   const all = checks[route.endpoint]
   const chosen = name === '' ? all : all.filter((check) => check.name === name)
@@ -124,10 +124,14 @@ interface TakenExchange extends QueriedExchange {
   readonly body: Buffer
 }
 
+interface ResourceExchange extends TakenExchange {
+  readonly route: Extract<Route, { kind: 'resource' }>
+}
+
 function apiRequest(
-  route: Extract<Route, { kind: 'resource' }>,
+  { clock, limits }: Serving,
   found: FoundRoute,
-  { request, response, query, body }: TakenExchange,
+  { request, response, query, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
@@ -140,6 +144,7 @@ function apiRequest(
     contentType: parseMediaType(request.headers['content-type'] ?? '').type,
     userAgent: request.headers['user-agent'] ?? '',
     body,
+    deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
     warn: (text) => addWarning(response, text),
     response,
   }

@@ -36,6 +36,8 @@ test.each([
   '/api/v1/%c3%28',
   '/api/v1/services%0a',
   'http://127.0.0.1/api/v1/services',
+  '/api/v1/services#x',
+  '/api/v1/services?limit=1#x',
 ])('the path %s is 400', async (path) => {
   const api = await startApi()
   expect(await raw(api, get(path))).toMatch(/^HTTP\/1.1 400 /)

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type Server, type ServerOptions } fro
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
+import { httpArrival } from '../../lib/http-arrival.ts'
 import type { Serving } from '../serving.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 
@@ -62,19 +63,22 @@ function reachedAt(
   return { url: `${scheme}://${host}:${address.port}`, port: address.port }
 }
 
+/** Clients of the ecosystem give up after as long; Node's own default is two minutes. */
+const HANDSHAKE_MS = 10_000
+
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
   const { limits } = handler.serving
   const http: ServerOptions = {
+    ...httpArrival(limits.requestTimeout),
     maxHeaderSize: limits.headerBytes,
-    requestTimeout: limits.requestTimeout,
-    headersTimeout: limits.requestTimeout,
     keepAliveTimeout: 90_000,
     noDelay: true,
   }
   const listener = handleRequest.bind(undefined, handler)
   const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
   if (tls === undefined) return createHttpServer(http, serve)
-  return createHttpsServer({ ...http, ...tls, minVersion: 'TLSv1.2' }, serve)
+  const handshakeTimeout = Math.min(HANDSHAKE_MS, limits.requestTimeout)
+  return createHttpsServer({ ...http, ...tls, handshakeTimeout, minVersion: 'TLSv1.2' }, serve)
 }
 
 function present(server: Server, certificate: Certificate): void {

@@ -10,11 +10,12 @@ export interface RequestTarget {
 /**
  * Splits and checks a request target. A path is refused when two parsers could
  * read it differently: empty and dot segments, encoded slashes, backslashes,
- * semicolons, control characters, absolute-form URIs.
+ * semicolons, control characters, fragments, absolute-form URIs.
  */
 export function parseRequestTarget(target: string): RequestTarget | Refusal {
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
+  if (target.includes('#')) return malformed('it holds a fragment, which is the affair of clients')
   if (!path.startsWith('/')) return malformed('it must start with a slash')
   const decoded = decodePath(path)
   if (decoded === undefined) return malformed('its percent-encoding is broken')

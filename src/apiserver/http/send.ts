@@ -4,6 +4,7 @@ import type { Reply } from '../api-request.ts'
 import type { Serving } from '../serving.ts'
 import { type Refusal, statusDocument } from '../status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
+import { endAnswer } from './end-answer.ts'
 import { asksForIndent, indented } from './indented.ts'
 
 /** The two ends of one HTTP exchange. */
@@ -40,7 +41,7 @@ export function send(serving: Serving, { request, response }: Exchange, given: R
   const { head, isWhole } = takeHead(chunks)
   if (isWhole) {
     response.writeHead(reply.code, { ...headers, 'Content-Length': head.length })
-    response.end(head)
+    endAnswer(response, { last: head, stalledMs: serving.limits.stalledClientTimeout })
     return
   }
   const isCompressed = acceptsGzip(request.headers['accept-encoding'])
@@ -79,7 +80,7 @@ function sendRest(serving: Serving, sending: Sending, chunks: Chunks): void {
     if (sink.writableNeedDrain) return awaitDrain(serving, sending, chunks)
     const next = chunks.next()
     if (next.done === true) {
-      sink.end()
+      endAnswer(response, { sink, stalledMs: serving.limits.stalledClientTimeout })
       return
     }
     bytes += next.value.length

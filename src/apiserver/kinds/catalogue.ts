@@ -14,6 +14,7 @@ import { clusterRoleBindings, roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
 import { services } from './service.ts'
 import { serviceAccounts } from './service-account.ts'
+import { serviceCidrs } from './service-cidr.ts'
 
 /**
  * Every resource that this server has, in the order of discovery and of emptying
@@ -33,6 +34,7 @@ export const catalogue: readonly Resource[] = [
   leases,
   endpointSlices,
   networkPolicies,
+  serviceCidrs,
   clusterRoleBindings,
   clusterRoles,
   roleBindings,

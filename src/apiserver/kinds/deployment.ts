@@ -2,7 +2,7 @@ import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../l
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
-import { selectorText } from './selector-text.ts'
+import { queryText, selectorText } from './selector-text.ts'
 
 export const deployments: Resource = {
   plural: 'deployments',
@@ -13,6 +13,7 @@ export const deployments: Resource = {
   namespaced: true,
   versions: [{ group: 'apps', version: 'v1' }],
   status: { initial: () => ({}) },
+  scale: { selector: (object) => queryText(valueAt(object, 'spec', 'selector')) },
   createOnUpdate: false,
   updateNeedsVersion: false,
   countsGenerations: true,

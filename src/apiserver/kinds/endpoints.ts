@@ -1,5 +1,6 @@
-import { hostPort, parseIp } from '../../lib/ip.ts'
+import { hostPort } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
@@ -39,6 +40,6 @@ function readyAddresses(object: JsonObject): string {
 }
 
 function endpointText(ip: string, port: number): string {
-  const parsed = parseIp(ip)
+  const parsed = parseLegacyIp(ip)
   return parsed === undefined ? `${ip}:${port}` : hostPort(parsed, port)
 }

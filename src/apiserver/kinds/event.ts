@@ -1,7 +1,25 @@
 import { type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { Resource } from '../resource.ts'
 import { shortDuration } from '../table/age.ts'
-import { column, wideColumn } from '../table/column.ts'
+import { type Column, column, wideColumn } from '../table/column.ts'
+import { aliasVersions } from './alias-versions.ts'
+import { eventFromEventsV1, eventToEventsV1 } from './event-v1.ts'
+
+/** Read the fields by their names in the core group. */
+const columns: readonly Column[] = [
+  column('Last Seen', 'Time since it happened last.', lastSeen),
+  column('Type', 'Normal or Warning.', (object) => stringAt(object, 'type')),
+  column('Reason', 'Why it was recorded.', (object) => stringAt(object, 'reason')),
+  column('Object', 'What it is about.', about),
+  wideColumn('Source', 'Who recorded it.', (object) => stringAt(object, 'source', 'component')),
+  column('Message', 'What happened.', (object) => stringAt(object, 'message').trim()),
+  wideColumn(
+    'Count',
+    'How often it happened.',
+    (object) => scalarText(valueAt(object, 'count')) || '1',
+  ),
+  { ...wideColumn('Name', 'Name of the event.', name), format: 'name' },
+]
 
 export const events: Resource = {
   plural: 'events',
@@ -10,7 +28,14 @@ export const events: Resource = {
   shortNames: ['ev'],
   categories: [],
   namespaced: true,
-  versions: [{ group: '', version: 'v1' }],
+  versions: [
+    { group: '', version: 'v1' },
+    ...aliasVersions('events', 'v1').map((version) => ({
+      ...version,
+      fromStored: eventToEventsV1,
+      toStored: eventFromEventsV1,
+    })),
+  ],
   createOnUpdate: true,
   updateNeedsVersion: false,
   countsGenerations: false,
@@ -27,20 +52,12 @@ export const events: Resource = {
     source: stringAt(object, 'source', 'component') || stringAt(object, 'reportingComponent'),
     type: stringAt(object, 'type'),
   }),
-  columns: [
-    column('Last Seen', 'Time since it happened last.', lastSeen),
-    column('Type', 'Normal or Warning.', (object) => stringAt(object, 'type')),
-    column('Reason', 'Why it was recorded.', (object) => stringAt(object, 'reason')),
-    column('Object', 'What it is about.', about),
-    wideColumn('Source', 'Who recorded it.', (object) => stringAt(object, 'source', 'component')),
-    column('Message', 'What happened.', (object) => stringAt(object, 'message').trim()),
-    wideColumn(
-      'Count',
-      'How often it happened.',
-      (object) => scalarText(valueAt(object, 'count')) || '1',
-    ),
-    { ...wideColumn('Name', 'Name of the event.', name), format: 'name' },
-  ],
+  columns: columns.map(ofEitherGroup),
+}
+
+/** The column for an Event of either group. */
+function ofEitherGroup(one: Column): Column {
+  return { ...one, cell: (object, now) => one.cell(eventFromEventsV1(object), now) }
 }
 
 function name(object: JsonObject): string {

@@ -1,12 +1,17 @@
 import { arrayAt, type Json, objectAt, scalarText, stringAt } from '../../lib/json.ts'
 
-/** A label selector as text: `app=web,tier in (a,b),!old`; `<none>` for one that is empty. */
+/** The same for people: `<none>` for one that is empty. */
 export function selectorText(selector: Json | undefined): string {
+  return queryText(selector) || '<none>'
+}
+
+/** A label selector as the text of a query: `app=web,tier in (a,b),!old`. */
+export function queryText(selector: Json | undefined): string {
   const pairs = Object.entries(objectAt(selector, 'matchLabels')).map(
     ([key, value]) => `${key}=${scalarText(value)}`,
   )
   const expressions = arrayAt(selector, 'matchExpressions').map(expressionText)
-  return [...pairs, ...expressions].join(',') || '<none>'
+  return [...pairs, ...expressions].join(',')
 }
 
 function expressionText(expression: Json): string {

@@ -48,6 +48,18 @@ export const SERVER_METRICS = {
     labels: ['resource'],
     help: 'Objects in the caches.',
   },
+  unreadableObjects: {
+    name: 'storage_unreadable_objects',
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Stored objects that cannot be read and are not served.',
+  },
+  conditions: {
+    name: 'conditions',
+    type: 'gauge',
+    labels: ['reason'],
+    help: '1 while a condition holds that an operator has to know of; /healthz and /readyz list them.',
+  },
   feedLag: {
     name: 'cache_lag_revisions',
     type: 'gauge',
@@ -65,6 +77,12 @@ export const SERVER_METRICS = {
     type: 'counter',
     labels: ['type'],
     help: 'The same of node ports.',
+  },
+  outsideRange: {
+    name: 'services_outside_range',
+    type: 'gauge',
+    labels: ['kind'],
+    help: 'Services with an address or a node port (kind address, port) outside of the range that this server gives out.',
   },
   storeDuration: {
     name: 'store_request_duration_seconds',

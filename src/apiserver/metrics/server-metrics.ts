@@ -22,7 +22,10 @@ export async function metricsReply(metrics: ServerMetrics, serving: Serving): Pr
     metrics.inQueue.set({ request_kind: kind }, waiting)
   }
   metrics.watches.set({ verb: 'WATCH' }, watches.size)
-  for (const [resource, cache] of feed.caches) metrics.objects.set({ resource }, cache.size)
+  for (const [resource, cache] of feed.caches) {
+    metrics.objects.set({ resource }, cache.size)
+    metrics.unreadableObjects.set({ resource }, cache.unreadable.size)
+  }
   const shown = feed.revision
   const newest = await store.revision().catch(() => undefined)
   if (newest !== undefined) metrics.feedLag.set(Math.max(0, newest - shown))

@@ -10,7 +10,7 @@ import { servedKinds } from './served-kinds.ts'
 /** The whole API in version 2 of OpenAPI. */
 export function documentV2(resources: readonly Resource[], version: string): JsonObject {
   const kinds = servedKinds(resources)
-  const style: SchemaStyle = { kinds, refer: reference }
+  const style: SchemaStyle = { kinds, refer: reference, hasAlternatives: false }
   const paths = resources.flatMap(facesOf).flatMap(apiPaths)
   return {
     swagger: '2.0',

@@ -13,7 +13,7 @@ export function documentV3(
   kinds: ServedKinds,
   version: string,
 ): JsonObject {
-  const style: SchemaStyle = { kinds, refer: within }
+  const style: SchemaStyle = { kinds, refer: within, hasAlternatives: true }
   const paths = faces.flatMap(apiPaths)
   return {
     openapi: '3.0.0',

@@ -13,6 +13,8 @@ export interface SchemaStyle {
   readonly kinds: ServedKinds
   /** A reference to the schema of that name. */
   readonly refer: (name: string) => JsonObject
+  /** Whether a value of several types can be described as such. */
+  readonly hasAlternatives: boolean
 }
 
 const KIND_FIELDS: readonly Field[] = ['apiVersion', 'kind'].map((name) => ({
@@ -26,7 +28,7 @@ const KIND_FIELDS: readonly Field[] = ['apiVersion', 'kind'].map((name) => ({
 /** The schema of a message, which refers to those of its fields. */
 export function messageSchema(style: SchemaStyle, message: string): JsonObject {
   const description = described(descriptionOf(message))
-  const scalar = scalarSchema(message)
+  const scalar = scalarSchema(message, style)
   if (scalar !== undefined) return { ...description, ...scalar }
   const kinds = style.kinds.get(message)
   const fields = [
@@ -65,7 +67,7 @@ function property(style: SchemaStyle, message: string, field: Field): JsonObject
 }
 
 function typeSchema(style: SchemaStyle, type: string): JsonObject {
-  return isScalar(type) ? (scalarSchema(type) ?? {}) : style.refer(schemaName(type))
+  return isScalar(type) ? (scalarSchema(type, style) ?? {}) : style.refer(schemaName(type))
 }
 
 /** A map or message that server-side apply takes as one value. */

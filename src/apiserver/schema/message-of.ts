@@ -6,6 +6,8 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['apps', 'apps'],
   ['discovery', 'discovery'],
   ['coordination', 'coordination'],
+  ['events', 'events'],
+  ['autoscaling', 'autoscaling'],
   ['networking', 'networking'],
   ['rbac.authorization', 'rbac'],
   ['authentication', 'authentication'],

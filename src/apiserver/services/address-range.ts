@@ -1,6 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type Family, type IpAddress, parseCidr } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
+import { specialNetworkIn } from '../../lib/special-address.ts'
 
 /** How many addresses of a range are handed out by themselves, at most. */
 const MAX_DYNAMIC = 2 ** 20
@@ -18,6 +19,7 @@ export interface AddressRange {
 export function createAddressRange(text: string): AddressRange {
   const cidr = parseCidr(text)
   if (cidr === undefined || !text.includes('/')) throw badRange(text)
+  if (specialNetworkIn(cidr) !== undefined) throw badRange(text)
   const network = networkRange(cidr)
   const { family } = network
   const usable = network.without(1n, family === 4 ? 1n : 0n)
@@ -36,7 +38,7 @@ function badRange(text: string): NodeProxyError {
     'NP_APISERVER_RANGE',
     `${JSON.stringify(text)} is not a Service address range`,
     {
-      hint: 'give a CIDR with at least one usable address, like 10.96.0.0/16',
+      hint: 'give a CIDR with at least one usable address, outside of loopback, link-local and multicast networks, like 10.96.0.0/16',
     },
   )
 }

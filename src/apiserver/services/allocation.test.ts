@@ -39,10 +39,17 @@ test('a range leaves out its network and broadcast address', () => {
   const six = createAddressRange('fd00:1::/112')
   expect([six.size, six.at(0), six.at(0xfffe)]).toEqual([65_535, 'fd00:1::1', 'fd00:1::ffff'])
   expect(createAddressRange('10.0.255.0/16').at(255)).toBe('10.0.1.0')
-  const half = createAddressRange('0.0.0.0/1')
-  const [inner, broadcast] = ['63.255.255.255', '127.255.255.255'] as IpAddress[]
+  const half = createAddressRange('64.0.0.0/3')
+  const [inner, broadcast] = ['79.255.255.255', '95.255.255.255'] as IpAddress[]
   expect([half.contains(inner!), half.contains(broadcast!)]).toEqual([true, false])
-  for (const text of ['10.0.0.0', '10.0.0.1/32', 'x/8', '010.0.0.0/8']) {
+  for (const text of [
+    '10.0.0.0',
+    '10.0.0.1/32',
+    'x/8',
+    '010.0.0.0/8',
+    '0.0.0.0/0',
+    '127.0.0.0/24',
+  ]) {
     expect(() => createAddressRange(text)).toThrow('is not a Service address range')
   }
 })

@@ -1,5 +1,6 @@
 import { cidrContains, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
 import type { AddressRange } from './address-range.ts'
@@ -47,5 +48,5 @@ function captured(service: JsonObject | undefined): readonly CapturedAddress[] {
 
 function address(field: string, ip: Json): CapturedAddress {
   const text = typeof ip === 'string' ? ip : ''
-  return { field, text: parseIp(text) ?? text }
+  return { field, text: canonicalAddress(text) }
 }

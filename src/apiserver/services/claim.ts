@@ -8,12 +8,15 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
+import type { StoredEntry } from '../../storage/store.ts'
 
 /** Where allocations are stored; one key per address, and per port and protocol. */
 export const ALLOCATIONS = 'allocations'
 
+/** Two texts of one address (`010.0.0.1`, `10.0.0.1`) are one allocation. */
 export function addressKey(ip: string): string {
-  return `/${ALLOCATIONS}/addresses/${ip}`
+  return `/${ALLOCATIONS}/addresses/${canonicalAddress(ip)}`
 }
 
 export function nodePortKey(protocol: string, port: number): string {
@@ -26,9 +29,13 @@ export function allocationFor(owner: string): Buffer {
 }
 
 /** Storage key of the Service that an allocation was made for; empty when it cannot be read. */
-export function ownerOf(allocation: Buffer): string {
+export function allocationOwner({
+  value,
+  damaged,
+}: Pick<StoredEntry, 'value' | 'damaged'>): string {
+  if (damaged === true) return ''
   try {
-    return stringAt(JSON.parse(allocation.toString()) as Json, 'owner')
+    return stringAt(JSON.parse(value.toString()) as Json, 'owner')
   } catch {
     return ''
   }

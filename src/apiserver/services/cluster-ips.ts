@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Family, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, without } from '../../lib/json.ts'
+import { canonicalAddress, isSameAddress } from '../../lib/legacy-address.ts'
 import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
 import type { AddressRange } from './address-range.ts'
 import type { AllocationPool } from './allocation-pool.ts'
 import { addressKey } from './claim.ts'
 import type { Filled } from './filled.ts'
-import { decideFamilies, headlessFamilies, withFamilies } from './ip-families.ts'
+import { decideFamilies, familiesNamed, headlessFamilies, withFamilies } from './ip-families.ts'
 import { ADDRESS_BAND, staticBand } from './static-band.ts'
 
 export interface AddressPolicy {
@@ -25,14 +26,15 @@ export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: Addres
     return clusterIPsCause(asked, 'must be empty when `clusterIP` is not specified')
   }
   const spec = trimmed(keepFamilies(sent, old), old)
-  const asked = askedFor(spec)
-  if ('cause' in asked) return asked
   const before = stringsAt(old, 'clusterIPs')
+  const asked = askedFor(spec, before)
+  if ('cause' in asked) return asked
   if (stringAt(spec, 'type') === 'ExternalName') return withoutAddresses(spec, asked.ips, before)
   const held = stringAt(old, 'type') === 'ExternalName' ? [] : before
-  const moved = held.some((ip, at) => (asked.ips[at] ?? ip) !== ip)
+  const moved = held.some((ip, at) => !isSameAddress(asked.ips[at] ?? ip, ip))
   if (moved) return clusterIPsCause(asked.ips, 'may not change once set')
-  const configured = policy.ranges.map((range) => range.family)
+  const known = [...policy.ranges.map((range) => range.family), ...familiesNamed(old)]
+  const configured = [...new Set(known)]
   if ((asked.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
   const ips = asked.ips.length > 0 ? asked.ips : held.slice(0, 1)
   const decided = decideFamilies(spec, ips, configured)
@@ -73,7 +75,7 @@ function withoutAddresses(
   asked: readonly string[],
   before: readonly string[],
 ): Filled {
-  if (asked.some((ip) => !before.includes(ip))) {
+  if (asked.some((ip) => !isAmong(before, ip))) {
     return clusterIPsCause(asked, 'may not be set for a Service of type ExternalName')
   }
   return { spec: without(spec, 'clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy') }
@@ -86,8 +88,10 @@ function headless(spec: JsonObject, configured: readonly Family[]): Filled {
   return { spec: withFamilies(named, decided.families) }
 }
 
+/** In canonical text, but for those that are left as they were. */
 function askedFor(
   spec: JsonObject,
+  before: readonly string[],
 ): { readonly ips: readonly string[] } | { readonly cause: StatusCause } {
   const single = stringAt(spec, 'clusterIP')
   const several = stringsAt(spec, 'clusterIPs').filter((ip) => ip !== '')
@@ -98,7 +102,7 @@ function askedFor(
     )
   }
   const ips = several.length > 0 ? several : [single].filter((ip) => ip !== '')
-  return { ips: ips.map((ip) => parseIp(ip) ?? ip) }
+  return { ips: ips.map((ip) => (before.includes(ip) ? ip : canonicalAddress(ip))) }
 }
 
 interface Assignment {
@@ -111,13 +115,16 @@ function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy)
   const { asked, held, families } = assignment
   const ips: string[] = []
   for (const family of families) {
-    const range = policy.ranges.find((one) => one.family === family)!
+    const range = policy.ranges.find((one) => one.family === family)
     const inFamily = (ip: string): boolean => ip.includes(':') === (family === 6)
     const wanted = asked.find(inFamily) ?? held.find(inFamily)
-    const ip = wanted ?? chooseAddress(range, policy.pool)
-    if (ip === undefined)
-      return clusterIPsCause(asked, `failed to allocate an IP: range ${range.cidr} is full`)
-    const problem = held.includes(ip) ? undefined : rangeProblem(range, ip)
+    const ip = wanted ?? (range && chooseAddress(range, policy.pool))
+    if (ip === undefined) {
+      const why =
+        range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
+      return clusterIPsCause(asked, `failed to allocate an IP: ${why}`)
+    }
+    const problem = isAmong(held, ip) ? undefined : outOfRange(range, ip)
     if (problem !== undefined) return clusterIPsCause(asked, problem)
     ips.push(ip)
   }
@@ -131,10 +138,15 @@ function chooseAddress(range: AddressRange, pool: AllocationPool): string | unde
   return index === undefined ? undefined : range.at(index)
 }
 
-function rangeProblem(range: AddressRange, ip: string): string | undefined {
+function outOfRange(range: AddressRange | undefined, ip: string): string | undefined {
   const parsed = parseIp(ip)
-  if (parsed !== undefined && range.contains(parsed)) return undefined
-  return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${range.cidr}`
+  if (parsed !== undefined && range?.contains(parsed) === true) return undefined
+  const valid = range === undefined ? 'none of that family' : range.cidr
+  return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${valid}`
+}
+
+function isAmong(addresses: readonly string[], ip: string): boolean {
+  return addresses.some((one) => isSameAddress(one, ip))
 }
 
 /** The refusal of an address that was asked for and is somebody else's. */

@@ -1,5 +1,6 @@
-import { type Family, familyOf, parseIp } from '../../lib/ip.ts'
+import { type Family, familyOf } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { invalidValue } from '../causes.ts'
 import type { StatusCause } from '../status.ts'
 
@@ -19,7 +20,7 @@ export function decideFamilies(
 ): Families {
   const named = familiesNamed(spec)
   const ofAddresses = ips.flatMap((ip) => {
-    const parsed = parseIp(ip)
+    const parsed = parseLegacyIp(ip)
     return parsed === undefined ? [] : [familyOf(parsed)]
   })
   const odd = named.findIndex((family, at) => family !== (ofAddresses[at] ?? family))
@@ -55,7 +56,8 @@ export function withFamilies(spec: JsonObject, families: readonly Family[]): Jso
   }
 }
 
-function familiesNamed(spec: JsonObject): readonly Family[] {
+/** Those that the spec names, in its order. */
+export function familiesNamed(spec: JsonObject): readonly Family[] {
   return arrayAt(spec, 'ipFamilies').map((name): Family => (name === 'IPv6' ? 6 : 4))
 }
 

@@ -1,5 +1,5 @@
-import { parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { invalidValue } from '../causes.ts'
 import { nodes } from '../kinds/node.ts'
 import { storagePrefix } from '../resource.ts'
@@ -27,5 +27,5 @@ export function nodeCapture(
 
 function addressesOf(node: Buffer): readonly string[] {
   const addresses = arrayAt(JSON.parse(node.toString()) as Json, 'status', 'addresses')
-  return addresses.flatMap((one) => parseIp(stringAt(one, 'address')) ?? [])
+  return addresses.flatMap((one) => parseLegacyIp(stringAt(one, 'address')) ?? [])
 }

@@ -1,6 +1,16 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Operation, Store } from '../../storage/store.ts'
-import { keysHeldBy, ownerOf } from './claim.ts'
+import { ALLOCATIONS, allocationOwner, keysHeldBy } from './claim.ts'
+
+/** The allocation keys that are in the name of the Service under the storage key `owner`. */
+export async function allocationsOf(
+  store: Pick<Store, 'list'>,
+  owner: string,
+): Promise<readonly string[]> {
+  const page = await store.list({ prefix: `/${ALLOCATIONS}/` })
+  if (page.refused !== undefined) return []
+  return page.entries.filter((entry) => allocationOwner(entry) === owner).map(({ key }) => key)
+}
 
 /**
  * What the deletion of the Service under the storage key `owner` must add to its
@@ -15,7 +25,7 @@ export async function releaseOperations(
   const entries = await Promise.all([...keysHeldBy(service)].map((key) => store.get(key)))
   return entries.flatMap((entry) => {
     if (entry === undefined) return []
-    const { key, value } = entry
-    return ['', owner].includes(ownerOf(value)) ? [{ op: 'delete', key } as const] : []
+    const isTheirs = ['', owner].includes(allocationOwner(entry))
+    return isTheirs ? [{ op: 'delete', key: entry.key } as const] : []
   })
 }

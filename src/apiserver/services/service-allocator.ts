@@ -72,6 +72,12 @@ export class ServiceAllocator {
     return size > MOST_KEYS ? tooManyCause(object, size) : { object, ...changes }
   }
 
+  /** What this server gives out, in words. */
+  get described(): Readonly<Record<'address' | 'port', string>> {
+    const { first, last } = this.#nodePorts
+    return { address: this.ranges.map(({ cidr }) => cidr).join(','), port: `${first}-${last}` }
+  }
+
   /** Whether an address or port is of those that Services get now. */
   gives(key: string): boolean {
     const { kind, text } = describeKey(key)

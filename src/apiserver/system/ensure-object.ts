@@ -1,10 +1,11 @@
-import { type JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Written } from '../persist.ts'
 import type { Resource } from '../resource.ts'
 import type { Serving } from '../serving.ts'
-import { Refusal } from '../status.ts'
+import type { Refusal } from '../status.ts'
 import { createObject } from '../verbs/create.ts'
 import { updateObject } from '../verbs/update.ts'
+import { updateOrCreate } from '../verbs/update-or-create.ts'
 import { systemRequest } from './system-request.ts'
 
 /** An object that the server itself keeps as it should be. */
@@ -16,23 +17,18 @@ export interface KeptObject {
   readonly next: (old: JsonObject) => JsonObject
 }
 
-/** How often it is decided again when somebody else is as quick. */
-const ATTEMPTS = 3
-
 /** Makes the object, or puts it right; what is right is not written. */
 export async function ensureObject(
   serving: Serving,
   { resource, namespace, name, next }: KeptObject,
 ): Promise<Written | Refusal> {
-  for (let attempt = 1; ; attempt++) {
-    const update = systemRequest('PUT', resource, namespace, name)
-    const updated = await updateObject(serving, update, next, false)
-    if (updated !== undefined) return updated
-    const fresh = { metadata: {}, ...next({}) }
-    const named = { ...fresh, metadata: { ...(fresh.metadata as JsonObject), name } }
-    const create = systemRequest('POST', resource, namespace, name)
-    const created = await createObject(serving, create, named, false)
-    const isLate = created instanceof Refusal && created.status.reason === 'AlreadyExists'
-    if (!isLate || attempt === ATTEMPTS) return created
-  }
+  const request = systemRequest(serving, { method: 'PUT', resource, namespace, name })
+  return updateOrCreate(serving, request, {
+    update: () => updateObject(serving, request, next, { dryRun: false, isConditional: false }),
+    create: () => {
+      const fresh = { metadata: {}, ...next({}) }
+      const named = { ...fresh, metadata: { ...(fresh.metadata as JsonObject), name } }
+      return createObject(serving, { ...request, method: 'POST' }, named, false)
+    },
+  })
 }

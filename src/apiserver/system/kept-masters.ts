@@ -8,9 +8,12 @@ import { services } from '../kinds/service.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { unreadableAt } from '../unreadable.ts'
+import { discard } from '../verbs/discard-unreadable.ts'
 import { ensureObject, type KeptObject } from './ensure-object.ts'
 import { masterObjects } from './master-objects.ts'
 import { type Master, mastersOf } from './masters.ts'
+import { replaceStray, strayAddress } from './move-master.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
 /** The resources that the API's own Services are made of. */
@@ -20,6 +23,11 @@ export const MASTER_RESOURCES: readonly Resource[] = [services, endpoints, endpo
 export class KeptMasters {
   readonly #serving: Serving
   readonly #masters: readonly Master[]
+  /**
+   * The Services that this server has once seen in its range. With replicas whose ranges
+   * differ, one that left it again is theirs: nobody moves it back and forth.
+   */
+  readonly #settled = new Set<string>()
   /** The revisions in which we left our objects, by storage key. */
   readonly #written = new Map<string, number>()
 
@@ -45,17 +53,47 @@ export class KeptMasters {
   async leadTo(replicas: readonly ReplicaAddress[]): Promise<void> {
     this.#written.clear()
     const failures: NodeProxyError[] = []
+    const stray: string[] = []
     for (const master of this.#masters) {
-      const failure = await this.#ensure(masterObjects(master, replicas))
+      const failure =
+        (await this.#moveIn(master)) ?? (await this.#ensure(masterObjects(master, replicas)))
       if (failure !== undefined) failures.push(failure)
+      const ip = await strayAddress(this.#serving, master)
+      if (ip !== undefined) stray.push(`${master.name} at ${ip}`)
     }
+    this.#report(stray)
     await this.#removeOtherSlices()
     if (failures[0] !== undefined) throw failures[0]
+  }
+
+  /** Once in the life of a server its range may have been changed: at its start. */
+  async #moveIn(master: Master): Promise<NodeProxyError | undefined> {
+    if (this.#settled.has(master.name)) return undefined
+    const isStray = (await strayAddress(this.#serving, master)) !== undefined
+    const isDone = !isStray || (await replaceStray(this.#serving, master).catch(asMasterError))
+    if (isDone instanceof NodeProxyError) return isDone
+    if (isDone) this.#settled.add(master.name)
+    return undefined
+  }
+
+  #report(stray: readonly string[]): void {
+    const { allocator, conditions } = this.#serving
+    const reason = 'api-service-address'
+    if (stray.length === 0) return conditions.clear(reason)
+    const message = `the Services of the API are not at the first addresses of --service-cluster-ip-range ${allocator.described.address}: ${stray.join(', ')}; the certificate of this server does not name these addresses: start all replicas with the same range, or free the first addresses of this one`
+    conditions.raise(reason, { message, blocksReadiness: false })
+  }
+
+  /** What others have damaged beyond reading is made anew. */
+  async #discardUnreadable({ resource, ...at }: KeptObject): Promise<void> {
+    const unreadable = unreadableAt(this.#serving, resource, at)
+    if (unreadable !== undefined) await discard(this.#serving, resource, unreadable)
   }
 
   /** Endpoints are of no use without their Service, so the first failure is the last. */
   async #ensure(objects: readonly KeptObject[]): Promise<NodeProxyError | undefined> {
     for (const object of objects) {
+      await this.#discardUnreadable(object)
       const written = await ensureObject(this.#serving, object)
       if (written instanceof Refusal) return refusedError(object, written)
       const key = storageKey(object.resource, object.namespace, object.name)
@@ -74,6 +112,11 @@ export class KeptMasters {
       await deleteUnchanged(store, key, revision)
     }
   }
+}
+
+function asMasterError(error: unknown): NodeProxyError {
+  if (error instanceof NodeProxyError && error.code === 'NP_APISERVER_MASTER_SERVICE') return error
+  throw error
 }
 
 function refusedError({ namespace, name }: KeptObject, refusal: Refusal): NodeProxyError {

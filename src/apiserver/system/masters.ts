@@ -1,5 +1,7 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
-import { MASTER_NAMES } from '../../resources/pod-environment.ts'
+import { MASTER_NAMES, MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
+import { services } from '../kinds/service.ts'
+import { storageKey } from '../resource.ts'
 import type { AddressRange } from '../services/address-range.ts'
 
 /** One of the Services by which Pods reach the API. */
@@ -8,6 +10,11 @@ export interface Master {
   /** Its ClusterIP. */
   readonly ip: IpAddress
   readonly family: Family
+}
+
+/** Whether a storage key is that of a Service of the API. */
+export function isOfTheApi(key: string): boolean {
+  return MASTER_NAMES.some((name) => key === storageKey(services, MASTER_NAMESPACE, name))
 }
 
 /** The Services of the API with the first addresses of a range, one for each. */

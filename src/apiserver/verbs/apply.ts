@@ -22,9 +22,7 @@ import { Refusal } from '../status.ts'
 import { createObject } from './create.ts'
 import { requiredVersion } from './required-version.ts'
 import { checkIdentity, updateObject } from './update.ts'
-
-/** How often a missing object is created again after somebody else did, and deleted it. */
-const ATTEMPTS = 4
+import { updateOrCreate } from './update-or-create.ts'
 
 /** Problems of an applied object that one answer names. */
 const MOST_PROBLEMS = 10
@@ -39,16 +37,16 @@ export async function apply(
   if (applied instanceof Refusal) return applied
   const writer = writerOf(serving, request)
   const transition = (old: JsonObject) => appliedTo(request, writer, old, applied)
-  for (let attempt = 1; ; attempt++) {
-    const updated = await updateObject(serving, request, transition, dryRun)
-    if (updated instanceof Refusal) return updated
-    if (updated !== undefined) return objectReply(serving, request, 200, updated)
-    const fresh = firstOf(request, writer, applied)
-    const created =
-      fresh instanceof Refusal ? fresh : await createObject(serving, request, fresh, dryRun)
-    if (!(created instanceof Refusal)) return objectReply(serving, request, 201, created)
-    if (created.status.reason !== 'AlreadyExists' || attempt === ATTEMPTS) return created
-  }
+  const isConditional = requiredVersion(applied) !== ''
+  const written = await updateOrCreate(serving, request, {
+    update: () => updateObject(serving, request, transition, { dryRun, isConditional }),
+    create: async () => {
+      const fresh = firstOf(request, writer, applied)
+      return fresh instanceof Refusal ? fresh : createObject(serving, request, fresh, dryRun)
+    },
+  })
+  if (written instanceof Refusal) return written
+  return objectReply(serving, request, written.isNew ? 201 : 200, written)
 }
 
 /** The applied object, known to be of the right type, name and shape. */

@@ -1,16 +1,19 @@
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import type { Compare } from '../../storage/store.ts'
 import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
 import { requiredValue } from '../causes.ts'
+import { namespaces } from '../kinds/namespace.ts'
 import { namespaceCondition } from '../namespace-gate.ts'
-import { persist, STALE, type Written } from '../persist.ts'
-import { alreadyExists, badRequest, conflict } from '../refusals.ts'
+import { persist, Stale, type Written } from '../persist.ts'
+import { alreadyExists, badRequest } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { awaitRetry, contended } from './await-retry.ts'
 import { parseDryRun } from './dry-run.ts'
 import { requiredVersion } from './required-version.ts'
 import { checkWrite } from './write-rules.ts'
@@ -19,7 +22,6 @@ import { checkWrite } from './write-rules.ts'
 const SUFFIX_LENGTH = 5
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const LONGEST_BASE = 58
-const ATTEMPTS = 8
 
 /** POST of a collection. */
 export async function create(serving: Serving, request: ApiRequest): Promise<Outcome> {
@@ -41,27 +43,67 @@ export async function createObject(
   dryRun: boolean,
 ): Promise<Written | Refusal> {
   const named = stringAt(object, 'metadata', 'name')
-  let stale = false
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const attempt = async (isRetry: boolean): Promise<Written | Refusal | Stale> => {
     const name = named || generateName(serving, stringAt(object, 'metadata', 'generateName'))
-    const compare = await namespaceCondition(serving, request, stale)
+    const compare = await namespaceCondition(serving, request, isRetry)
     if (compare instanceof Refusal) return compare
-    const next = admit(request, storedForm(request, newObject(serving, request, object, name)))
-    if (next instanceof Refusal) return next
-    const refused = checkWrite(serving, request, next)
-    if (refused !== undefined) return refused
-    const key = storageKey(request.face.resource, request.namespace, name)
-    const owned = tracked(serving, request, next, { old: undefined, sent: object })
-    if (owned instanceof Refusal) return owned
-    const write = { key, before: undefined, old: undefined, next: owned, compare, dryRun }
-    const exists = dryRun && (await serving.store.get(key)) !== undefined
-    const written = exists ? STALE : await persist(serving, request, write)
-    if (written !== STALE) return written
-    const taken = (await serving.store.get(key)) !== undefined
-    if (taken && named !== '') return alreadyExists(subjectOf(request, name))
-    stale = true
+    const written = await createNamed(serving, request, { object, name, compare, dryRun })
+    const isTaken = written instanceof Stale && written.newest !== undefined
+    return isTaken && named !== '' ? alreadyExists(subjectOf(request, name)) : written
   }
-  return conflict(subjectOf(request, named), 'too many concurrent writes; try again')
+  let written = await attempt(false)
+  for (let losses = 1; written instanceof Stale; losses++) {
+    const late = await awaitRetry(serving, request, losses)
+    if (late !== undefined) return late
+    written = await inTurnOfNamespace(serving, request, () => attempt(true))
+  }
+  return written
+}
+
+/**
+ * A create requires its namespace as it was seen. One that lost to a write of the
+ * namespace takes turns with those, or it would lose again as long as they come.
+ */
+async function inTurnOfNamespace<T>(
+  serving: Serving,
+  request: ApiRequest,
+  attempt: () => Promise<T>,
+): Promise<T | Refusal> {
+  if (!request.face.resource.namespaced) return attempt()
+  const key = storageKey(namespaces, '', request.namespace)
+  const turn = await serving.turns.take(key, request.deadline)
+  if (turn === undefined) return contended(request)
+  try {
+    return await attempt()
+  } finally {
+    turn.end()
+  }
+}
+
+interface NamedObject {
+  readonly object: JsonObject
+  readonly name: string
+  /** The condition on its namespace. */
+  readonly compare: readonly Compare[]
+  readonly dryRun: boolean
+}
+
+async function createNamed(
+  serving: Serving,
+  request: ApiRequest,
+  { object, name, compare, dryRun }: NamedObject,
+): Promise<Written | Refusal | Stale> {
+  const next = admit(request, storedForm(request, newObject(serving, request, object, name)))
+  if (next instanceof Refusal) return next
+  const refused = checkWrite(serving, request, next)
+  if (refused !== undefined) return refused
+  const key = storageKey(request.face.resource, request.namespace, name)
+  const owned = tracked(serving, request, next, { old: undefined, sent: object })
+  if (owned instanceof Refusal) return owned
+  const existing = dryRun ? await serving.store.get(key) : undefined
+  if (existing !== undefined) return new Stale(existing)
+  const write = { key, before: undefined, old: undefined, next: owned, compare, dryRun }
+  return persist(serving, request, write)
 }
 
 function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undefined {

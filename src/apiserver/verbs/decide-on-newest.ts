@@ -1,40 +1,76 @@
-import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { type Persisted, STALE, type Written } from '../persist.ts'
-import { conflict } from '../refusals.ts'
+import type { ApiRequest } from '../api-request.ts'
+import { type Persisted, Stale, type Written } from '../persist.ts'
+import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { awaitRetry, contended } from './await-retry.ts'
 import { readCached, readNewest } from './read-newest.ts'
 
-/** How often an object that others write too is decided on again. */
-const ATTEMPTS = 20
+/** What becomes of an object, decided on one state of it. */
+export interface Decision<T extends Persisted> {
+  /** The client names the version that it means: another one is refused at once. */
+  readonly isConditional: boolean
+  readonly decide: (before: Written) => Promise<T | Refusal | Stale>
+}
 
 /**
  * What `decide` makes of the object as the newest revision has it; undefined
  * when there is none. It decides on what the cache shows first, because a write
- * proves that this was the newest; of any other outcome the store is asked.
+ * proves that this was the newest; any other outcome is confirmed with the store.
+ * A write that loses to another one is decided again on what that left, until the
+ * request's deadline. Writers of one object take turns, except those that name a
+ * version: the writers before them would only make them fail later.
  */
-export async function decideOnNewest<T extends Pick<Persisted, 'isCommitted'>>(
+export async function decideOnNewest<T extends Persisted>(
   serving: Serving,
   request: ApiRequest,
-  decide: (before: Written) => Promise<T | Refusal | typeof STALE>,
+  decision: Decision<T>,
 ): Promise<T | Refusal | undefined> {
-  const guess = readCached(serving, request)
-  const guessed = guess && (await decide(guess))
-  if (isProof(guessed)) return guessed
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const before = await readNewest(serving, request)
-    if (before === undefined || before instanceof Refusal) return before
-    const isSame = attempt === 0 && before.modRevision === guess?.modRevision
-    const outcome = isSame && guessed !== undefined ? guessed : await decide(before)
-    if (outcome !== STALE) return outcome
+  const cached = readCached(serving, request)
+  if (decision.isConditional) return settle(serving, request, decision, cached)
+  const key = storageKey(request.face.resource, request.namespace, request.name)
+  const turn = await serving.turns.take(key, request.deadline)
+  if (turn === undefined) return contended(request)
+  let left: Written | undefined
+  try {
+    const guess = newerOf(readCached(serving, request), turn.newest)
+    const outcome = await settle(serving, request, decision, guess)
+    if (isProof(outcome)) left = outcome
+    return outcome
+  } finally {
+    turn.end(left)
   }
-  return conflict(subjectOf(request))
+}
+
+async function settle<T extends Persisted>(
+  serving: Serving,
+  request: ApiRequest,
+  { decide }: Decision<T>,
+  guess: Written | undefined,
+): Promise<T | Refusal | undefined> {
+  let outcome = guess && (await decide(guess))
+  if (!isProof(outcome) && !(outcome instanceof Stale)) {
+    const newest = await readNewest(serving, request)
+    if (newest === undefined || newest instanceof Refusal) return newest
+    if (outcome === undefined || newest.modRevision !== guess?.modRevision) {
+      outcome = await decide(newest)
+    }
+  }
+  for (let losses = 1; outcome instanceof Stale; losses++) {
+    if (outcome.newest === undefined) return undefined
+    const late = await awaitRetry(serving, request, losses)
+    outcome = late ?? (await decide(outcome.newest))
+  }
+  return outcome
 }
 
 /** A transaction that was committed required the revision that was decided on. */
-function isProof<T extends Pick<Persisted, 'isCommitted'>>(
-  outcome: T | Refusal | typeof STALE | undefined,
-): outcome is T {
-  if (outcome === undefined || outcome === STALE || outcome instanceof Refusal) return false
+function isProof<T extends Persisted>(outcome: T | Refusal | Stale | undefined): outcome is T {
+  if (outcome === undefined || outcome instanceof Stale || outcome instanceof Refusal) return false
   return outcome.isCommitted
+}
+
+function newerOf(cached: Written | undefined, left: Written | undefined): Written | undefined {
+  if (cached === undefined || left === undefined) return cached ?? left
+  return left.modRevision > cached.modRevision ? left : cached
 }

@@ -5,11 +5,16 @@ import { negotiate, type Shown } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
 import { deleteObject } from './delete.ts'
 import { type DeleteOptions, readDeleteOptions } from './delete-options.ts'
+import { discard } from './discard-unreadable.ts'
 
-/** DELETE of a collection: every object that the selectors match, one by one. */
+/**
+ * DELETE of a collection: every object that the selectors match, one by one. Without selectors
+ * those go as well that cannot be read.
+ */
 export async function removeCollection(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = parseListOptions(request.face, request.query)
   if (options instanceof Refusal) return options
@@ -28,6 +33,10 @@ export async function removeCollection(serving: Serving, request: ApiRequest): P
     deleteOptions,
   )
   if (deleted instanceof Refusal) return deleted
+  const unreadable = unreadableUnder(serving, resource, request.namespace)
+  if (options.selection.everything && !deleteOptions.dryRun) {
+    for (const one of unreadable) await discard(serving, resource, one)
+  } else warnOfUnreadable(request, unreadable)
   const revision = await serving.store.revision()
   const { contentType } = representation
   return { code: 200, contentType, body: representation.list(deleted, { revision }) }
@@ -45,7 +54,7 @@ async function deleteEach(
     const outcome = await deleteObject(serving, one, options)
     if (outcome instanceof Refusal) return outcome
     if (outcome === undefined) continue
-    deleted.push({ value: outcome.written.value, revision: outcome.written.modRevision })
+    deleted.push({ value: outcome.value, revision: outcome.modRevision })
   }
   return deleted
 }

@@ -8,11 +8,15 @@ import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
 import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
+import { unreadableAt, unreadableUnder } from '../unreadable.ts'
+import { discard } from './discard-unreadable.ts'
+import { parseDryRun } from './dry-run.ts'
 
-/** The namespaces of the system may not be deleted. */
-export function protectNamespace(request: ApiRequest): Refusal | undefined {
+/** The namespaces of the system may not be deleted; one that cannot be read is made anew by it. */
+export function protectNamespace(serving: Serving, request: ApiRequest): Refusal | undefined {
   if (request.face.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
     return undefined
+  if (unreadableAt(serving, namespaces, request) !== undefined) return undefined
   return forbidden(subjectOf(request), 'this namespace may not be deleted')
 }
 
@@ -29,7 +33,10 @@ export async function isDeserted(
   return (await leftIn(serving, request.name)) === undefined
 }
 
-/** 409 when a namespace that is being deleted is said to be empty, and is not. */
+/**
+ * 409 when a namespace that is being deleted is said to be empty, and is not. What cannot be
+ * read in it goes with it: no client can see it, so none can delete it first.
+ */
 export async function checkEmptied(
   serving: Serving,
   request: ApiRequest,
@@ -38,9 +45,18 @@ export async function checkEmptied(
 ): Promise<Refusal | undefined> {
   if (request.face.resource !== namespaces || !claimsToBeEmpty(next, old)) return undefined
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
+  if (parseDryRun(request) === false) await discardIn(serving, request.name)
   const left = await leftIn(serving, request.name)
   if (left === undefined) return undefined
   return conflict(subjectOf(request), `there are still ${left} in it`)
+}
+
+async function discardIn(serving: Serving, namespace: string): Promise<void> {
+  for (const resource of catalogue.filter(({ namespaced }) => namespaced)) {
+    for (const one of unreadableUnder(serving, resource, namespace)) {
+      await discard(serving, resource, one)
+    }
+  }
 }
 
 /** A resource of which something is left in a namespace. Events keep none. */

@@ -2,21 +2,22 @@ import { stringAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
 import { pods } from '../kinds/pod.ts'
-import { persist, STALE, type Written } from '../persist.ts'
+import { type Persisted, persist, Stale, type Written } from '../persist.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal, successDocument } from '../status.ts'
+import { unreadableAt } from '../unreadable.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { isDeserted, protectNamespace } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
+import { removeUnreadable } from './discard-unreadable.ts'
 import { removeObject } from './remove-object.ts'
 
 /** What became of an object: gone, or marked and waiting for whoever keeps it. */
-export interface Deleted {
-  readonly written: Written
+export interface Deleted extends Persisted {
   readonly isGone: boolean
 }
 
@@ -24,14 +25,19 @@ export interface Deleted {
 export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
   const options = readDeleteOptions(serving, request)
   if (options instanceof Refusal) return options
-  const marked = protectNamespace(request) ?? (await deleteObject(serving, request, options))
+  const marked =
+    protectNamespace(serving, request) ?? (await deleteObject(serving, request, options))
+  const unreadable = unreadableAt(serving, request.face.resource, request)
+  if (unreadable !== undefined && marked instanceof Refusal) {
+    return removeUnreadable(serving, request, { unreadable, options })
+  }
   if (marked === undefined) return notFound(subjectOf(request))
   if (marked instanceof Refusal) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)
   const returnsObject = !deleted.isGone || request.face.resource.returnsDeleted === true
-  if (returnsObject) return objectReply(serving, request, 200, deleted.written)
+  if (returnsObject) return objectReply(serving, request, 200, deleted)
   const { plural: kind, group, name } = subjectOf(request)
-  const uid = stringAt(decodeStored(deleted.written), 'metadata', 'uid')
+  const uid = stringAt(decodeStored(deleted), 'metadata', 'uid')
   const details = { name, ...(group === '' ? {} : { group }), kind, uid }
   return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
 }
@@ -44,7 +50,7 @@ export async function deleteObject(
 ): Promise<Deleted | Refusal | undefined> {
   const { resource } = request.face
   const key = storageKey(resource, request.namespace, request.name)
-  return decideOnNewest(serving, request, async (before) => {
+  const decide = async (before: Written): Promise<Deleted | Refusal | Stale> => {
     const old = decodeStored(before)
     const refused = checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -55,9 +61,10 @@ export async function deleteObject(
     const written = isGone
       ? await removeObject(serving, request, { ...write, next: last })
       : await persist(serving, request, write)
-    if (written instanceof Refusal || written === STALE) return written
-    return { written, isGone, isCommitted: written.isCommitted }
-  })
+    return written instanceof Refusal || written instanceof Stale ? written : { ...written, isGone }
+  }
+  const isConditional = options.resourceVersion !== ''
+  return decideOnNewest(serving, request, { isConditional, decide })
 }
 
 /** A namespace in which nothing is goes at once: there is nobody to wait for. */
@@ -66,10 +73,10 @@ async function withoutWaiting(
   request: ApiRequest,
   marked: Deleted,
 ): Promise<Deleted> {
-  const closed = decodeStored(marked.written)
+  const closed = decodeStored(marked)
   if (marked.isGone || !(await isDeserted(serving, request, closed))) return marked
   const key = storageKey(request.face.resource, request.namespace, request.name)
-  const removal = { key, before: marked.written, old: closed, next: closed, dryRun: false }
+  const removal = { key, before: marked, old: closed, next: closed, dryRun: false }
   const written = await removeObject(serving, request, removal)
-  return written === STALE ? marked : { written, isGone: true }
+  return written instanceof Stale ? marked : { ...written, isGone: true }
 }

@@ -1,4 +1,3 @@
-import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import { decodeStored } from '../codec.ts'
 import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
@@ -6,6 +5,7 @@ import { notAcceptable, notFound } from '../refusals.ts'
 import { apiVersionOf, type DerivedSubresource } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { identityOf } from './identity-of.ts'
 import { readNewest } from './read-newest.ts'
 
 /** GET of a derived subresource: object and surroundings as the newest revision has them. */
@@ -23,11 +23,4 @@ export async function getDerived(
   const head = { kind, apiVersion: apiVersionOf(face), metadata: identityOf(object) }
   const answer = { ...head, ...(await derive(serving, object)) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
-}
-
-const IDENTITY = ['name', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp']
-
-function identityOf(object: JsonObject): JsonObject {
-  const metadata = Object.entries(objectAt(object, 'metadata'))
-  return Object.fromEntries(metadata.filter(([field]) => IDENTITY.includes(field)))
 }

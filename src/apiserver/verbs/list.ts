@@ -1,15 +1,15 @@
-import { NodeProxyError } from '../../lib/error.ts'
 import type { RevisionRefusal } from '../../storage/store.ts'
 import type { ApiRequest, Outcome } from '../api-request.ts'
-import { type Item, readItems } from '../cache/item.ts'
+import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
 import { type ContinueToken, decodeContinue, encodeContinue } from '../continue-token.ts'
 import type { ListMeta } from '../list-metadata.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { continueExpired, expired, internalError, revisionTooLarge } from '../refusals.ts'
+import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
 import { negotiate } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
+import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /** Entries read from the store at once while a selector looks for matches. */
@@ -45,7 +45,10 @@ async function find(
   }
   if (token !== undefined) return readPage(serving, request, options, token)
   const late = await awaitRevision(serving, options.revision ?? (await serving.store.revision()))
-  return late ?? readCache(serving, request, options)
+  if (late !== undefined) return late
+  const { resource } = request.face
+  warnOfUnreadable(request, unreadableUnder(serving, resource, request.namespace))
+  return readCache(serving, request, options)
 }
 
 /** The first page (or all) of what the cache holds now. */
@@ -85,8 +88,9 @@ async function readPage(
     })
     if (page.refused !== undefined) return refusalOf(page, token)
     revision = page.revision
-    const fresh = readItems(resource, page.entries)
-    if (fresh instanceof NodeProxyError) return internalError(fresh.message)
+    const read = page.entries.map((entry) => readItem(resource, entry))
+    warnOfUnreadable(request, read.filter(isUnreadable))
+    const fresh = read.filter(isReadable)
     const matching = selection.everything ? fresh : fresh.filter((item) => selection.matches(item))
     const taken = matching.slice(0, limit - items.length)
     items.push(...taken)
@@ -95,7 +99,9 @@ async function readPage(
     if (!isCut && page.remaining === 0) return { items, meta: { revision } }
     if (items.length < limit) continue
     const next = { revision, after: after!.slice(prefix.length) }
-    const rest = selection.everything ? { remaining: page.remaining } : {}
+    const rest = selection.everything
+      ? { remaining: page.remaining + matching.length - taken.length }
+      : {}
     return { items, meta: { revision, continueToken: encodeContinue(next), ...rest } }
   }
 }

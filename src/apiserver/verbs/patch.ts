@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { mergePatch } from '../../lib/merge-patch.ts'
 import { checkType, invalidObject } from '../admit.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
@@ -14,6 +14,7 @@ import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { apply } from './apply.ts'
 import { parseDryRun } from './dry-run.ts'
+import { requiredVersion } from './required-version.ts'
 import { updateObject } from './update.ts'
 
 type Change = (document: JsonObject, patch: Json) => Json | Refusal
@@ -23,22 +24,48 @@ export async function patch(serving: Serving, request: ApiRequest): Promise<Outc
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
   if (isApply(request)) return apply(serving, request, dryRun)
-  const types = patchTypes(serving, request)
-  const change = types.get(request.contentType)
-  if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
+  const read = readPatch(serving, request)
+  if (read instanceof Refusal) return read
   const { body } = request
-  const document = parseJson(body, serving.limits.jsonDepth)
-  if (document instanceof Refusal) return document
+  const { change, isConditional } = read
   const transition = (old: JsonObject): JsonObject | Refusal => {
-    const patched = change(typed(request, old), document)
+    const patched = change(typed(request, old))
     const object = patched instanceof Refusal ? patched : checkType(request, dropNulls(patched))
     if (object instanceof Refusal) return object
     return checkFields(request, { object, before: old, body }) ?? object
   }
-  const written = await updateObject(serving, request, transition, dryRun)
+  const written = await updateObject(serving, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
   return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
 }
+
+/** A patch as it was sent. */
+export interface ReadPatch {
+  /** What it makes of a document, with nulls where it deletes. */
+  readonly change: (document: JsonObject) => Json | Refusal
+  /** It names the version that it is about. */
+  readonly isConditional: boolean
+}
+
+/** Reads a patch of any type but server-side apply. */
+export function readPatch(serving: Serving, request: ApiRequest): ReadPatch | Refusal {
+  const types = patchTypes(serving, request)
+  const change = types.get(request.contentType)
+  if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
+  const document = parseJson(request.body, serving.limits.jsonDepth)
+  if (document instanceof Refusal) return document
+  const isConditional = namesVersion(document)
+  return { change: (before) => change(before, document), isConditional }
+}
+
+/** Whether a patch, of whichever type, is about one version of its object. */
+function namesVersion(patch: Json): boolean {
+  if (isJsonObject(patch)) return requiredVersion(patch) !== ''
+  if (!Array.isArray(patch)) return false
+  return patch.some((operation) => stringAt(operation, 'path') === VERSION_PATH)
+}
+
+const VERSION_PATH = '/metadata/resourceVersion'
 
 function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Change> {
   return new Map<string, Change>([

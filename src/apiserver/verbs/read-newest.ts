@@ -3,19 +3,22 @@ import type { Written } from '../persist.ts'
 import { storageKey } from '../resource.ts'
 import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
+import { unreadableAt, unreadableRefusal } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /**
  * The object that a request names, as the newest revision has it: read from
  * the cache, as soon as that shows every write that was answered before.
- * Undefined when there is none.
+ * Undefined when there is none, 500 when it cannot be read.
  */
 export async function readNewest(
   serving: Serving,
   request: ApiRequest,
 ): Promise<Written | Refusal | undefined> {
   const late = await awaitRevision(serving, await serving.store.revision())
-  return late ?? readCached(serving, request)
+  if (late !== undefined) return late
+  const unreadable = unreadableAt(serving, request.face.resource, request)
+  return unreadable === undefined ? readCached(serving, request) : unreadableRefusal(unreadable)
 }
 
 /** The object as the cache shows it now: the newest, unless somebody wrote a moment ago. */

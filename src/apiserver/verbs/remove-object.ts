@@ -3,7 +3,7 @@ import type { ApiRequest } from '../api-request.ts'
 import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { services } from '../kinds/service.ts'
-import { type Persisted, STALE, type Written } from '../persist.ts'
+import { type Persisted, Stale, type Written } from '../persist.ts'
 import { releaseOperations } from '../services/release-operations.ts'
 import type { Serving } from '../serving.ts'
 import { removeEvents } from './remove-events.ts'
@@ -24,7 +24,7 @@ export async function removeObject(
   serving: Serving,
   request: ApiRequest,
   { key, before, old, next, dryRun }: Removal,
-): Promise<Persisted | typeof STALE> {
+): Promise<Persisted | Stale> {
   const { modRevision } = before
   const last = { value: encodeStored(next), modRevision }
   if (dryRun) return { ...last, isCommitted: false }
@@ -34,5 +34,5 @@ export async function removeObject(
   const release = isService ? await releaseOperations(store, key, old) : []
   const operations = [{ op: 'delete', key } as const, ...release]
   const result = await store.txn({ compare: [{ key, modRevision }], operations })
-  return result.committed ? { ...last, isCommitted: true } : STALE
+  return result.committed ? { ...last, isCommitted: true } : new Stale(result.current[0])
 }

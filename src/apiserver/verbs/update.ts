@@ -5,7 +5,7 @@ import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { tracked } from '../apply/tracked.ts'
 import { forbiddenValue, invalidValue } from '../causes.ts'
 import { decodeStored } from '../codec.ts'
-import { persist, type Written } from '../persist.ts'
+import { type Persisted, persist, type Stale, type Written } from '../persist.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
@@ -18,6 +18,7 @@ import { isOver } from './deletion.ts'
 import { parseDryRun } from './dry-run.ts'
 import { removeObject } from './remove-object.ts'
 import { requiredVersion } from './required-version.ts'
+import { updateOrCreate } from './update-or-create.ts'
 import { checkWrite } from './write-rules.ts'
 
 /** PUT of an object, or of its status. */
@@ -29,30 +30,37 @@ export async function update(serving: Serving, request: ApiRequest): Promise<Out
   const problem = checkIdentity(request, sent)
   if (problem !== undefined) return problem
   const { resource } = request.face
-  const written = await updateObject(serving, request, () => sent, dryRun)
-  if (written !== undefined) {
-    return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
-  }
-  const isPlain = request.subresource === '' && requiredVersion(sent) === ''
-  if (!resource.createOnUpdate || !isPlain) return notFound(subjectOf(request))
+  const isConditional = requiredVersion(sent) !== ''
   const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
-  const created = await createObject(serving, request, named, dryRun)
-  return created instanceof Refusal ? created : objectReply(serving, request, 201, created)
+  const mayCreate = resource.createOnUpdate && request.subresource === '' && !isConditional
+  const written = await updateOrCreate(serving, request, {
+    update: () => updateObject(serving, request, () => sent, { dryRun, isConditional }),
+    create: async () =>
+      mayCreate ? createObject(serving, request, named, dryRun) : notFound(subjectOf(request)),
+  })
+  if (written instanceof Refusal) return written
+  return objectReply(serving, request, written.isNew ? 201 : 200, written)
 }
 
 /** Computes an object's next state from the present one, in the request's version. */
 export type Transition = (old: JsonObject) => JsonObject | Refusal
+
+export interface UpdateOptions {
+  readonly dryRun: boolean
+  /** The client names the version that it replaces, so a lost race is its own conflict. */
+  readonly isConditional: boolean
+}
 
 /** Applies a transition to the stored object; undefined when there is none. */
 export async function updateObject(
   serving: Serving,
   request: ApiRequest,
   transition: Transition,
-  dryRun: boolean,
+  { dryRun, isConditional }: UpdateOptions,
 ): Promise<Written | Refusal | undefined> {
   const { resource, fromStored = (object) => object } = request.face
   const key = storageKey(resource, request.namespace, request.name)
-  return decideOnNewest(serving, request, async (before) => {
+  const decide = async (before: Written): Promise<Persisted | Refusal | Stale> => {
     const old = decodeStored(before)
     const next = await nextState(serving, request, transition(fromStored(old)), old)
     if (next instanceof Refusal) return next
@@ -60,7 +68,8 @@ export async function updateObject(
     return isOver(resource, next)
       ? removeObject(serving, request, write)
       : persist(serving, request, write)
-  })
+  }
+  return decideOnNewest(serving, request, { isConditional, decide })
 }
 
 /** What an update makes of an object, allowed and complete. */
@@ -128,7 +137,7 @@ function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): Js
   const stored = isFree ? sent : reserved.keep(sent, old)
   if (status === undefined) return admitCounted(request, stored, old)
   if (request.subresource === 'status') {
-    return admit(request, { ...withStatusOf(old, stored), metadata })
+    return admit(request, { ...withStatusOf(old, stored), metadata }, old)
   }
   return admitCounted(request, withStatusOf(stored, old), old)
 }
@@ -143,7 +152,7 @@ function admitCounted(
   next: JsonObject,
   old: JsonObject,
 ): JsonObject | Refusal {
-  const admitted = admit(request, next)
+  const admitted = admit(request, next, old)
   return admitted instanceof Refusal ? admitted : countGeneration(request, admitted, old)
 }
 

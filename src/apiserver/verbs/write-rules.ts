@@ -6,6 +6,7 @@ import { causeOf } from '../causes.ts'
 import { services } from '../kinds/service.ts'
 import { captureWarnings } from '../services/capture-warnings.ts'
 import { nodeCapture } from '../services/node-capture.ts'
+import { addressOfUnreadable } from '../services/unreadable-holders.ts'
 import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
 
@@ -21,7 +22,10 @@ export function checkWrite(
 ): Refusal | undefined {
   const { resource } = request.face
   const fixed = old === undefined ? [] : validateUpdate(resource.kind, next, old).map(causeOf)
-  const captured = resource === services ? nodeCapture(serving, next, old) : undefined
+  const captured =
+    resource === services
+      ? (nodeCapture(serving, next, old) ?? addressOfUnreadable(serving, next, old))
+      : undefined
   const causes = captured === undefined ? fixed : [...fixed, captured]
   if (causes.length > 0) return invalidObject(request, next, causes)
   if (resource === services) for (const text of captureWarnings(next, old)) request.warn(text)

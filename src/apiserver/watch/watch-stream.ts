@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type Change, eventTypeFor, shownItem } from '../cache/change.ts'
 import type { Item } from '../cache/item.ts'
 import type { ResourceCache } from '../cache/resource-cache.ts'
+import { endAnswer } from '../http/end-answer.ts'
 import { expired } from '../refusals.ts'
 import { eventFrame, type Representation } from '../representation.ts'
 import { statusDocument } from '../status.ts'
@@ -78,7 +79,7 @@ export class WatchStream {
     if (this.#isEnded) return
     if (this.#isBlocked) return this.#disconnect()
     this.#release()
-    this.#options.response.end()
+    endAnswer(this.#options.response, this.#options)
   }
 
   #pump(): void {

@@ -1,5 +1,6 @@
 import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
+import { endAnswer } from '../http/end-answer.ts'
 import { expired, serviceUnavailable, tooManyRequests } from '../refusals.ts'
 import { eventFrame, negotiateEvents, type Representation } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
@@ -37,7 +38,10 @@ export async function watch(serving: Serving, request: StreamRequest): Promise<O
   open(request)
   if (start instanceof Refusal) {
     const document = Buffer.from(JSON.stringify(statusDocument(start.status)))
-    request.response.end(eventFrame('ERROR', document))
+    endAnswer(request.response, {
+      last: eventFrame('ERROR', document),
+      stalledMs: serving.limits.stalledClientTimeout,
+    })
     return STREAMING
   }
   run(serving, request, { options, representation, start })

@@ -1,8 +1,7 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { NodeObject } from '../objects/node-object.ts'
 import type { ObjectChange } from '../objects/object-cache.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import { servicesOf, servicesOnNode } from '../objects/selection.ts'
+import { servicesOf } from '../objects/selection.ts'
 import type { View } from '../objects/view.ts'
 
 /** The Services that select a Pod, as it was or as it is. */
@@ -13,14 +12,6 @@ export function podAffects(change: ObjectChange<PodObject>, view: View): readonl
   }
   const pods = [before, after].filter((pod) => pod !== undefined)
   return pods.flatMap((pod) => servicesOf(pod, view))
-}
-
-/** The Services with Pods on a node that moved to another zone. */
-export function nodeAffects(
-  { key, before, after }: ObjectChange<NodeObject>,
-  view: View,
-): readonly string[] {
-  return before?.zone === after?.zone ? [] : servicesOnNode(key, view)
 }
 
 /** A Pod without what changes at every heartbeat and decides nothing. */

@@ -5,6 +5,7 @@ import { podsOf } from '../objects/selection.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
+import type { ObjectIdentity } from '../runner/write.ts'
 import { endpointsWrites, MANAGER } from './endpoints-writes.ts'
 
 /** Endpoints that people write may come before their Service (`kubectl apply` sorts so). */
@@ -40,14 +41,21 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
 function orphan(existing: EndpointsObject, now: number): Reconciliation {
   if (Object.hasOwn(existing.meta.annotations, LEADER)) return SETTLED
   const waitMs = isOurs(existing) ? 0 : Date.parse(existing.meta.createdAt) + ORPHAN_MS - now
-  return waitMs > 0 ? { writes: [], againMs: waitMs } : remove(existing)
+  if (waitMs > 0) return { writes: [], againMs: waitMs }
+  const absent = [{ ...identityOf(existing), collection: 'services' } as const]
+  return remove(existing, absent)
+}
+
+/** By name: a Service that cannot be read is in no list, and yet not gone. */
+function identityOf({ meta: { namespace, name } }: EndpointsObject) {
+  return { namespace, name, uid: '' }
 }
 
 function isOurs({ meta }: EndpointsObject): boolean {
   return meta.labels[ENDPOINTS_MANAGED_BY] === MANAGER
 }
 
-function remove({ meta }: EndpointsObject): Reconciliation {
+function remove({ meta }: EndpointsObject, absent: readonly ObjectIdentity[] = []): Reconciliation {
   if (meta.terminating) return SETTLED
-  return { writes: [{ verb: 'delete', collection: 'endpoints', meta }] }
+  return { writes: [{ verb: 'delete', collection: 'endpoints', meta, absent }] }
 }

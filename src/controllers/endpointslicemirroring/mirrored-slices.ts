@@ -1,7 +1,8 @@
 import type { Family } from '../../lib/ip.ts'
-import { familyOf, parseIp } from '../../lib/ip.ts'
+import { familyOf } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { inOrder, portsKey } from '../backends/endpoint-ports.ts'
 import type { WantedEndpoint, WantedGroup } from '../endpointslices/slice-packing.ts'
 import { endpointId } from '../endpointslices/slice-packing.ts'
@@ -54,7 +55,7 @@ function endpointsOf(subset: JsonObject, family: Family): readonly WantedEndpoin
       .map((address) => ({ address, ready: list === 'addresses' })),
   )
   return addresses.slice(0, MOST_OF_SUBSET).flatMap(({ address, ready }) => {
-    const ip = parseIp(stringAt(address, 'ip'))
+    const ip = parseLegacyIp(stringAt(address, 'ip'))
     if (ip === undefined || familyOf(ip) !== family) return []
     const body = {
       addresses: [ip],

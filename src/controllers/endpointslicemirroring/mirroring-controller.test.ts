@@ -37,6 +37,11 @@ test.each<[string, JsonObject[], readonly string[]]>([
     ['IPv4 80: !192.0.2.1'],
   ],
   ['no address', [{ addresses: [{ ip: 'x' }], ports: PORTS }], []],
+  [
+    'one address in two forms',
+    [{ addresses: [{ ip: '192.0.2.001' }, { ip: '192.0.2.1' }], ports: PORTS }],
+    ['IPv4 80: 192.0.2.1'],
+  ],
   ['no ports', [{ addresses: [{ ip: '192.0.2.1' }] }], ['IPv4 : 192.0.2.1']],
   [
     'both families',

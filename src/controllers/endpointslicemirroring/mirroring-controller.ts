@@ -11,7 +11,7 @@ import {
 import { ownerReference } from '../endpointslices/owner-reference.ts'
 import { sliceAffects } from '../endpointslices/slice-affects.ts'
 import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
-import { sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
+import { anyOf, sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import type { View } from '../objects/view.ts'
@@ -41,8 +41,11 @@ function reconcile(key: string, view: View): Reconciliation {
   const service = view.services.get(key)
   const endpoints = view.endpoints.get(key)
   const existing = slicesOf(key, view, MANAGER)
-  const isMirrored = service !== undefined && service.selector === undefined
-  if (!isMirrored || service.externalName || endpoints === undefined || isHidden(endpoints)) {
+  if (service === undefined || endpoints === undefined) {
+    const missing = service === undefined ? 'services' : 'endpoints'
+    return { writes: sliceDeletions(existing, [anyOf(missing, key)]) }
+  }
+  if (service.selector !== undefined || service.externalName || isHidden(endpoints)) {
     return { writes: sliceDeletions(existing) }
   }
   const template = templateOf(

@@ -4,9 +4,12 @@ import { candidatesOf, hostnameOf, targetOf } from '../backends/candidate.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
+import type { ZoneCapacity } from '../objects/zone-capacity.ts'
 import type { WantedEndpoint, WantedGroup } from './slice-packing.ts'
 import { endpointId } from './slice-packing.ts'
 import { ADDRESS_TYPES, type WantedSlices } from './slice-writes.ts'
+import { addHints } from './topology/add-hints.ts'
+import type { HintsProblem } from './topology/zone-hints.ts'
 
 /** The zone of a node; empty when unknown. */
 export type ZoneOf = (nodeName: string) => string
@@ -14,32 +17,55 @@ export type ZoneOf = (nodeName: string) => string
 /** A slice without endpoints says: we have looked, and there are none. */
 const NOBODY: WantedGroup = { ports: [], endpoints: [] }
 
+/** What of the Nodes decides about endpoints. */
+export interface Placement {
+  readonly zoneOf: ZoneOf
+  readonly capacity: ZoneCapacity
+}
+
+export interface ServiceSlices {
+  readonly wanted: WantedSlices
+  /** Why an address type has no hints although an annotation requests them. */
+  readonly problem: HintsProblem | undefined
+}
+
+interface PortedEndpoint extends WantedEndpoint {
+  readonly ports: readonly JsonObject[]
+}
+
 /**
  * The endpoints of a Service, for each of its IP families and by the ports they
  * have. Pods that are being deleted stay until they are gone: nodes may want
- * to let them finish (KEP-1672).
+ * to let them finish (KEP-1672). Hints are shared out among all endpoints of a family.
  */
 export function serviceSlices(
   service: ServiceObject,
   pods: readonly PodObject[],
-  zoneOf: ZoneOf,
-): WantedSlices {
-  return new Map(
-    service.families.map((family) => {
-      const candidates = candidatesOf(service, pods, family).toSorted(byAddress)
-      const groups = Map.groupBy(candidates, ({ ports }) => portsKey(ports))
-      const wanted = [...groups.values()].map((group) => groupOf(group, service, zoneOf))
-      return [ADDRESS_TYPES[family], wanted.length === 0 ? [NOBODY] : wanted]
-    }),
+  { zoneOf, capacity }: Placement,
+): ServiceSlices {
+  const families = service.families.map((family) => {
+    const candidates = candidatesOf(service, pods, family).toSorted(byAddress)
+    const found = candidates.map((candidate): PortedEndpoint => {
+      const body = endpointOf(candidate, service, zoneOf)
+      return { id: endpointId(body), body, since: candidate.since, ports: candidate.ports }
+    })
+    return {
+      addressType: ADDRESS_TYPES[family],
+      ...addHints(found, service.distribution, capacity),
+    }
+  })
+  const wanted = families.map(({ addressType, endpoints }) => {
+    const groups = [...Map.groupBy(endpoints, ({ ports }) => portsKey(ports)).values()].map(groupOf)
+    return [addressType, groups.length === 0 ? [NOBODY] : groups] as const
+  })
+  const problems = families.flatMap(({ addressType, problem }) =>
+    problem === undefined ? [] : { ...problem, detail: `${addressType}, ${problem.detail}` },
   )
+  return { wanted: new Map(wanted), problem: problems[0] }
 }
 
-function groupOf(group: readonly Candidate[], service: ServiceObject, zoneOf: ZoneOf): WantedGroup {
-  const endpoints = group.map((candidate): WantedEndpoint => {
-    const body = endpointOf(candidate, service, zoneOf)
-    return { id: endpointId(body), body, since: candidate.since }
-  })
-  return { ports: group[0]?.ports ?? [], endpoints }
+function groupOf(endpoints: readonly PortedEndpoint[]): WantedGroup {
+  return { ports: endpoints[0]?.ports ?? [], endpoints }
 }
 
 function endpointOf({ pod, ip }: Candidate, service: ServiceObject, zoneOf: ZoneOf): JsonObject {

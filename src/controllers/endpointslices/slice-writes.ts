@@ -8,7 +8,7 @@ import { adjustMap, isEmpty, replaceMap } from '../objects/map-patch.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 import type { View } from '../objects/view.ts'
-import type { Write } from '../runner/write.ts'
+import type { ObjectIdentity, Write } from '../runner/write.ts'
 import type { PackedSlice, WantedEndpoint, WantedGroup } from './slice-packing.ts'
 import { endpointId, packSlices } from './slice-packing.ts'
 
@@ -65,8 +65,18 @@ export function sliceWrites(
   ]
 }
 
-export function sliceDeletions(slices: readonly SliceObject[]): readonly Write[] {
-  return slices.map(({ meta }) => ({ verb: 'delete', collection: 'endpointslices', meta }))
+/** They go only if the server says that what is `absent` is gone: what cannot be read is not. */
+export function sliceDeletions(
+  slices: readonly SliceObject[],
+  absent: readonly ObjectIdentity[] = [],
+): readonly Write[] {
+  return slices.map(({ meta }) => ({ verb: 'delete', collection: 'endpointslices', meta, absent }))
+}
+
+/** Whatever has the key of a Service (`namespace/name`) in a collection. */
+export function anyOf(collection: 'services' | 'endpoints', key: string): ObjectIdentity {
+  const slash = key.indexOf('/')
+  return { collection, namespace: key.slice(0, slash), name: key.slice(slash + 1), uid: '' }
 }
 
 function writesOf(

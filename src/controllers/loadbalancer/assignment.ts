@@ -1,5 +1,6 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import { familyOf, parseIp } from '../../lib/ip.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { View } from '../objects/view.ts'
 import type { AddressPool } from './address-pool.ts'
@@ -73,7 +74,7 @@ function requestProblem({ service, pools, view }: Scene): AssignmentProblem | un
 }
 
 function requestedIp({ loadBalancer }: ServiceObject): IpAddress | undefined {
-  return parseIp(loadBalancer.requested)
+  return parseLegacyIp(loadBalancer.requested)
 }
 
 function keptAddress({ service, pools, view }: Scene, family: Family): IpAddress | undefined {

@@ -68,6 +68,21 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a 192.0.2.1 Assigned', 'b 192.0.2.2 Assigned', 'c 192.0.2.3 Assigned'],
   ],
   [
+    'another than one that an older Service has with leading zeros',
+    {
+      services: [
+        balanced('a'),
+        balanced('b', { spec: { loadBalancerClass: 'x' }, ingress: ['192.0.2.001'], born: '09' }),
+      ],
+    },
+    ['a 192.0.2.2 Assigned', 'b 192.0.2.001'],
+  ],
+  [
+    'what it asks for with leading zeros',
+    { services: [balanced('a', asking('192.0.2.002'))] },
+    ['a 192.0.2.2 Assigned'],
+  ],
+  [
     'what it has',
     { services: [balanced('a', { ingress: ['192.0.2.3'] })] },
     ['a 192.0.2.3 Assigned'],

@@ -18,6 +18,8 @@ import type { ServiceObject } from './service-object.ts'
 import { readService } from './service-object.ts'
 import type { SliceObject } from './slice-object.ts'
 import { readSlice } from './slice-object.ts'
+import type { Totals } from './totals.ts'
+import { capacityOf } from './zone-capacity.ts'
 
 /** Everything that a controller may look at, by the name of its collection. */
 export interface Objects {
@@ -46,6 +48,8 @@ export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
   /** Names of the groups in which others look for the object. */
   readonly groups: (object: T) => readonly string[]
+  /** Amounts, whole numbers, that are added up over the collection, by name. */
+  readonly totals?: (object: T) => Totals
   /** What its holder changes to show that it lives; empty: nothing. */
   readonly heartbeat?: (object: T) => string
 }
@@ -55,12 +59,13 @@ const OWNED: CollectionSpec<OwnedObject> = { decode: readOwned, groups: () => []
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
   services: {
     decode: readService,
-    groups: ({ meta, selector, loadBalancer }) => [
+    groups: ({ meta, selector, loadBalancer, distribution }) => [
       ...Object.entries(selector ?? {})
         .slice(0, 1)
         .map((label) => labelGroup(meta.namespace, label)),
       ...loadBalancer.ingress.map(ingressGroup),
       ...(loadBalancer.condition.status === 'False' ? [WAITING_GROUP] : []),
+      ...(distribution === 'Auto' ? [AUTO_HINTS_GROUP] : []),
     ],
   },
   pods: {
@@ -71,7 +76,12 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       ...(finished ? [FINISHED_GROUP] : []),
     ],
   },
-  nodes: { decode: readNode, groups: () => [], heartbeat: ({ heartbeatAt }) => heartbeatAt },
+  nodes: {
+    decode: readNode,
+    groups: () => [],
+    totals: capacityOf,
+    heartbeat: ({ heartbeatAt }) => heartbeatAt,
+  },
   leases: { decode: readLease, groups: () => [], heartbeat: ({ renewedAt }) => renewedAt },
   endpoints: { decode: readEndpoints, groups: () => [] },
   endpointslices: {
@@ -102,6 +112,9 @@ export function ingressGroup(ip: string): string {
 
 /** Services that have not got the addresses that they ask a load balancer for. */
 export const WAITING_GROUP = 'waiting for ingress'
+
+/** Services whose endpoints get hints in proportion to the processors of each zone. */
+export const AUTO_HINTS_GROUP = 'auto hints'
 
 /** Pods whose containers have ended for good. */
 export const FINISHED_GROUP = 'finished'

@@ -1,6 +1,6 @@
-import { parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 
@@ -25,7 +25,7 @@ export function readLoadBalancer(service: JsonObject): LoadBalancerObject {
     requested: stringAt(service, 'spec', 'loadBalancerIP'),
     ingress: arrayAt(service, 'status', 'loadBalancer', 'ingress')
       .map((one) => stringAt(one, 'ip'))
-      .map((text) => parseIp(text) ?? text),
+      .map(canonicalAddress),
     condition: readCondition(objectAt(service, 'status'), LOAD_BALANCER_CONDITION),
   }
 }

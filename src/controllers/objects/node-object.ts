@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { objectAt, stringAt } from '../../lib/json.ts'
+import { objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { READY } from '../../resources/condition-names.ts'
 import { NAMES } from '../../resources/names.ts'
+import { milliQuantity } from '../../resources/quantity.ts'
 import {
   findCondition,
   readCondition,
@@ -15,6 +16,10 @@ export interface NodeObject {
   readonly meta: ObjectMeta
   /** Empty when unknown. */
   readonly zone: string
+  /** `status.allocatable.cpu` in thousandths of a processor; 0 when unknown. */
+  readonly cpuMillis: number
+  /** A label marks it as a node of the control plane. */
+  readonly controlPlane: boolean
   readonly ready: StatusCondition
   /** When the node said last whether it is ready, RFC 3339; empty when it never did. */
   readonly heartbeatAt: string
@@ -27,6 +32,8 @@ export function readNode(object: JsonObject): NodeObject {
   return {
     meta,
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
+    cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
+    controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
     ready: readCondition(status, READY),
     heartbeatAt: stringAt(findCondition(status, READY), 'lastHeartbeatTime'),
   }

@@ -1,5 +1,6 @@
 import { isRewound } from '../../client/resource-version.ts'
 import type { Heartbeats } from './heartbeats.ts'
+import { Tally, type Totals } from './totals.ts'
 import type { Identified, UnseenWrite } from './unseen-write.ts'
 import { isIncluded, isOlder, order } from './unseen-write.ts'
 import type { Collection } from './view.ts'
@@ -8,6 +9,12 @@ export interface ObjectChange<T> {
   readonly key: string
   readonly before: T | undefined
   readonly after: T | undefined
+}
+
+/** What is kept of a collection beside its objects. */
+export interface CacheExtras<T> {
+  readonly heartbeats?: Heartbeats<T> | undefined
+  readonly totalsOf?: ((object: T) => Totals) | undefined
 }
 
 /**
@@ -23,13 +30,18 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #objects = new Map<string, T>()
   readonly #groups = new Map<string, Map<string, T>>()
   readonly #heartbeats: Heartbeats<T> | undefined
+  readonly #tally: Tally<T> | undefined
   readonly #unseen = new Map<string, UnseenWrite<T>>()
   /** The latest version that the watch or a list has told. */
   #told = ''
 
-  constructor(groupsOf: (object: T) => readonly string[], heartbeats?: Heartbeats<T>) {
+  constructor(
+    groupsOf: (object: T) => readonly string[],
+    { heartbeats, totalsOf }: CacheExtras<T> = {},
+  ) {
     this.#groupsOf = groupsOf
     this.#heartbeats = heartbeats
+    this.#tally = totalsOf && new Tally(totalsOf)
   }
 
   get(key: string): T | undefined {
@@ -46,6 +58,10 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
   groupSize(name: string): number {
     return this.#groups.get(name)?.size ?? 0
+  }
+
+  totals(): ReadonlyMap<string, number> {
+    return this.#tally?.totals ?? new Map()
   }
 
   heardAt(key: string): number | undefined {
@@ -110,6 +126,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   #set(key: string, after: T | undefined): ObjectChange<T> {
     const before = this.#objects.get(key)
     this.#heartbeats?.changed(key, before, after)
+    this.#tally?.changed(before, after)
     if (before !== undefined) this.#leaveGroups(key, before)
     if (after === undefined) this.#objects.delete(key)
     else {

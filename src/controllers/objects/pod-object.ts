@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import { parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { DISRUPTION, READY } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import type { ObjectMeta } from './object-meta.ts'
@@ -61,7 +61,7 @@ export function readPod(object: JsonObject): PodObject {
 function readIps(status: JsonObject): readonly IpAddress[] {
   const listed = arrayAt(status, 'podIPs').map((one) => stringAt(one, 'ip'))
   const texts = listed.length > 0 ? listed : [stringAt(status, 'podIP')]
-  return texts.map(parseIp).filter((ip) => ip !== undefined)
+  return texts.map(parseLegacyIp).filter((ip) => ip !== undefined)
 }
 
 function readNamedPorts(spec: JsonObject): readonly ContainerPort[] {

@@ -1,7 +1,11 @@
 import type { Family } from '../../lib/ip.ts'
-import { familyOf, parseIp } from '../../lib/ip.ts'
+import { familyOf } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
+import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
+import { type Distribution, readDistribution } from './distribution.ts'
 import type { LoadBalancerObject } from './load-balancer-object.ts'
 import { readLoadBalancer } from './load-balancer-object.ts'
 import type { ObjectMeta, StringMap } from './object-meta.ts'
@@ -30,13 +34,18 @@ export interface ServiceObject {
   readonly ports: readonly ServicePortObject[]
   readonly publishNotReady: boolean
   readonly loadBalancer: LoadBalancerObject
+  /** Which hints its endpoints carry; undefined: none. */
+  readonly distribution: Distribution | undefined
+  /** Whether the hints that an annotation requests could be written. */
+  readonly topologyCondition: StatusCondition
 }
 
 export function readService(object: JsonObject): ServiceObject {
   const spec = objectAt(object, 'spec')
   const selector = readStrings(objectAt(spec, 'selector'))
+  const meta = readMeta(object)
   return {
-    meta: readMeta(object),
+    meta,
     selector: Object.keys(selector).length === 0 ? undefined : selector,
     externalName: stringAt(spec, 'type') === 'ExternalName',
     clusterIP: stringAt(spec, 'clusterIP'),
@@ -44,6 +53,8 @@ export function readService(object: JsonObject): ServiceObject {
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
     publishNotReady: valueAt(spec, 'publishNotReadyAddresses') === true,
     loadBalancer: readLoadBalancer(object),
+    distribution: readDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
+    topologyCondition: readCondition(objectAt(object, 'status'), TOPOLOGY_CONDITION),
   }
 }
 
@@ -58,7 +69,7 @@ function readFamilies(spec: JsonObject): readonly Family[] {
     return family === 'IPv6' ? [6] : []
   })
   if (given.length > 0) return [...new Set(given)]
-  const ip = parseIp(stringAt(spec, 'clusterIP'))
+  const ip = parseLegacyIp(stringAt(spec, 'clusterIP'))
   return [ip === undefined ? 4 : familyOf(ip)]
 }
 

@@ -7,6 +7,8 @@ export interface Collection<T> {
   group(name: string): Iterable<T>
   groupSize(name: string): number
   values(): Iterable<T>
+  /** The sums of what the objects add to each total (see `COLLECTIONS`). */
+  totals(): ReadonlyMap<string, number>
   /** When the heartbeat of an object was seen to change, by our clock; undefined: never. */
   heardAt(key: string): number | undefined
 }

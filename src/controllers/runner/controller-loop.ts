@@ -53,7 +53,12 @@ export class ControllerLoop {
   }
 
   add(keys: Iterable<string>): void {
-    for (const key of keys) this.#queue.add(key)
+    const { controller } = this
+    for (const key of keys) {
+      const ms = controller.delayMs?.(key) ?? 0
+      if (ms > 0) this.#queue.addAfter(key, ms)
+      else this.#queue.add(key)
+    }
   }
 
   /** Takes what is ready, as far as there are workers. */
@@ -122,7 +127,7 @@ export class ControllerLoop {
   /** Whether everything that the key asks for is done. */
   async #reconcile(key: string): Promise<boolean> {
     const { controller, view, clock, isOpen, since } = this.#parts
-    const { writes, againMs } = controller.reconcile(key, view, clock.now(), since())
+    const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
       if (!isOpen()) return false
       const failure = await this.#parts.write(write)
@@ -133,6 +138,7 @@ export class ControllerLoop {
       else this.#failed(key, { ...failure, errorCode: 'NP_CONTROLLERS_WRITE' })
       return false
     }
+    for (const other of dirty) this.#queue.add(other)
     if (againMs !== undefined) this.#queue.addAfter(key, againMs)
     return true
   }

@@ -9,6 +9,8 @@ export interface Reconciliation {
   readonly writes: readonly Write[]
   /** Look again after so many milliseconds, though nothing may have changed. */
   readonly againMs?: number
+  /** Other keys of the controller that have to be looked at because of this one. */
+  readonly dirty?: Iterable<string>
 }
 
 /** The keys that a change makes dirty; the view shows the state after it. */
@@ -23,6 +25,11 @@ export interface Controller {
   readonly name: string
   /** Keys that are worked on at once; with 1, each sees what was written for the one before. */
   readonly workers?: number
+  /**
+   * Milliseconds for which a key that a change made dirty waits for further changes,
+   * counted from the first; 0 where the function is absent. Many changes cost one reconcile.
+   */
+  delayMs?(key: string): number
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /**
    * `now` in milliseconds since the epoch; since `since` the view has been

@@ -19,9 +19,9 @@ export class SharedCollection<K extends CollectionName> {
     onChange: (change: ObjectChange<Objects[K]>) => void,
     clock: Pick<Clock, 'now'>,
   ) {
-    const { heartbeat } = COLLECTIONS[name]
+    const { heartbeat, totals: totalsOf } = COLLECTIONS[name]
     const heartbeats = heartbeat && new Heartbeats(heartbeat, clock)
-    this.cache = new ObjectCache((object) => groupsOf(name, object), heartbeats)
+    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, totalsOf })
     this.#name = name
     this.#onChange = onChange
   }

@@ -60,8 +60,14 @@ export function namedPorts(ports: Readonly<Record<string, number>>): PodParts {
   return { spec: { nodeName: 'node-a', containers: [{ name: 'main', ports: list }] } }
 }
 
-export function rawNode(name: string, zone: string): JsonObject {
-  return { metadata: { name, labels: { 'topology.kubernetes.io/zone': zone } } }
+export function rawNode(name: string, zone: string, status?: JsonObject): JsonObject {
+  const metadata = { name, labels: { 'topology.kubernetes.io/zone': zone } }
+  return status === undefined ? { metadata } : { metadata, status }
+}
+
+/** Status of a ready Node with so many processors. */
+export function readyNode(cpu: string): JsonObject {
+  return { allocatable: { cpu }, conditions: [readyCondition(true)] }
 }
 
 export function rawEndpoints(subsets: JsonObject[], metadata: JsonObject = {}): JsonObject {

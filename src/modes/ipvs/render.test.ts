@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
+import type { NodePortScope } from '../netfilter/node-port-scope.ts'
 import { needsMark, render } from './render.ts'
 import { digestText, specText } from './server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
@@ -211,6 +212,16 @@ test('node ports on loopback are relayed, for TCP and UDP in IPv4, where asked f
   expect(relaysOf({ ...one, family: 6 })).toEqual([])
   expect(relaysOf(entry())).toEqual([])
   expect(relaysOf(one, {})).toEqual([])
+})
+
+test('loopback serves only where nodePortAddresses selects it', () => {
+  const scoped = (nodePortScope: NodePortScope) =>
+    relaysOf(entry({ frontends: [nodePort] }), {
+      netfilter: settings({ localhostNodePorts: true, nodePortScope }),
+    })
+  expect(scoped({ kind: 'networks', networks: [cidr('127.0.0.0/8')] })).toHaveLength(1)
+  expect(scoped({ kind: 'networks', networks: [cidr('192.0.2.0/24')] })).toEqual([])
+  expect(scoped({ kind: 'addresses', addresses: [ip('192.0.2.10')] })).toEqual([])
 })
 
 test('a relay needs somebody to relay to, whom a process of this node would reach', () => {

@@ -3,6 +3,7 @@ import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/
 import { memberText } from '../../kernel/ipset/member-text.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
+import { servesLoopback } from '../netfilter/node-ports.ts'
 import { memberKey, PRESENT } from '../netfilter/object-key.ts'
 import { asMembers } from '../netfilter/source-range.ts'
 import { type Point, pointText } from './member.ts'
@@ -189,6 +190,6 @@ function isServed(entry: ForwardingEntry, { pool, shortCircuit }: Frontend): boo
 
 /** Where relays connect to; undefined: there are none. */
 export function relayTarget(settings: IpvsSettings): IpAddress | undefined {
-  if (!settings.netfilter.localhostNodePorts) return undefined
+  if (!servesLoopback(settings.netfilter)) return undefined
   return ofFamily(settings.nodeAddresses, 4).find((address) => !isExcluded(address, settings))
 }

@@ -1,11 +1,13 @@
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { isInScope } from './node-port-scope.ts'
 import type { NetfilterSettings } from './settings.ts'
 
 const LOCAL = '-m addrtype --dst-type LOCAL '
+const LOOPBACK = '127.0.0.1' as IpAddress
 
 /**
- * The end of a dispatch chain: packets to this node's addresses, or to those in
- * `nodePortAddresses`, go on to `chain`. The kernel decides what is local, so an
+ * The end of a dispatch chain: packets to those of this node's addresses that are in
+ * `nodePortScope` go on to `chain`. The kernel decides what is local, so an
  * address that comes or goes needs no new rule. Loopback serves only when asked
  * for, and IPv6 never (the kernel has no route_localnet for ::1).
  */
@@ -22,15 +24,27 @@ export function toNodePorts(
   ]
 }
 
-function servingAddresses(settings: NetfilterSettings, family: Family): readonly string[] {
-  if (settings.nodePortAddresses.length === 0) return ['']
-  return settings.nodePortAddresses
-    .filter((address) => familyOf(address) === family)
-    .map(destination)
+/** Whether 127.0.0.1 serves node ports: the configuration allows it, and it is in scope. */
+export function servesLoopback({ localhostNodePorts, nodePortScope }: NetfilterSettings): boolean {
+  return localhostNodePorts && isInScope(nodePortScope, LOOPBACK)
 }
 
-function destination(address: Cidr | IpAddress): string {
-  if (address.endsWith('/0')) return ''
-  if (address.includes('/')) return `-d ${address} `
-  return `-d ${address}/${familyOf(address) === 4 ? 32 : 128} `
+function servingAddresses(
+  { nodePortScope: scope }: NetfilterSettings,
+  family: Family,
+): readonly string[] {
+  switch (scope.kind) {
+    case 'all':
+      return ['']
+    case 'networks':
+      return scope.networks.filter((cidr) => familyOf(cidr) === family).map(inNetwork)
+    case 'addresses':
+      return scope.addresses
+        .filter((ip) => familyOf(ip) === family)
+        .map((ip) => `-d ${ip}/${family === 4 ? 32 : 128} `)
+  }
+}
+
+function inNetwork(cidr: Cidr): string {
+  return cidr.endsWith('/0') ? '' : `-d ${cidr} `
 }

@@ -4,9 +4,10 @@ import { forward, martians } from './forward.ts'
 import { isHairpinOffLoopback } from './hairpin.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'
 import { clearMark, isMarked, isNotMarked, isRouted, routingBit, setMark } from './mark.ts'
+import { NO_ADDRESS } from './node-port-scope.ts'
 import { toNodePorts } from './node-ports.ts'
 import { postrouting } from './postrouting.ts'
-import type { LocalTraffic } from './settings.ts'
+import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
 test.each([
   [0, '0x1'],
@@ -105,8 +106,13 @@ test.each([
     ['-d ::1/128 -j RETURN', '-m addrtype --dst-type LOCAL -j X'],
   ],
   [
-    'on some addresses',
-    { nodePortAddresses: [cidr('192.0.2.0/24'), ip('198.51.100.7'), cidr('::/0')] },
+    'in some networks',
+    {
+      nodePortScope: {
+        kind: 'networks',
+        networks: [cidr('192.0.2.0/24'), cidr('198.51.100.7/32'), cidr('::/0')],
+      },
+    },
     [
       '-d 127.0.0.0/8 -j RETURN',
       '-d 192.0.2.0/24 -m addrtype --dst-type LOCAL -j X',
@@ -115,12 +121,35 @@ test.each([
     ['-d ::1/128 -j RETURN', '-m addrtype --dst-type LOCAL -j X'],
   ],
   [
+    'on some addresses',
+    { nodePortScope: { kind: 'addresses', addresses: [ip('192.0.2.1'), ip('2001:db8::1')] } },
+    ['-d 127.0.0.0/8 -j RETURN', '-d 192.0.2.1/32 -m addrtype --dst-type LOCAL -j X'],
+    ['-d ::1/128 -j RETURN', '-d 2001:db8::1/128 -m addrtype --dst-type LOCAL -j X'],
+  ],
+  [
     'in one family only',
-    { nodePortAddresses: [cidr('192.0.2.0/24')] },
+    { nodePortScope: { kind: 'networks', networks: [cidr('192.0.2.0/24')] } },
     ['-d 127.0.0.0/8 -j RETURN', '-d 192.0.2.0/24 -m addrtype --dst-type LOCAL -j X'],
     ['-d ::1/128 -j RETURN'],
   ],
-])('node ports %s', (_, overrides, four, six) => {
+  [
+    'on no address',
+    { nodePortScope: NO_ADDRESS, localhostNodePorts: true },
+    [],
+    ['-d ::1/128 -j RETURN'],
+  ],
+  [
+    'in no network',
+    { nodePortScope: { kind: 'networks', networks: [] } },
+    ['-d 127.0.0.0/8 -j RETURN'],
+    ['-d ::1/128 -j RETURN'],
+  ],
+] satisfies readonly (readonly [
+  string,
+  Partial<NetfilterSettings>,
+  readonly string[],
+  readonly string[],
+])[])('node ports %s', (_, overrides, four, six) => {
   expect(toNodePorts(settings(overrides), 4, 'X')).toEqual(four)
   expect(toNodePorts(settings(overrides), 6, 'X')).toEqual(six)
 })

@@ -1,4 +1,5 @@
-import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
+import type { Cidr, Family } from '../../lib/ip.ts'
+import type { NodePortScope } from './node-port-scope.ts'
 
 /** How packets of pods are recognised; at most one CIDR per family. */
 export type LocalTraffic =
@@ -14,9 +15,8 @@ export interface NetfilterSettings {
   /** Masquerade every packet to a ClusterIP, whoever sent it. */
   readonly masqueradeAll: boolean
   readonly localTraffic: LocalTraffic
-  /** Empty: every local address serves node ports. */
-  readonly nodePortAddresses: readonly (Cidr | IpAddress)[]
-  /** IPv4 only: serve node ports on 127.0.0.0/8 (needs route_localnet=1). */
+  readonly nodePortScope: NodePortScope
+  /** IPv4 only: serve node ports on the loopback addresses in scope (needs route_localnet=1). */
   readonly localhostNodePorts: boolean
   /** IPv4 only: drop foreign packets for 127.0.0.0/8, because route_localnet is or will be 1. */
   readonly dropMartians: boolean

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
+import type { NodePortScope } from '../netfilter/node-port-scope.ts'
 import { digestRoute, render } from './render.ts'
 import type { Door } from './route.ts'
 import type { UserspaceSettings } from './settings.ts'
@@ -87,6 +88,17 @@ test('a node port is a door at every address of the family, and on loopback wher
   ])
   expect(placesOf(six, onLoopback)).toEqual(['fd00:2::10 30080'])
   expect(render(six, redirected())?.claims.map(({ rank }) => rank)).toEqual([1])
+})
+
+test('loopback serves only where nodePortAddresses selects it', () => {
+  const scoped = (nodePortScope: NodePortScope) =>
+    placesOf(
+      entry({ frontends: [nodePort] }),
+      redirected({ netfilter: settings({ localhostNodePorts: true, nodePortScope }) }),
+    ).includes('127.0.0.1 30080')
+  expect(scoped({ kind: 'networks', networks: [cidr('127.0.0.0/8')] })).toBe(true)
+  expect(scoped({ kind: 'networks', networks: [cidr('192.0.2.0/24')] })).toBe(false)
+  expect(scoped({ kind: 'addresses', addresses: [ip('192.0.2.10')] })).toBe(false)
 })
 
 test('policy Local: others get the local pool, pods and this node all', () => {

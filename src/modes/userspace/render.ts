@@ -3,6 +3,7 @@ import { memberText } from '../../kernel/ipset/member-text.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
+import { servesLoopback } from '../netfilter/node-ports.ts'
 import { memberKey, PRESENT } from '../netfilter/object-key.ts'
 import { asMembers } from '../netfilter/source-range.ts'
 import type { Claim } from '../netfilter/wanted-objects.ts'
@@ -114,7 +115,7 @@ function addressesOf(
   { netfilter, nodeAddresses }: TransparentEntrance,
 ): readonly IpAddress[] {
   if (ip !== 'node') return [ip]
-  const loopback = family === 4 && netfilter.localhostNodePorts ? [LOOPBACK] : []
+  const loopback = family === 4 && servesLoopback(netfilter) ? [LOOPBACK] : []
   return [...ofFamily(nodeAddresses, family), ...loopback]
 }
 

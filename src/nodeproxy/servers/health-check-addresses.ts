@@ -1,31 +1,24 @@
-import { cidrContains, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
-import type { NodeProxyConfiguration } from '../config/configuration.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { isInScope, type NodePortScope } from '../../modes/netfilter/node-port-scope.ts'
 
-export interface NodeAddresses {
-  /** What the Node object names. */
-  readonly primary: readonly IpAddress[]
+export interface ListeningNode {
   /** What the interfaces have. */
   readonly local: readonly IpAddress[]
   readonly families: readonly Family[]
 }
 
 /**
- * Where health check node ports listen: as node ports, on every address, on
- * those of some networks, or on those of the Node object.
+ * Where health check node ports listen: as node ports, on every address, or on those of the
+ * interfaces that are in scope. An address that only the Node object has, such as the one of a
+ * gateway that translates, cannot be listened on; `0.0.0.0` there would be every address.
  */
 export function healthCheckAddresses(
-  nodePortAddresses: NodeProxyConfiguration['nodePortAddresses'],
-  node: NodeAddresses,
+  scope: NodePortScope,
+  { local, families }: ListeningNode,
 ): readonly IpAddress[] {
-  const ofFamily = (ip: IpAddress) => node.families.includes(familyOf(ip))
-  if (nodePortAddresses === 'primary') return unique(node.primary.filter(ofFamily))
-  if (nodePortAddresses.length === 0) {
-    return node.families.map((family) => (family === 6 ? '::' : '0.0.0.0') as IpAddress)
+  if (scope.kind === 'all') {
+    return families.map((family) => (family === 6 ? '::' : '0.0.0.0') as IpAddress)
   }
-  const inside = (ip: IpAddress) => nodePortAddresses.some((cidr) => cidrContains(cidr, ip))
-  return unique(node.local.filter((ip) => ofFamily(ip) && inside(ip)))
-}
-
-function unique(addresses: readonly IpAddress[]): readonly IpAddress[] {
-  return [...new Set(addresses)]
+  const inside = local.filter((ip) => families.includes(familyOf(ip)) && isInScope(scope, ip))
+  return [...new Set(inside)]
 }

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
+import type { NodePortScope } from '../../modes/netfilter/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { healthCheckAddresses } from './health-check-addresses.ts'
 import { HealthCheckPorts } from './health-check-ports.ts'
@@ -153,27 +154,22 @@ describe('HealthCheckPorts', () => {
 
 describe('healthCheckAddresses', () => {
   const node = {
-    primary: [ip('192.0.2.10')],
     local: [ip('127.0.0.1'), ip('192.0.2.10'), ip('10.0.0.1'), ip('2001:db8::1')],
     families: [4, 6] as const,
   }
-  it.each([
-    [[], ['0.0.0.0', '::']],
-    ['primary' as const, ['192.0.2.10']],
-    [
-      ['10.0.0.0/8', '2001:db8::/32'],
-      ['10.0.0.1', '2001:db8::1'],
-    ],
-    [['172.16.0.0/12'], []],
-  ])('%j listens on %j', (configured, addresses) => {
-    const cidrs =
-      configured === 'primary'
-        ? configured
-        : configured.map((text) => parseCidr(text)).filter((cidr) => cidr !== undefined)
-    expect(healthCheckAddresses(cidrs, node)).toEqual(addresses)
+  const networks = ['10.0.0.0/8', '2001:db8::/32'].map(parseCidr).filter((net) => net !== undefined)
+  it.each<readonly [NodePortScope, readonly string[]]>([
+    [{ kind: 'all' }, ['0.0.0.0', '::']],
+    [{ kind: 'networks', networks }, ['10.0.0.1', '2001:db8::1']],
+    [{ kind: 'networks', networks: [] }, []],
+    [{ kind: 'addresses', addresses: [ip('192.0.2.10'), ip('203.0.113.9')] }, ['192.0.2.10']],
+    [{ kind: 'addresses', addresses: [ip('0.0.0.0'), ip('::')] }, []],
+    [{ kind: 'addresses', addresses: [] }, []],
+  ])('%j listens on %j', (scope, addresses) => {
+    expect(healthCheckAddresses(scope, node)).toEqual(addresses)
   })
 
   it('leaves out a family that the node does not have', () => {
-    expect(healthCheckAddresses([], { ...node, families: [4] })).toEqual(['0.0.0.0'])
+    expect(healthCheckAddresses({ kind: 'all' }, { ...node, families: [4] })).toEqual(['0.0.0.0'])
   })
 })

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { httpArrival } from '../../lib/http-arrival.ts'
 import { familyOf, hostPort } from '../../lib/ip.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 
@@ -8,6 +9,8 @@ export interface ListenerOptions {
   readonly address: SocketAddress
   readonly handler: RequestListener
   readonly clock: Clock
+  /** How long clients may take; short ones are for tests. */
+  readonly timeouts?: ListenerTimeouts
   /** `::` for IPv6 alone, where `0.0.0.0` has a listener of its own. */
   readonly ipv6Only?: boolean
   /** Told about every failure to bind; the listener goes on trying. */
@@ -18,13 +21,19 @@ export interface ListenerOptions {
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 30_000
 
-/** Small answers to small questions: slow and large clients are cut off. */
-const LIMITS = {
-  maxHeaderSize: 8_192,
-  headersTimeout: 5_000,
-  requestTimeout: 5_000,
-  keepAliveTimeout: 5_000,
+/** In milliseconds. */
+export interface ListenerTimeouts {
+  /** For a request to arrive whole, also the first one of a connection. */
+  readonly arrival: number
+  /** For the next request on a connection. */
+  readonly keepAlive: number
+  /** In which a client must take something of its answer. */
+  readonly stalled: number
 }
+
+const TIMEOUTS: ListenerTimeouts = { arrival: 5_000, keepAlive: 5_000, stalled: 10_000 }
+
+const MAX_HEADER_BYTES = 8_192
 const MOST_CONNECTIONS = 64
 
 /** An HTTP server on one address that binds as soon as the address is free. */
@@ -59,8 +68,7 @@ export class Listener {
   }
 
   async #bind(retryMs: number): Promise<boolean> {
-    const server = createServer(LIMITS, guard(this.#options.handler))
-    server.maxConnections = MOST_CONNECTIONS
+    const server = createGuardedServer(this.#options)
     const failure = await listen(server, this.#options)
     if (this.#closed) {
       if (failure === undefined) await closeServer(server)
@@ -77,6 +85,19 @@ export class Listener {
     })
     return false
   }
+}
+
+/** Small answers to small requests: slow and large clients are disconnected. */
+function createGuardedServer({ handler, timeouts = TIMEOUTS }: ListenerOptions): Server {
+  const limits = {
+    ...httpArrival(timeouts.arrival),
+    keepAliveTimeout: timeouts.keepAlive,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  }
+  const server = createServer(limits, guard(handler))
+  server.maxConnections = MOST_CONNECTIONS
+  server.timeout = timeouts.stalled
+  return server
 }
 
 function listen(server: Server, options: ListenerOptions): Promise<Error | undefined> {

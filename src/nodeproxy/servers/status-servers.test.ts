@@ -50,6 +50,7 @@ async function start(
   })
   const metrics = createMetrics()
   const blocked: NodeProxyError[] = []
+  const pages: string[] = []
   const errors: unknown[] = []
   const ready = { ready: false, reasons: ['because'], warnings: [] }
   const servers: StatusServers = await startStatusServers({
@@ -67,7 +68,11 @@ async function start(
       mode: () => 'iptables',
     },
     clock: systemClock,
-    onBlocked: (error) => blocked.push(error),
+    onBlocked: (page, error) => {
+      blocked.push(error)
+      pages.push(`${page} is blocked`)
+    },
+    onListening: (page) => pages.push(`${page} listens`),
     onError: (error) => errors.push(error),
     ...more,
   })
@@ -75,7 +80,7 @@ async function start(
   const healthz = (path: string) => ask(`http://127.0.0.1:${servers.healthzPort}${path}`)
   const monitor = (path: string, options = {}) =>
     ask(`http://127.0.0.1:${servers.metricsPort}${path}`, options)
-  return { servers, health, blocked, errors, healthz, monitor }
+  return { servers, health, blocked, pages, errors, healthz, monitor }
 }
 
 describe('the health pages', () => {
@@ -164,7 +169,7 @@ describe('an address that is taken', () => {
         return () => {}
       },
     }
-    const { blocked, servers } = await start(
+    const { blocked, pages, servers } = await start(
       { healthzBindAddress: address('127.0.0.1', port) },
       { clock },
     )
@@ -179,6 +184,7 @@ describe('an address that is taken', () => {
     retries[0]?.()
     await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
     expect((await ask(`http://127.0.0.1:${port}/livez`)).code).toBe(200)
+    expect(pages).toEqual(['healthz is blocked', 'metrics listens', 'healthz listens'])
   })
 
   it('is fatal with bindAddressHardFail, and leaves nothing open', async () => {

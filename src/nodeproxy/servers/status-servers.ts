@@ -7,6 +7,8 @@ import { Listener } from './listener.ts'
 import { healthRoutes, metricsRoutes, type PageSources } from './pages.ts'
 import { serveRoutes } from './routes.ts'
 
+export type StatusPage = 'healthz' | 'metrics'
+
 export interface StatusServersOptions {
   readonly config: Pick<
     NodeProxyConfiguration,
@@ -14,8 +16,9 @@ export interface StatusServersOptions {
   >
   readonly sources: PageSources
   readonly clock: Clock
-  /** An address that is taken; tried again in the background. */
-  readonly onBlocked: (error: NodeProxyError) => void
+  /** The address of a page is taken; it is tried again in the background. */
+  readonly onBlocked: (page: StatusPage, error: NodeProxyError) => void
+  readonly onListening?: (page: StatusPage) => void
   /** A page that threw: a bug. */
   readonly onError: (error: unknown) => void
 }
@@ -33,14 +36,17 @@ export interface StatusServers {
 export async function startStatusServers(options: StatusServersOptions): Promise<StatusServers> {
   const { config, sources, onError } = options
   const open: Listener[] = []
-  const start = async (address: SocketAddress | undefined, handler: RequestListener) => {
+  const start = async (page: StatusPage, handler: RequestListener) => {
+    const address: SocketAddress | undefined = config[`${page}BindAddress`]
     if (address === undefined) return undefined
     let blocked: NodeProxyError | undefined
     const onBlocked = (error: NodeProxyError) => {
       blocked ??= error
-      options.onBlocked(error)
+      options.onBlocked(page, error)
     }
-    const listener = new Listener({ address, handler, clock: options.clock, onBlocked })
+    const onListening = () => options.onListening?.(page)
+    const parts = { address, handler, clock: options.clock, onBlocked, onListening }
+    const listener = new Listener(parts)
     open.push(listener)
     await listener.start()
     if (blocked !== undefined && config.bindAddressHardFail) {
@@ -49,14 +55,8 @@ export async function startStatusServers(options: StatusServersOptions): Promise
     }
     return listener
   }
-  const healthz = await start(
-    config.healthzBindAddress,
-    serveRoutes(healthRoutes(sources), onError),
-  )
-  const metrics = await start(
-    config.metricsBindAddress,
-    serveRoutes(metricsRoutes(sources), onError),
-  )
+  const healthz = await start('healthz', serveRoutes(healthRoutes(sources), onError))
+  const metrics = await start('metrics', serveRoutes(metricsRoutes(sources), onError))
   return {
     get healthzPort() {
       return healthz?.port

@@ -1,20 +1,15 @@
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { type WatchedResource, watchedResources } from '../../watch/watched-resources.ts'
 
 /** resourceVersions that have been seen, by the label of the metric. */
-type Versions = ReadonlyMap<'services' | 'endpointslices' | 'endpoints' | 'nodes', number>
+type Versions = ReadonlyMap<WatchedResource['resource'], number>
 
 /** What the watches have handed over so far. */
 export function seenVersions(state: WatchState): Versions {
-  const endpoints = state.endpointsApi === 'v1' ? 'endpoints' : 'endpointslices'
-  const seen = [
-    ['services', state.services.resourceVersion],
-    [endpoints, state.endpoints?.resourceVersion],
-    ['nodes', state.node.resourceVersion],
-  ] as const
   return new Map(
-    seen.flatMap(([resource, version]) =>
-      version === undefined || !/^\d+$/.test(version) ? [] : [[resource, Number(version)] as const],
+    watchedResources(state).flatMap(({ resource, state: { resourceVersion = '' } = {} }) =>
+      /^\d+$/.test(resourceVersion) ? [[resource, Number(resourceVersion)] as const] : [],
     ),
   )
 }

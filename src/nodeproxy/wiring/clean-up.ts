@@ -35,7 +35,7 @@ export async function cleanUpKernel(
   if (!rights.netAdmin) {
     const { code, what, remedy } = NO_RULES
     log.error({ code, remedy }, `${what}, so nothing of ours can be removed`)
-    return 1
+    return 2
   }
   const runner = new Spawner()
   const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)

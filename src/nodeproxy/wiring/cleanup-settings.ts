@@ -1,5 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import type { IpvsSettings } from '../../modes/ipvs/settings.ts'
+import { NO_ADDRESS } from '../../modes/netfilter/node-port-scope.ts'
 import type { NetfilterSettings } from '../../modes/netfilter/settings.ts'
 import type { UserspaceSettings } from '../../modes/userspace/settings.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
@@ -12,7 +13,7 @@ export function cleanupSettings({
     masqueradeBit: iptables.masqueradeBit,
     masqueradeAll: false,
     localTraffic: { by: 'none' },
-    nodePortAddresses: [],
+    nodePortScope: NO_ADDRESS,
     localhostNodePorts: false,
     dropMartians: false,
     dropInvalid: true,

@@ -30,6 +30,7 @@ export class Configuration {
     this.#parts = parts
     this.#current = parts.launch.config
     this.#settings = parts.launch.settings
+    parts.metrics.configReloadSuccessful.set(1)
   }
 
   get current(): NodeProxyConfiguration {
@@ -85,6 +86,7 @@ export class Configuration {
       launch.log.warn({ code: warning.code }, describeProblem(warning))
     }
     metrics.configReloads.inc({ result: 'applied' })
+    metrics.configReloadSuccessful.set(1)
     launch.log.info({ changed: live }, 'the changed configuration is applied')
     return live.length > 0
   }
@@ -92,6 +94,7 @@ export class Configuration {
   #refuse(reasons: readonly string[]): false {
     const { launch, metrics } = this.#parts
     metrics.configReloads.inc({ result: 'refused' })
+    metrics.configReloadSuccessful.set(0)
     launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')
     return false
   }

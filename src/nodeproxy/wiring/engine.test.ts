@@ -27,7 +27,8 @@ function rig() {
   /** Indices of modes, in the order in which they were asked to watch. */
   const watched: number[] = []
   const flows: StaleFlows[] = []
-  const told = { applied: 0, compiled: [] as string[], failed: [] as unknown[], drifted: 0 }
+  const none = { applied: 0, completed: 0, drifted: 0 }
+  const told = { ...none, compiled: [] as string[], failed: [] as unknown[] }
   const { log, lines } = recordingLog()
   const retirements = new Retirements({ clock, log })
   const build = (name: string) => {
@@ -52,11 +53,13 @@ function rig() {
       respelled: () => {},
       failed: (error) => told.failed.push(error),
       flowsCut: () => {},
+      flowsFailed: () => {},
     }),
     cutFlows: async (some) => {
       flows.push(...some)
       return some.length
     },
+    onComplete: () => told.completed++,
     blueprint: () => {
       const { mode } = world
       return { ...world, verifyPeriodMs: 30_000, build: () => build(mode) }

@@ -33,6 +33,8 @@ export interface EngineParts {
   /** What configuration and cluster ask for now. */
   readonly blueprint: () => Blueprint
   readonly nodeContext: () => NodeContext
+  /** A mode holds in the kernel what it should, or all but what the kernel refuses for long. */
+  readonly onComplete: () => void
   /** Where modes go that are not at work any more. */
   readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'completed' | 'stop'>
 }
@@ -170,7 +172,8 @@ export class Engine {
   }
 
   #completed(mode: string, refused: number): void {
-    const { log, retirements } = this.#parts
+    const { log, retirements, onComplete } = this.#parts
+    onComplete()
     if (refused > 0) {
       log.warn({ mode, refused }, 'the kernel refuses some Services in this mode; going on')
     }

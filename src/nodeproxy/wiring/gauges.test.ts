@@ -23,7 +23,18 @@ function rig() {
   const table = new ForwardingTable(nodeContext())
   const tracker = new DeltaTracker()
   const changeTimes = new ChangeTimes()
-  const services = { ...createProgress('/api/v1/services', 0), connected: true, objects: 7 }
+  const family = { healthy: false, lastUpdated: undefined }
+  const status = new Map([
+    ['IPv4' as const, { ...family, waitingSince: 1_000 }],
+    ['IPv6' as const, { ...family, waitingSince: undefined }],
+  ])
+  const health = { now: 76_000, status }
+  const services = {
+    ...createProgress('/api/v1/services', 0),
+    connected: true,
+    objects: 7,
+    rejected: 2,
+  }
   const atWork = { name: 'iptables', backend: 'nft', draining: 0 }
   const watch: WatchState = {
     synced: true,
@@ -62,6 +73,7 @@ function rig() {
         running: { mode, table, tracker },
         watch,
         changeTimes,
+        health,
         mode: atWork,
       })
       const text = await metrics.text()
@@ -95,7 +107,7 @@ test('objects and rules of each kind, gone when the last one is', async () => {
   const { place, remove, write, show } = rig()
   place('ns/a', '172.30.0.1', { seconds: 60 })
   await write()
-  expect(await show()).toContain('nodeproxy_programmed_objects{kind="set",family="any"} 2')
+  expect(await show()).toContain('nodeproxy_programmed_objects{kind="set",ip_family="any"} 2')
   remove('ns/a')
   await write()
   const lines = await show()
@@ -131,6 +143,7 @@ test('the watch shows through, however often somebody looks', async () => {
     'nodeproxy_watch_connected{resource="services"} 1',
     'nodeproxy_watch_connected{resource="nodes"} 0',
     'nodeproxy_objects{resource="services"} 7',
+    'nodeproxy_rejected_objects{resource="services"} 2',
     'nodeproxy_watch_last_event_timestamp_seconds{resource="services"} 5',
     'nodeproxy_reflector_restarts_total{resource="services",reason="list"} 2',
     'nodeproxy_reflector_restarts_total{resource="services",reason="failure"} 3',
@@ -139,4 +152,13 @@ test('the watch shows through, however often somebody looks', async () => {
   ]) {
     expect(lines).toContain(line)
   }
+})
+
+test('the age of the oldest change that waits grows while nothing else happens', async () => {
+  const { show } = rig()
+  const lines = await show()
+  expect(lines.filter((line) => line.includes('oldest_pending'))).toEqual([
+    'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv4"} 75',
+    'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv6"} 0',
+  ])
 })

@@ -3,8 +3,10 @@ import type { ForwardingTable } from '../../forwarding/table.ts'
 import type { Mode } from '../../modes/mode.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
+import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { watchedResources } from '../../watch/watched-resources.ts'
 import type { ChangeTimes } from './change-times.ts'
 import { countStatuses } from './entry-status.ts'
 import { ruleCounts } from './rule-counts.ts'
@@ -20,6 +22,7 @@ export interface GaugeSources {
   readonly running: Running | undefined
   readonly watch: WatchState
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
+  readonly health: Pick<HealthReport, 'now' | 'status'>
   /** The mode at work, its iptables, and backends that drain in it and in one that retires. */
   readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
 }
@@ -27,11 +30,14 @@ export interface GaugeSources {
 /** Gauges that are cheap to count when somebody looks, and costly to keep. */
 export function refreshGauges(
   metrics: Metrics,
-  { running, watch, changeTimes, mode }: GaugeSources,
+  { running, watch, changeTimes, health, mode }: GaugeSources,
 ): void {
   watchGauges(metrics, watch)
   metrics.serviceChangesPending.set(changeTimes.pending('service'))
   metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
+  for (const [ip_family, family] of health.status) {
+    metrics.oldestPendingChange.set({ ip_family }, waitedMs(family, health.now) / 1_000)
+  }
   metrics.modeInfo.reset()
   metrics.modeInfo.set({ mode: mode.name, backend: mode.backend }, 1)
   metrics.drainingBackends.set(mode.draining)
@@ -45,13 +51,13 @@ export function refreshGauges(
 }
 
 function watchGauges(metrics: Metrics, watch: WatchState): void {
-  const feeds = { services: watch.services, endpoints: watch.endpoints, nodes: watch.node }
-  for (const [resource, state] of Object.entries(feeds)) {
+  for (const { resource, state } of watchedResources(watch)) {
     if (state === undefined) continue
     metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
     if (state.lastEventAt !== undefined)
       metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
     metrics.objects.set({ resource }, state.objects)
+    metrics.rejectedObjects.set({ resource }, state.rejected)
     const counts: Readonly<Record<string, number>> = { ...state.events }
     for (const [type, count] of Object.entries(counts)) {
       const labels = { resource, type: type.toUpperCase() }
@@ -82,8 +88,8 @@ function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
   }
   metrics.programmedObjects.reset()
   for (const [name, count] of counts) {
-    const [kind = '', family = ''] = name.split(' ')
-    metrics.programmedObjects.set({ kind, family }, count)
+    const [kind = '', ip_family = ''] = name.split(' ')
+    metrics.programmedObjects.set({ kind, ip_family }, count)
   }
   metrics.iptablesRules.reset()
   for (const { table, family, count } of ruleCounts(objects)) {

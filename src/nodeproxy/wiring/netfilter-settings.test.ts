@@ -28,7 +28,7 @@ test('the defaults tell nobody apart and open nothing', () => {
     masqueradeBit: 14,
     masqueradeAll: false,
     localTraffic: { by: 'none' },
-    nodePortAddresses: [],
+    nodePortScope: { kind: 'all' },
     localhostNodePorts: false,
     dropMartians: false,
     dropInvalid: true,
@@ -57,12 +57,6 @@ test('until the Node object names pod networks nothing counts as a pod', () => {
     facts,
   )
   expect(localTraffic).toEqual({ by: 'source', cidrs: [] })
-})
-
-test('primary node port addresses are those of the Node object', () => {
-  const values = { nodePortAddresses: 'primary' }
-  expect(settingsFor(values).nodePortAddresses).toEqual(node.addresses)
-  expect(netfilterSettings(configuration(values), undefined, facts).nodePortAddresses).toEqual([])
 })
 
 test.each([

@@ -2,6 +2,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { LocalTraffic, NetfilterSettings } from '../../modes/netfilter/settings.ts'
 import type { Node } from '../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
+import { nodePortScope } from './node-port-scope.ts'
 
 /** What was found out about this kernel. */
 export interface KernelFacts {
@@ -26,8 +27,7 @@ export function netfilterSettings(
     localhostNodePorts: iptables.localhostNodePorts,
     dropMartians: iptables.localhostNodePorts || routesLocalnet,
     localTraffic: localTraffic(config, node),
-    nodePortAddresses:
-      nodePortAddresses === 'primary' ? (node?.addresses ?? []) : nodePortAddresses,
+    nodePortScope: nodePortScope(nodePortAddresses, node),
     dropInvalid: !conntrack.tcpBeLiberal,
   }
 }

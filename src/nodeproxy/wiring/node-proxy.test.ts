@@ -62,11 +62,12 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
   }
   const config = { current: configuration({ healthzBindAddress: undefined }) }
   const metrics = createMetrics()
+  const conditions = new Conditions({ log, metrics })
   const proxy = await NodeProxy.create({
     ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
     apiFailures: silentReporter,
-    ...{ metrics, conditions: new Conditions({ log, metrics }) },
+    ...{ metrics, conditions },
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })
   const watch: WatchState = {
@@ -79,7 +80,8 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     proxy.start()
     await clock.advance(0)
   }
-  return { proxy, kinds, modes, kernel, built, situations, left, lines, clock, listed, config }
+  const parts = { proxy, kinds, modes, kernel, built, situations, left, lines, clock }
+  return { ...parts, listed, config, conditions, watch }
 }
 
 test('after a restart other modes leave once everything stands, and not before', async () => {
@@ -164,6 +166,80 @@ test('a mode that does not ask for it leaves loopback alone', async () => {
   const { kernel, listed } = await rig()
   await listed()
   expect(kernel.sysctl.writes).toEqual([])
+})
+
+const messagesOf = ({ conditions }: { readonly conditions: Conditions }) =>
+  conditions.current().map(({ message }) => message)
+
+test('a Node object without addresses is a condition, from the listing until it has some', async () => {
+  const all = await rig()
+  const { proxy, config, conditions, listed, watch } = all
+  config.current = configuration({ nodePortAddresses: 'primary' })
+  proxy.reconfigure()
+  expect(conditions.current()).toEqual([])
+  await listed()
+  expect(messagesOf(all)).toEqual([expect.stringContaining('Node "here" does not exist')])
+  const value = { name: 'here', zone: undefined, podCIDRs: [], leaving: false }
+  const nodeHas = (addresses: readonly string[]) =>
+    proxy.take(
+      [{ kind: 'node', name: 'here', value: { ...value, addresses: addresses.map(ip) } }],
+      () => watch,
+    )
+  nodeHas([])
+  expect(messagesOf(all)).toEqual([expect.stringContaining('Node "here" has no InternalIP')])
+  nodeHas(['192.0.2.1'])
+  expect(conditions.current()).toEqual([])
+  proxy.take([{ kind: 'node', name: 'here', value: undefined }], () => watch)
+  expect(conditions.current()).toHaveLength(1)
+  config.current = configuration()
+  proxy.reconfigure()
+  expect(conditions.current()).toEqual([])
+})
+
+test('what the kernel refuses is a condition until it takes it', async () => {
+  const all = await rig()
+  const { built, kinds, listed, clock, proxy, modes } = all
+  const start = listed()
+  built.one[0]!.refused.set(objectOf('s1'), { code: 'NP_X', message: 'no room' })
+  await start
+  expect(messagesOf(all)).toEqual([expect.stringMatching(/^the kernel refuses .*NP_X: no room/)])
+  built.one[0]!.refused.clear()
+  await clock.advance(1_000)
+  expect(all.conditions.current()).toEqual([])
+  modes.current = kinds.two
+  proxy.reconfigure()
+})
+
+test('bindings that name nothing are a condition while their mode is at work', async () => {
+  const all = await rig((kinds) => {
+    kinds.one.bindings = ({ userspace }) => userspace.bindMap
+  })
+  const bindMap = [{ ip: ip('127.0.0.1'), port: 8080, service: 'ns/none', protocol: 'TCP' }]
+  all.config.current = configuration({ 'userspace.bindMap': bindMap })
+  await all.listed()
+  expect(messagesOf(all)).toEqual([expect.stringContaining('127.0.0.1:8080=ns/none')])
+  all.modes.current = all.kinds.two
+  all.proxy.reconfigure()
+  await all.clock.advance(0)
+  expect(all.conditions.current()).toEqual([])
+})
+
+test('one record says that the rules are in the kernel for the first time', async () => {
+  const { lines, listed, modes, kinds, proxy, clock } = await rig()
+  const records = () => lines.filter((line) => line.includes('in the kernel for the first time'))
+  const start = listed()
+  expect(records()).toEqual([])
+  await start
+  expect(records()).toHaveLength(1)
+  const [record = ''] = records()
+  expect(JSON.parse(record.slice(record.indexOf('{')))).toEqual({
+    ...{ mode: 'one', services: 1, entries: 1, frontends: 1, endpoints: 1, objects: 1, refused: 0 },
+    secondsSinceStart: expect.any(Number),
+  })
+  modes.current = kinds.two
+  proxy.reconfigure()
+  await clock.advance(0)
+  expect(records()).toHaveLength(1)
 })
 
 test('after the end nobody watches and nothing leaves', async () => {

@@ -28,8 +28,10 @@ import type { Situation } from './modes/mode-kind.ts'
 import type { Modes } from './modes/modes.ts'
 import type { KernelFacts } from './netfilter-settings.ts'
 import { isEligible, nodeContext } from './node-identity.ts'
+import { nodePortScope } from './node-port-scope.ts'
 import { ObjectProblems } from './object-problems.ts'
 import { Retirements } from './retirements.ts'
+import { Reviews } from './reviews.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
 import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
@@ -64,6 +66,7 @@ export class NodeProxy {
   readonly #checks: HealthCheckPorts
   readonly #notices: ServiceNotices
   readonly #problems: ObjectProblems
+  readonly #reviews: Reviews
   readonly #startedAt: number
   readonly #local: LocalAddresses
   #stopAddresses: () => void = () => {}
@@ -92,6 +95,7 @@ export class NodeProxy {
     const events = eventSender(parts)
     this.#problems = new ObjectProblems(log, events)
     this.#checks = healthChecks({ ...parts, events, health: this.health })
+    this.#reviews = new Reviews({ ...parts, engine: () => this.#engine })
     this.#retirements = this.#createRetirements()
     this.#engine = this.#createEngine(families)
     this.#notices = new ServiceNotices({
@@ -154,6 +158,7 @@ export class NodeProxy {
   start(): void {
     this.#parts.log.info(this.#engine.store.counts, 'the cluster is listed; programming the kernel')
     this.#engine.start()
+    this.#reviews.node()
   }
 
   /** The configuration is another one. */
@@ -163,6 +168,7 @@ export class NodeProxy {
     modes.current.tune(configuration.current)
     this.#engine.refresh()
     this.#placeChecks()
+    this.#reviews.node()
   }
 
   async stop(): Promise<void> {
@@ -179,6 +185,7 @@ export class NodeProxy {
     const eligible = isEligible(before, this.#node)
     if (eligible !== undefined) this.health.setNodeEligible(eligible)
     this.#placeChecks()
+    this.#reviews.node()
   }
 
   #compiled(services: readonly ServiceKey[]): void {
@@ -186,6 +193,7 @@ export class NodeProxy {
     const context = this.#nodeContext()
     for (const key of services) void this.#checks.replace(key, healthCheckOf(key, store, context))
     if (running) this.#notices.review(services, running.table.problems())
+    this.#reviews.services()
   }
 
   /** Loopback is opened to routing once the rules that guard it stand. */
@@ -218,10 +226,9 @@ export class NodeProxy {
   /** Opens and closes the sockets of health check node ports where they are to be served. */
   #placeChecks(): void {
     const { configuration, kernel } = this.#parts
-    const primary = this.#node?.addresses ?? []
-    const node = { primary, local: this.#local.current, families: kernel.families }
-    const { nodePortAddresses } = configuration.current
-    void this.#checks.setAddresses(healthCheckAddresses(nodePortAddresses, node))
+    const scope = nodePortScope(configuration.current.nodePortAddresses, this.#node)
+    const node = { local: this.#local.current, families: kernel.families }
+    void this.#checks.setAddresses(healthCheckAddresses(scope, node))
   }
 
   #createEngine(families: readonly FamilyName[]): Engine {
@@ -235,6 +242,7 @@ export class NodeProxy {
           ...told,
           onCompiled: (services) => this.#compiled(services),
           onWritten: (failed) => this.#written(mode, failed),
+          onApplied: () => this.#reviews.applied(),
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
         }),
@@ -242,6 +250,7 @@ export class NodeProxy {
         const ownPorts = this.running?.mode.traffic?.ownPorts
         return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
       },
+      onComplete: () => this.#reviews.completed(),
       blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })

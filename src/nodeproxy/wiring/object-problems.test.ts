@@ -30,6 +30,22 @@ test('a problem is logged and told to the owner of the Service', () => {
   ])
 })
 
+test('an address that is read all the same is no refusal, unless something else is one', () => {
+  const { problems, sent } = rig()
+  const message = 'must not have leading zeros: write 10.0.0.1; its numbers are read as decimal'
+  const legacy = {
+    ...{ field: 'spec.clusterIP', value: '"010.0.0.1"', message },
+    fault: { legacyAddress: '10.0.0.1' },
+  }
+  const other = { field: 'spec.type', value: '"x"', message: 'wrong' }
+  problems.tell(problem({ kind: 'partial', problems: [legacy] }))
+  problems.tell(problem({ kind: 'partial', problems: [legacy, other] }))
+  expect(sent).toEqual([
+    `AddressWithLeadingZeros shop/cart: Served, but other programs may read the address as octal: spec.clusterIP "010.0.0.1": ${message}`,
+    'InvalidObject shop/cart: Not programmed on this node: spec.type "x": wrong',
+  ])
+})
+
 test('the same problem at every relist is told once, another one again', () => {
   const { problems, lines } = rig()
   for (let relist = 0; relist < 5; relist++) problems.tell(problem())

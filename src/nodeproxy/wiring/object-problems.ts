@@ -1,9 +1,10 @@
 import { contentHash } from '../../lib/hash.ts'
+import type { Problem } from '../../resources/problem.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WatchProblem } from '../../watch/problem.ts'
 import type { NodeEvents } from '../node-events.ts'
-import { objectRejected, serviceReference } from '../warnings.ts'
+import { legacyAddress, objectRejected, serviceReference } from '../warnings.ts'
 
 const MOST_SHOWN = 5
 const MOST_REMEMBERED = 20_000
@@ -24,13 +25,15 @@ export class ObjectProblems {
   }
 
   tell({ resource, key, kind, problems }: WatchProblem): void {
-    const lines = problems.map(({ field, value, message }) => `${field} ${value}: ${message}`)
+    const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
     const shown = lines.slice(0, MOST_SHOWN)
     this.#log.warn({ resource, object: key, kind, problems: shown }, 'an object is wrong')
-    const [first] = lines
-    if (resource !== 'services' || key === '' || first === undefined) return
-    this.#events.warn(objectRejected(serviceReference(key as ServiceKey), first))
+    // An address that is read all the same is worth an Event where nothing else is wrong.
+    const worst = problems.find((problem) => !isLegacyAddress(problem)) ?? problems[0]
+    if (resource !== 'services' || key === '' || worst === undefined) return
+    const warning = isLegacyAddress(worst) ? legacyAddress : objectRejected
+    this.#events.warn(warning(serviceReference(key as ServiceKey), describe(worst)))
   }
 
   #isNew(object: string, content: number): boolean {
@@ -41,4 +44,12 @@ export class ObjectProblems {
     if (this.#told.size > MOST_REMEMBERED && oldest !== undefined) this.#told.delete(oldest)
     return !known
   }
+}
+
+function describe({ field, value, message }: Problem): string {
+  return `${field} ${value}: ${message}`
+}
+
+function isLegacyAddress({ fault }: Problem): boolean {
+  return fault !== undefined && 'legacyAddress' in fault
 }

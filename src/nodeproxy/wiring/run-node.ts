@@ -1,14 +1,15 @@
 import type { ApiClient } from '../../client/api-client.ts'
 import { ApiFailures } from '../../client/api-failures.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
+import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
-import { createMetrics, type Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { Launch } from '../program.ts'
-import { startStatusServers } from '../servers/status-servers.ts'
+import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
 import type { OpenModes } from './modes/open-modes.ts'
@@ -20,6 +21,7 @@ export interface NodeParts extends OpenModes {
   readonly launch: Launch
   readonly kernel: Kernel
   readonly client: ApiClient
+  readonly metrics: Metrics
   readonly nodeName: string
 }
 
@@ -32,8 +34,7 @@ export interface RunningNode {
 /** Starts everything that lives as long as the daemon, and says how to end it. */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
-  const { client, nodeName, modes } = parts
-  const metrics = createMetrics()
+  const { client, nodeName, metrics, modes } = parts
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
   const conditions = new Conditions({ log, metrics })
   const apiFailures = new ApiFailures({ log, metrics, clock, server: client.server })
@@ -67,7 +68,7 @@ async function follow(
   parts: Parts,
 ): Promise<RunningNode> {
   const { log, config } = launch
-  const { proxy, configuration, metrics, apiFailures: reporter } = parts
+  const { proxy, configuration, conditions, metrics, apiFailures: reporter } = parts
   const watcher = createClusterWatcher({
     ...{ client, clock, random, nodeName, reporter },
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
@@ -79,7 +80,7 @@ async function follow(
     config,
     sources: statusPages({ ...parts, watch: () => watcher.state() }),
     clock,
-    onBlocked: (error) => log.warn({ err: error }, 'a page is not served yet'),
+    ...pageConditions(conditions),
     onError: (error) => log.error({ err: error }, 'a page failed'),
   })
   const stop = new AbortController()
@@ -99,5 +100,18 @@ async function follow(
       configuration.close()
       await Promise.all([watching, servers.close(), proxy.stop()])
     },
+  }
+}
+
+/** Traffic does not depend on the pages, and a probe notices that one is missing. */
+function pageConditions(conditions: Conditions) {
+  const reasonOf = (page: StatusPage) => `${page}-not-served`
+  return {
+    onBlocked: (page: StatusPage, { message, hint }: NodeProxyError) =>
+      conditions.raise(reasonOf(page), {
+        message: `${page}BindAddress is not served: ${message}; ${hint} (it is tried again)`,
+        blocksReadiness: false,
+      }),
+    onListening: (page: StatusPage) => conditions.clear(reasonOf(page)),
   }
 }

@@ -26,13 +26,13 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
   const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
   return {
     health: proxy.health,
-    readiness: () => {
-      return assessReadiness({
+    readiness: () =>
+      assessReadiness({
         ...watchReadiness(watch(), apiFailures),
         applied: proxy.isApplied,
+        kernel: proxy.health.report(),
         conditions: conditions.current(),
-      })
-    },
+      }),
     metrics: {
       ...metrics,
       async text() {
@@ -42,6 +42,7 @@ export function statusPages({ watch, ...parts }: StatusParts): PageSources {
           running: proxy.running,
           watch: state,
           changeTimes: proxy.changeTimes,
+          health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
         return metrics.text()

@@ -25,6 +25,7 @@ function rig() {
     ...{ clock, families, health, log, metrics, changeTimes },
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
+    onApplied: () => {},
     onTrouble: () => troubles.push(clock.now()),
     describe: (key) => {
       const [, family, table = ''] = /^([46])\/(\w+)/.exec(key) ?? []

@@ -1,5 +1,6 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import type { ObjectDescription, ObjectKey, Refusal } from '../../modes/mode.ts'
 import type { AppliedRun, SyncObserver } from '../../sync/observer.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
@@ -19,6 +20,8 @@ export interface SyncObserverParts {
   readonly onCompiled: (services: readonly ServiceKey[]) => void
   /** After a run that wrote at least something. */
   readonly onWritten: (failed: AppliedRun['failed']) => void
+  /** After every run. */
+  readonly onApplied: () => void
   /** The kernel refused something, or could not be asked. */
   readonly onTrouble: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
@@ -43,10 +46,11 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     compiled: parts.onCompiled,
     applied(run) {
       tellRefusals(parts, run, isFirst)
+      parts.onApplied()
       if (run.failed.size > 0) parts.onTrouble()
       const { set, unset } = run.change
       const size = set.length + unset.length
-      if (run.failed.size > 0 && run.failed.size >= size) return health.failed()
+      if (run.failed.size > 0 && run.failed.size >= size) return health.failed(firstRefusal(run))
       health.succeeded()
       countRun(parts, run, isFirst)
       isFirst = false
@@ -66,12 +70,18 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       )
     },
     failed(error) {
-      health.failed()
+      health.failed(messageOf(error))
       log.error(
         { err: error, at: clock.now() },
         'the kernel could not be read or written; trying again',
       )
       parts.onTrouble()
+    },
+    flowsFailed(error) {
+      log.warn(
+        { err: error },
+        'conntrack entries of backends that are gone were not deleted; trying again',
+      )
     },
     flowsCut(count) {
       if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
@@ -134,4 +144,16 @@ function countWritten({ metrics, describe }: SyncObserverParts, keys: readonly O
   for (const { table, family, count } of ruleCounts(objects)) {
     metrics.iptablesRulesLast.set({ table, ip_family: `IPv${family}` }, count)
   }
+}
+
+function firstRefusal({ failed }: AppliedRun): string {
+  const [refusal] = failed.values()
+  return refusal === undefined
+    ? 'the kernel refused every object'
+    : `${refusal.code}: ${refusal.message}`
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof NodeProxyError) return `${error.code}: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
 }

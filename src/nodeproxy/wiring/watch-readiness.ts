@@ -3,22 +3,24 @@ import type { ReflectorState } from '../../client/reflector-state.ts'
 import type { ReadinessFacts } from '../../telemetry/health/readiness.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import { PROBE } from '../../watch/server-probe.ts'
+import { watchedResources } from '../../watch/watched-resources.ts'
 
 /** What readiness needs to know of the API server. A node that may only be fetched is followed, too. */
 export function watchReadiness(
-  { services, endpoints, node }: WatchState,
+  watch: WatchState,
   apiFailures: Pick<ApiFailures, 'describe'>,
 ): Pick<ReadinessFacts, 'connected' | 'synced' | 'apiFailures' | 'silence'> {
-  const feeds = Object.entries({ services, endpoints, nodes: node })
+  const resources = watchedResources(watch)
   const of = (has: (feed: ReflectorState) => boolean) =>
-    new Map(feeds.map(([name, feed]) => [name, feed !== undefined && has(feed)]))
-  const causes = feeds.map(([name]) => [name, apiFailures.describe(name)] as const)
+    new Map(resources.map(({ resource, state }) => [resource, state !== undefined && has(state)]))
+  const causes = resources.flatMap(({ resource }) => {
+    const cause = apiFailures.describe(resource)
+    return cause === undefined ? [] : [[resource, cause] as const]
+  })
   return {
     connected: of((feed) => feed.connected || feed.polled),
     synced: of((feed) => feed.listedAt !== undefined),
-    apiFailures: new Map(
-      causes.filter((cause): cause is [string, string] => cause[1] !== undefined),
-    ),
+    apiFailures: new Map(causes),
     silence: apiFailures.describe(PROBE.resource),
   }
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { knownControllers } from '../../controllers/known-controllers.ts'
 import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
@@ -76,7 +76,7 @@ export const fieldTypes = {
     /^\/[^\s]*[^\s/]$/.test(value) ? undefined : 'write a path such as /registry',
   ),
 
-  serviceRanges: { ...cidrPair, decode: atLeastOne, fromFlag: atLeastOne },
+  serviceRanges: { ...cidrPair, decode: oneOrTwo, fromFlag: oneOrTwo },
 
   podNetworks: { ...cidrPair, decode: withRoomForPods, fromFlag: withRoomForPods },
 
@@ -88,11 +88,22 @@ export const fieldTypes = {
   } satisfies ValueType<PortRange>,
 }
 
-function atLeastOne(raw: Raw): ReturnType<typeof cidrPair.decode> {
+/** One network of a family, each as its own address says it: `10.96.0.1/16` may mean two things. */
+function oneOrTwo(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
-  return decoded.ok && decoded.value.length === 0
-    ? refuse('write a network such as 10.96.0.0/16')
-    : decoded
+  if (!decoded.ok) return decoded
+  if (decoded.value.length === 0) return refuse('write a network such as 10.96.0.0/16')
+  const written = splitCommas(String(raw))
+  if (written.length > decoded.value.length) return refuse('write each network once')
+  const loose = decoded.value.find((cidr, at) => !isSameAddress(written[at] ?? '', cidr))
+  return loose === undefined
+    ? decoded
+    : refuse(`the address has bits beyond its prefix; write ${loose} if that is meant`)
+}
+
+function isSameAddress(written: string, cidr: Cidr): boolean {
+  const [address = ''] = written.split('/')
+  return parseIp(address) === cidr.slice(0, cidr.indexOf('/'))
 }
 
 /** A network's own address, the gateway and the last one are no Pod's. */

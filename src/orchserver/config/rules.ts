@@ -1,7 +1,6 @@
-import { createAddressRange } from '../../apiserver/services/address-range.ts'
+import { rangeProblem } from '../../apiserver/services/range-problem.ts'
 import type { Rule } from '../../settings/rules.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
-import { isAccepted } from './is-accepted.ts'
 
 /** What no field can see alone. */
 export const RULES: readonly Rule<OrchServerConfiguration>[] = [
@@ -47,11 +46,10 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
           message: 'http:// goes without TLS, which certificates are for; write https://',
         },
 
-  ({ services }) =>
-    services.clusterIPRange.every((cidr) => isAccepted(createAddressRange, cidr))
+  ({ services }) => {
+    const problem = services.clusterIPRange.flatMap((cidr) => rangeProblem(cidr) ?? [])[0]
+    return problem === undefined
       ? undefined
-      : {
-          paths: ['services.clusterIPRange'],
-          message: 'too small for Services; shorten the prefix, such as 10.96.0.0/16',
-        },
+      : { paths: ['services.clusterIPRange'], message: problem }
+  },
 ]

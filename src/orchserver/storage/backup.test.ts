@@ -17,6 +17,10 @@ function at(dataDir: string, etcd = { ...ETCD, servers: [] as readonly string[] 
   return { dataDir, etcd }
 }
 
+function manner(replace: boolean) {
+  return { replace, warn: () => undefined }
+}
+
 function put(key: string) {
   const operations = [{ op: 'put', key, value: Buffer.from(key) }] as const
   return { compare: [], operations }
@@ -37,11 +41,11 @@ describe('backup and restore', () => {
     await store.txn(put('/a'))
     expect(await backUp(at(directory), file)).toMatch(/^wrote .*Secrets/)
     const { revision } = await store.txn(put('/b'))
-    await expect(restore(at(directory), file, true)).rejects.toMatchObject({
+    await expect(restore(at(directory), file, manner(true))).rejects.toMatchObject({
       code: 'NP_STORAGE_LOCKED',
     })
     await store.close()
-    const told = await restore(at(directory), file, true)
+    const told = await restore(at(directory), file, manner(true))
     expect(Number(/revision (\d+)/.exec(told)?.[1])).toBeGreaterThan(revision)
     expect(await keys(directory)).toEqual(['/a'])
   })
@@ -53,11 +57,11 @@ describe('backup and restore', () => {
     await backUp(at(directory), file)
     const refused = { code: 'NP_ORCHSERVER_BACKUP' }
     await expect(backUp(at(directory), file)).rejects.toMatchObject({ ...refused, object: file })
-    await expect(restore(at(directory), file, false)).rejects.toMatchObject({
+    await expect(restore(at(directory), file, manner(false))).rejects.toMatchObject({
       ...refused,
       hint: expect.stringContaining('--replace'),
     })
-    await restore(at(join(folder, 'new')), file, false)
+    await restore(at(join(folder, 'new')), file, manner(false))
     expect(existsSync(join(folder, 'new'))).toBe(true)
   })
 
@@ -66,7 +70,7 @@ describe('backup and restore', () => {
     await keys(directory)
     await backUp(at(directory), join(folder, 'backup'))
     chownSync(folder, 65_534, 65_533)
-    await restore(at(folder), join(folder, 'backup'), false)
+    await restore(at(folder), join(folder, 'backup'), manner(false))
     const names = readdirSync(folder).filter((name) => name !== 'backup')
     expect(names).toEqual(expect.arrayContaining(['lock', 'store.sqlite']))
     for (const name of names) {
@@ -79,10 +83,16 @@ describe('backup and restore', () => {
     const file = join(folder, 'text')
     const code = 'NP_ORCHSERVER_BACKUP'
     await expect(backUp(at(folder), file)).rejects.toMatchObject({ code, object: folder })
-    await expect(restore(at(folder), file, false)).rejects.toMatchObject({ code, object: file })
-    await expect(restore(at(folder), folder, false)).rejects.toMatchObject({ code, object: folder })
+    await expect(restore(at(folder), file, manner(false))).rejects.toMatchObject({
+      code,
+      object: file,
+    })
+    await expect(restore(at(folder), folder, manner(false))).rejects.toMatchObject({
+      code,
+      object: folder,
+    })
     writeFileSync(file, 'a text that is no database, and long enough to be looked at as one')
-    await expect(restore(at(folder), file, false)).rejects.toMatchObject({
+    await expect(restore(at(folder), file, manner(false))).rejects.toMatchObject({
       code: expect.stringMatching(/^NP_STORAGE_/),
     })
   })
@@ -91,6 +101,6 @@ describe('backup and restore', () => {
     const where = at(newFolder(), ETCD)
     const hint = expect.stringContaining('etcd')
     await expect(backUp(where, '/x')).rejects.toMatchObject({ hint })
-    await expect(restore(where, '/x', true)).rejects.toMatchObject({ hint })
+    await expect(restore(where, '/x', manner(true))).rejects.toMatchObject({ hint })
   })
 })

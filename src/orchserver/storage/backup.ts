@@ -1,6 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
+import { examineStored } from '../../apiserver/cache/examine-stored.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
 import { writeBackup } from '../../storage/embedded/backup.ts'
+import { refuseCutLogAtRest } from '../../storage/embedded/cut-log-at-rest.ts'
 import { restoreEmbeddedStore } from '../../storage/embedded/restore.ts'
 import { currentFile, storeFiles } from '../../storage/embedded/store-file.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
@@ -18,8 +21,15 @@ export async function backUp(where: Where, file: string): Promise<string> {
   const store = currentFile(where.dataDir)
   if (!existsSync(store)) throw refusal(where.dataDir, 'holds no store', 'check --data-dir')
   if (existsSync(file)) throw refusal(file, 'exists', 'name a new file, or remove this one')
-  await writeBackup(store, file)
+  refuseCutLogAtRest(store)
+  await writeBackup(store, file, examineStored)
   return `wrote ${file}: the store of ${where.dataDir}. It holds Secrets, and no certificates.`
+}
+
+export interface RestoreManner {
+  /** Whether a store that is there is given up. */
+  readonly replace: boolean
+  readonly warn: (text: string) => void
 }
 
 /**
@@ -27,7 +37,11 @@ export async function backUp(where: Where, file: string): Promise<string> {
  * owner owns the store then, whoever restores. Returns what to tell.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
-export async function restore(where: Where, file: string, replace: boolean): Promise<string> {
+export async function restore(
+  where: Where,
+  file: string,
+  { replace, warn }: RestoreManner,
+): Promise<string> {
   const { dataDir } = where
   refuseEtcd(where, 'etcdutl snapshot restore')
   if (!existsSync(file)) throw refusal(file, 'does not exist', 'name a backup')
@@ -39,9 +53,15 @@ export async function restore(where: Where, file: string, replace: boolean): Pro
       'write --replace to lose it, or choose another --data-dir',
     )
   }
-  const revision = await restoreEmbeddedStore({ from: file, directory: dataDir }).finally(() =>
-    giveToOwner(dataDir),
-  )
+  const { revision, isVerified } = await restoreEmbeddedStore({
+    ...{ from: file, directory: dataDir },
+    examine: examineStored,
+  }).finally(() => giveToOwner(dataDir))
+  if (!isVerified) {
+    warn(
+      `warning: ${quote(file)} has no checksum of its content, because an older version wrote it: every object in it was read, but whether they are what was backed up could not be verified`,
+    )
+  }
   return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
 }
 

@@ -1,5 +1,5 @@
 import { type Family, familyOf } from '../../lib/ip.ts'
-import { addressFault, hostAddress } from '../address.ts'
+import { type Note, readAddress } from '../address.ts'
 import { UNUSABLE } from '../decode.ts'
 import { readEndpointPorts } from '../endpoint-ports.ts'
 import { readFamily, readServiceName, SLICE_NAMES } from '../endpoint-slice.ts'
@@ -10,11 +10,11 @@ import { readSliceEndpoints } from '../slice-endpoints.ts'
 import { readTriggerTime } from '../trigger-time.ts'
 import { readWeights } from '../weight.ts'
 import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from './checks.ts'
+import { checkHints } from './endpoint-hints.ts'
 import { checkEndpointPorts } from './endpoint-ports.ts'
 
 const MOST_ENDPOINTS = 1_000
 const MOST_ADDRESSES = 100
-const MOST_HINTS = 8
 
 /** An EndpointSlice that may be written, whether or not it is for proxies. */
 export function checkEndpointSlice(object: Reader): void {
@@ -33,8 +33,7 @@ export function checkEndpointSlice(object: Reader): void {
     checkAddresses(endpoint, family)
     checkSubdomain(endpoint, 'nodeName')
     checkLabel(endpoint, 'hostname')
-    for (const key of ['forZones', 'forNodes'])
-      checkCount(endpoint.object('hints'), key, MOST_HINTS)
+    checkHints(endpoint)
   }
 }
 
@@ -43,21 +42,20 @@ function checkAddresses(endpoint: Reader, family: Family | undefined): void {
   const addresses = endpoint.list('addresses')
   checkCount(endpoint, 'addresses', MOST_ADDRESSES)
   for (const [index, address] of addresses.entries()) {
-    const fault = addressFaultIn(address, family)
-    const known = index === 0 && family !== undefined
-    if (fault !== undefined && !known) endpoint.refuseItem('addresses', index, fault)
+    const isRead = index === 0 && family !== undefined
+    if (isRead) continue
+    checkAddress(address, family, (wrong) => endpoint.refuseItem('addresses', index, wrong))
   }
   if (addresses.length === 0 && family === undefined) {
     endpoint.refuse('addresses', 'must have at least one address')
   }
 }
 
-function addressFaultIn(address: unknown, family: Family | undefined): string | undefined {
+function checkAddress(address: unknown, family: Family | undefined, note: Note): void {
   if (family === undefined) {
-    const isName = typeof address === 'string' && isSubdomain(address)
-    return isName ? undefined : DNS_FAULT
+    if (typeof address !== 'string' || !isSubdomain(address)) note(DNS_FAULT, '')
+    return
   }
-  const ip = hostAddress(address)
-  if (ip === undefined) return addressFault(address)
-  return familyOf(ip) === family ? undefined : `must be an IPv${family} address`
+  const ip = readAddress(address, 'host', note)
+  if (ip !== undefined && familyOf(ip) !== family) note(`must be an IPv${family} address`, '')
 }

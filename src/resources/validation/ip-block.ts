@@ -1,22 +1,23 @@
-import { type Cidr, cidrContains, type IpAddress, parseCidr } from '../../lib/ip.ts'
-import { CIDR_FAULT } from '../address.ts'
+import { type Cidr, cidrContains, type IpAddress } from '../../lib/ip.ts'
+import { CIDR_FAULT, type Note, readCidr } from '../address.ts'
 import type { Reader } from '../reader.ts'
 
 /** A network of peers, and smaller networks inside it that are no peers. */
 export function checkPeerBlock(block: Reader): void {
-  const cidr = networkIn(block.value('cidr'))
-  if (cidr === undefined) block.refuse('cidr', CIDR_FAULT)
+  const cidr = readNetwork(block.value('cidr'), (wrong) => block.refuse('cidr', wrong))
   for (const [index, value] of block.list('except').entries()) {
-    const hole = networkIn(value)
-    if (hole === undefined) block.refuseItem('except', index, CIDR_FAULT)
-    else if (cidr !== undefined && !isStrictSubset(hole, cidr)) {
+    const hole = readNetwork(value, (wrong) => block.refuseItem('except', index, wrong))
+    if (hole !== undefined && cidr !== undefined && !isStrictSubset(hole, cidr)) {
       block.refuseItem('except', index, `must be a smaller network inside ${cidr}`)
     }
   }
 }
 
-function networkIn(value: unknown): Cidr | undefined {
-  return typeof value === 'string' && value.includes('/') ? parseCidr(value) : undefined
+/** Neither a bare address nor blanks are allowed, as in Kubernetes. */
+function readNetwork(value: unknown, note: Note): Cidr | undefined {
+  if (typeof value === 'string' && /^\S+\/\S+$/.test(value)) return readCidr(value, note)
+  note(CIDR_FAULT, '')
+  return undefined
 }
 
 function isStrictSubset(inner: Cidr, outer: Cidr): boolean {

@@ -1,4 +1,4 @@
-import { addressFault, hostAddress } from '../address.ts'
+import { readAddress } from '../address.ts'
 import { readMetadata } from '../metadata.ts'
 import type { Reader } from '../reader.ts'
 import { checkOneOf } from './checks.ts'
@@ -21,7 +21,7 @@ function checkStatus(status: Reader): void {
     ...status.objects('podIPs').map((one) => [one, 'ip'] as const),
   ]) {
     const value = object.value(key)
-    const isAbsent = value === undefined || value === ''
-    if (!isAbsent && hostAddress(value) === undefined) object.refuse(key, addressFault(value))
+    if (value === undefined || value === '') continue
+    readAddress(value, 'host', (wrong) => object.refuse(key, wrong))
   }
 }

@@ -5,6 +5,7 @@ import { checkOneOf, checkSubdomain, DNS_FAULT } from './checks.ts'
 import { checkMatchLabels } from './label-selector.ts'
 import { checkServicePorts } from './service-ports.ts'
 import { checkSourceRanges } from './source-ranges.ts'
+import { checkTopologyMode } from './topology-mode.ts'
 
 const FAMILIES: readonly unknown[] = ['IPv4', 'IPv6']
 const FAMILY_POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack']
@@ -21,7 +22,9 @@ export function checkService(object: Reader): void {
   readService(object)
   checkName(object.object('metadata'))
   const spec = object.object('spec')
-  checkSourceRanges(spec, object.object('metadata').map('annotations'))
+  const annotations = object.object('metadata').map('annotations')
+  checkSourceRanges(spec, annotations)
+  checkTopologyMode(annotations)
   checkServicePorts(spec)
   checkHeadless(spec)
   checkFamilies(spec)

@@ -1,4 +1,4 @@
-import { parseIp } from '../../lib/ip.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { CIDR_FAULT } from '../address.ts'
 import { NAMES } from '../names.ts'
 import type { Reader } from '../reader.ts'
@@ -22,5 +22,5 @@ export function checkSourceRanges(spec: Reader, annotations: Reader): void {
 }
 
 function isBareAddress(value: unknown): boolean {
-  return typeof value === 'string' && parseIp(value.trim()) !== undefined
+  return typeof value === 'string' && parseLegacyIp(value.trim()) !== undefined
 }

@@ -1,5 +1,6 @@
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { put, write } from '../conformance-steps.ts'
 import { newDirectory, newStore } from './fixtures.ts'
@@ -15,6 +16,10 @@ async function killedStore() {
   return { directory, log: join(directory, 'store.sqlite-wal') }
 }
 
+function flipped(bytes: Buffer, at: number): Buffer {
+  return bytes.fill(bytes[at]! ^ 1, at, at + 1)
+}
+
 type Harm = (log: string, bytes: Buffer) => void
 
 test.each<readonly [string, Harm]>([
@@ -23,7 +28,7 @@ test.each<readonly [string, Harm]>([
   ['lost its last page', (log, bytes) => truncateSync(log, bytes.length - FRAME)],
   ['lost a letter of it', (log, bytes) => truncateSync(log, bytes.length - 1)],
   ['has a wrong letter', (log, bytes) => writeFileSync(log, bytes.fill('x', 32 + 30, 32 + 31))],
-  ['has pages of an older one', (log, bytes) => writeFileSync(log, bytes.fill('x', 40, 41))],
+  ['has pages of an older one', (log, bytes) => writeFileSync(log, flipped(bytes, 40))],
 ])('a store is refused when the log of a killed server %s', async (_, harm) => {
   const { directory, log } = await killedStore()
   harm(log, readFileSync(log))
@@ -69,4 +74,31 @@ test.each<readonly [string, Harm]>([
   change(log, readFileSync(log))
   const store = await newStore({ directory })
   expect(String((await store.get('/a'))?.value)).toBe('9')
+})
+
+test.each<readonly [string, Harm]>([
+  ['in the middle', (log, bytes) => writeFileSync(log, flipped(bytes, 2 * FRAME))],
+  ['in its first page', (log, bytes) => writeFileSync(log, flipped(bytes, 100))],
+  ['at its head', (log, bytes) => writeFileSync(log, flipped(bytes, 17))],
+])('a log that is damaged %s is refused although no index tells its length', async (_, harm) => {
+  const { directory, log } = await killedStore()
+  rmSync(log.replace('-wal', '-shm'))
+  harm(log, readFileSync(log))
+  await expect(newStore({ directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    message: expect.stringContaining('lost acknowledged writes'),
+  })
+})
+
+test('a log of which the store has everything is not used by half', async () => {
+  const store = await newStore()
+  for (let count = 0; count < 10; count++) await write(store, put('/a', `${count}`))
+  const database = new DatabaseSync(join(store.directory, 'store.sqlite'))
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  const directory = newDirectory()
+  cpSync(store.directory, directory, { recursive: true })
+  database.close()
+  const log = join(directory, 'store.sqlite-wal')
+  writeFileSync(log, flipped(readFileSync(log), 3 * FRAME))
+  await expect(newStore({ directory })).rejects.toMatchObject({ code: 'NP_STORAGE_CORRUPT' })
 })

@@ -13,11 +13,11 @@ test('damage that a read finds ends the store with its name', async () => {
   const { directory } = store
   await store.close()
   const file = join(directory, 'store.sqlite')
+  const damaged = await newStore({ directory })
   const bytes = readFileSync(file)
   // The first pages are the schema and the roots of its trees.
   bytes.fill(0xff, 8 * PAGE)
   writeFileSync(file, bytes)
-  const damaged = await newStore({ directory })
   const corrupt = { code: 'NP_STORAGE_CORRUPT', object: file }
   await expect(damaged.list({ prefix: '/' })).rejects.toMatchObject(corrupt)
   expect(await damaged.broken).toMatchObject(corrupt)

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
+import { put, remove, write } from '../conformance-steps.ts'
 import { writeBackup } from './backup.ts'
 import { openForReading, openForWriting } from './database.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 
 test('a store of a newer program is refused, not guessed at', async () => {
@@ -13,7 +13,7 @@ test('a store of a newer program is refused, not guessed at', async () => {
   const file = join(store.directory, 'store.sqlite')
   await store.close()
   const database = new DatabaseSync(file)
-  database.exec('PRAGMA user_version = 2')
+  database.exec('PRAGMA user_version = 3')
   database.close()
   await expect(newStore({ directory: store.directory })).rejects.toMatchObject({
     code: 'NP_STORAGE_SCHEMA',
@@ -47,6 +47,7 @@ test('a store that names its history in a column that is not used any more opens
   const { directory } = before
   await write(before, put('/a', '1'))
   await before.close()
+  toFirstSchema(join(directory, 'store.sqlite'))
   const database = new DatabaseSync(join(directory, 'store.sqlite'))
   database.exec(`
     CREATE TABLE old (
@@ -62,7 +63,7 @@ test('a store that names its history in a column that is not used any more opens
   const from = join(newDirectory(), 'backup')
   await writeBackup(join(directory, 'store.sqlite'), from)
   await store.close()
-  const revision = await restoreEmbeddedStore({ from, directory })
+  const { revision } = await restoreEmbeddedStore({ from, directory })
   const restored = await newStore({ directory })
   expect([await restored.revision(), String((await restored.get('/a'))?.value)]).toEqual([
     revision,
@@ -95,4 +96,50 @@ test('a commit returns only when it is on the disk', () => {
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
   expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
   database.close()
+})
+
+test('a store without checksums gets them when it is opened, and keeps its history', async () => {
+  const before = await newStore()
+  const { directory } = before
+  const file = join(directory, 'store.sqlite')
+  const first = await write(before, put('/a', '1'), put('/gone', '1'))
+  await write(before, put('/a', 'zwei €'), remove('/gone'))
+  await before.close()
+  toFirstSchema(file)
+  const store = await newStore({ directory })
+  const past = await store.list({ prefix: '/', revision: first })
+  const events = await store.watch({ prefix: '/', after: first }).next()
+  await store.close()
+  expect(past).toMatchObject({ entries: [{ key: '/a' }, { key: '/gone' }] })
+  expect(events.value).toMatchObject({ events: [{ key: '/a' }, { key: '/gone' }] })
+  const database = new DatabaseSync(file)
+  database.exec("UPDATE log SET value = x'33' WHERE revision = 2 AND key = '/a'")
+  database.close()
+  const changed = await newStore({ directory })
+  expect(await changed.get('/a')).toMatchObject({ damaged: true, modRevision: 2 })
+})
+
+test('a damaged version that was superseded since is passed over by a watch', async () => {
+  const before = await newStore()
+  const { directory } = before
+  for (const value of ['1', '2', '3']) await write(before, put('/a', value))
+  await before.close()
+  const database = new DatabaseSync(join(directory, 'store.sqlite'))
+  database.exec("UPDATE log SET value = x'33' WHERE revision = 2")
+  database.close()
+  const store = await newStore({ directory })
+  const { value } = await store.watch({ prefix: '/', after: 0 }).next()
+  expect(value).toMatchObject({ events: [{ revision: 1 }, { revision: 3 }] })
+  expect(await store.list({ prefix: '/', revision: 2 })).toMatchObject({
+    entries: [{ key: '/a', damaged: true }],
+  })
+})
+
+test('an empty file is a store that was lost, not a new one', async () => {
+  const directory = newDirectory()
+  writeFileSync(join(directory, 'store.sqlite'), '')
+  await expect(newStore({ directory })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    message: expect.stringContaining('is empty'),
+  })
 })

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Store } from '../store.ts'
 import { refuseCutLog } from './cut-log.ts'
-import { openForReading } from './database.ts'
+import { openForReading, openForWriting } from './database.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { LogReader } from './log-reader.ts'
 import { SqliteStore } from './sqlite-store.ts'
@@ -36,7 +36,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   await using opened = new AsyncDisposableStack()
   const lock = lockDirectory(directory)
   opened.defer(() => lock.release())
-  const file = prepareFile(directory)
+  const file = prepareFile(directory, (made) => openForWriting(made, clock.now()).close())
   refuseCutLog(file)
   const writer = await startWriter({ file, now: clock.now() })
   opened.defer(() => writer.end())

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import {
   type EmbeddedStore,
@@ -23,4 +24,15 @@ export async function newStore(
   const store = await openEmbeddedStore({ ...options, directory })
   onTestFinished(() => store.close())
   return Object.assign(store, { directory })
+}
+
+/** Makes of a closed store, or a backup, what the version of the program without checksums wrote. */
+export function toFirstSchema(file: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(`
+    DROP TABLE IF EXISTS seal;
+    ALTER TABLE log DROP COLUMN checksum;
+    ALTER TABLE meta DROP COLUMN checksum;
+    PRAGMA user_version = 1;`)
+  database.close()
 }

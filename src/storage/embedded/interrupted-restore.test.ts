@@ -86,7 +86,8 @@ test('a restore after one that was killed stands above what both replaced, whate
   const clock = { now: () => 0, after: () => () => undefined }
   for (const moment of moments) {
     const { revision } = await contentOf(copyOf(moment))
-    expect(await restoreEmbeddedStore({ from, directory: moment, clock })).toBeGreaterThan(revision)
+    const restored = await restoreEmbeddedStore({ from, directory: moment, clock })
+    expect(restored.revision).toBeGreaterThan(revision)
   }
 })
 

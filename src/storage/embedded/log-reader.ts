@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { StoredEntry, StoreEvent } from '../store.ts'
 import type { RevisionPoint } from './revision-line.ts'
+import { isIntact, logRow } from './row-checksum.ts'
 
 /** Sorts after every key: keys are ASCII. */
 const LAST = '\u{10ffff}'
@@ -36,6 +37,7 @@ export class LogReader {
   readonly #count: StatementSync
   readonly #events: StatementSync
   readonly #overflow: StatementSync
+  readonly #isSuperseded: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#bounds = database.prepare(
@@ -53,6 +55,9 @@ export class LogReader {
     this.#events = database.prepare(
       `SELECT * FROM log WHERE revision > :after AND revision <= :upTo
        AND key >= :prefix AND key < :end ORDER BY revision, id`,
+    )
+    this.#isSuperseded = database.prepare(
+      'SELECT 1 FROM log WHERE key = ? AND revision > ? AND revision <= ? LIMIT 1',
     )
     this.#overflow = database.prepare(
       `SELECT revision FROM (
@@ -87,10 +92,15 @@ export class LogReader {
     return Number(this.#count.get(parametersOf(range))!['count'])
   }
 
-  /** The changes of `after` < revision ≤ `upTo` under a prefix, in commit order, read one by one. */
+  /**
+   * The changes of `after` < revision ≤ `upTo` under a prefix, in commit order, read one by one.
+   * A damaged one that was superseded since is left out: what came after it is the state.
+   */
   *events(prefix: string, after: number, upTo: number): Generator<StoreEvent> {
     for (const row of this.#events.iterate({ prefix, end: prefix + LAST, after, upTo })) {
-      yield { key: String(row['key']), revision: Number(row['revision']), entry: entryOf(row) }
+      const { key, revision } = logRow(row)
+      const isLost = !isIntact(row) && this.#isSuperseded.get(key, revision, upTo) !== undefined
+      if (!isLost) yield { key, revision, entry: entryOf(row) }
     }
   }
 
@@ -106,13 +116,14 @@ function parametersOf({ prefix, after, revision }: KeyRange) {
 }
 
 function entryOf(row: Record<string, unknown>): StoredEntry | undefined {
-  const createRevision = Number(row['created'])
-  if (createRevision === 0) return undefined
-  const bytes = row['value'] as Uint8Array<ArrayBuffer>
+  const { key, revision, created, value } = logRow(row)
+  if (created === 0) return undefined
+  const bytes = (value ?? new Uint8Array()) as Uint8Array<ArrayBuffer>
   return {
-    key: String(row['key']),
+    key,
     value: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    createRevision,
-    modRevision: Number(row['revision']),
+    createRevision: created,
+    modRevision: revision,
+    ...(isIntact(row) ? {} : { damaged: true }),
   }
 }

@@ -1,5 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LogReader } from './log-reader.ts'
+import { changeMeta } from './meta.ts'
+import { type LogRow, rowChecksum } from './row-checksum.ts'
 import type { Outcome, PlainOperation, PlainTransaction } from './writer-messages.ts'
 
 /**
@@ -22,7 +24,7 @@ export class LogWriter {
       'SELECT revision, created FROM log WHERE key = ? ORDER BY revision DESC LIMIT 1',
     )
     this.#append = database.prepare(
-      'INSERT INTO log (revision, key, created, value) VALUES (?, ?, ?, ?)',
+      'INSERT INTO log (revision, key, created, value, checksum) VALUES (?, ?, ?, ?, ?)',
     )
     this.#compaction = compaction.map((sql) => database.prepare(sql))
     this.#newest = this.#reader.bounds().newest
@@ -39,6 +41,7 @@ export class LogWriter {
     if (upTo <= this.#reader.bounds().oldest) return
     this.#transact(() => {
       for (const statement of this.#compaction) statement.run({ upTo })
+      changeMeta(this.#database, { oldest: upTo })
     })
   }
 
@@ -70,14 +73,19 @@ export class LogWriter {
 
   /** Whether the operation changes anything: deleting what is absent does not. */
   #change(operation: PlainOperation, revision: number): boolean {
-    const { created } = this.#present(operation.key)
+    const { key } = operation
+    const { created } = this.#present(key)
     if (operation.op === 'put') {
-      this.#append.run(revision, operation.key, created || revision, operation.value)
+      this.#add({ revision, key, created: created || revision, value: operation.value })
       return true
     }
     if (created === 0) return false
-    this.#append.run(revision, operation.key, 0, null)
+    this.#add({ revision, key, created: 0, value: null })
     return true
+  }
+
+  #add(row: LogRow): void {
+    this.#append.run(row.revision, row.key, row.created, row.value, rowChecksum(row))
   }
 
   /** The revisions of a key's entry; both 0 where there is none. */
@@ -101,5 +109,4 @@ const compaction = [
      WHERE newer.revision > (SELECT oldest FROM meta) AND newer.revision <= :upTo)`,
   `DELETE FROM log INDEXED BY by_revision
    WHERE revision > (SELECT oldest FROM meta) AND revision <= :upTo AND created = 0`,
-  'UPDATE meta SET oldest = :upTo',
 ]

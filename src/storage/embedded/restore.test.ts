@@ -8,12 +8,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { put, remove, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
 import { writeBackup } from './backup.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { storeFiles } from './store-file.ts'
 
@@ -69,7 +70,7 @@ test('a restored store stands above every revision of the old one, and has forgo
   const { store, from, directory } = await newBackup()
   const later = await write(store, put('/lost', '1'))
   await store.close()
-  const revision = await restoreEmbeddedStore({ from, directory })
+  const { revision } = await restoreEmbeddedStore({ from, directory })
   const restored = await newStore({ directory })
   expect(await keys(restored)).toEqual(['/a=2'])
   expect(await restored.revision()).toBe(revision)
@@ -83,8 +84,10 @@ test('a restored store stands above every revision of the old one, and has forgo
 test('one backup restored twice gives two histories that share no revision', async () => {
   const { from } = await newBackup()
   const now = Date.now()
-  const at = (time: number) =>
-    restoreEmbeddedStore({ from, directory: newDirectory(), clock: stoppedAt(time) })
+  const at = async (time: number) => {
+    const options = { from, directory: newDirectory(), clock: stoppedAt(time) }
+    return (await restoreEmbeddedStore(options)).revision
+  }
   expect(await at(now + 60_000)).toBeGreaterThan((await at(now)) + 60 * 99_999)
 })
 
@@ -96,7 +99,7 @@ test('a store made under a clock that was a year ahead counts from when that was
   const from = join(newDirectory(), 'backup')
   await writeBackup(storeFiles(store.directory).store, from)
   const options = { from, directory: newDirectory(), clock: stoppedAt(now + 24 * HOUR) }
-  expect(await restoreEmbeddedStore(options)).toBeGreaterThan(24 * 3600 * 99_999)
+  expect((await restoreEmbeddedStore(options)).revision).toBeGreaterThan(24 * 3600 * 99_999)
 })
 
 test('a store in use is not replaced, a backup with one wrong letter replaces nothing', async () => {
@@ -137,9 +140,50 @@ test('a restore that was interrupted before the end is ended by opening the stor
   const log = readFileSync(join(directory, 'store.sqlite-wal'))
   await store.close()
   const elsewhere = newDirectory()
-  const revision = await restoreEmbeddedStore({ from, directory: elsewhere })
+  const { revision } = await restoreEmbeddedStore({ from, directory: elsewhere })
   copyFileSync(storeFiles(elsewhere).store, storeFiles(directory).restored)
   writeFileSync(join(directory, 'store.sqlite-wal'), log)
   const restored = await newStore({ directory })
   expect([await restored.revision(), await keys(restored)]).toEqual([revision, ['/a=2']])
+})
+
+test.each([
+  ["DELETE FROM log WHERE key = '/a' AND revision = 2", /another checksum/],
+  ['DROP TABLE seal; CREATE TABLE seam (one)', /tables are not those/],
+  ['UPDATE meta SET oldest = 1', /row of revision counters/],
+  ["UPDATE log SET value = x'33' WHERE key = '/a'", /"\/a": its value of revision 1 is not/],
+])('a backup that was changed by %s is refused', async (sql, message) => {
+  const { from } = await newBackup()
+  const database = new DatabaseSync(from)
+  database.exec(sql)
+  database.close()
+  await expect(restoreEmbeddedStore({ from, directory: newDirectory() })).rejects.toMatchObject({
+    code: 'NP_STORAGE_CORRUPT',
+    object: from,
+    message: expect.stringMatching(message),
+    hint: 'restore another backup; nothing was replaced',
+  })
+})
+
+test('a backup of a version without checksums is restored, and is said not to be verified', async () => {
+  const { from } = await newBackup()
+  const directory = newDirectory()
+  expect(await restoreEmbeddedStore({ from, directory })).toMatchObject({ isVerified: true })
+  toFirstSchema(from)
+  expect(await restoreEmbeddedStore({ from, directory })).toMatchObject({ isVerified: false })
+  expect(await keys(await newStore({ directory }))).toEqual(['/a=2'])
+})
+
+test('a value that the caller cannot use is named, and neither backed up nor restored', async () => {
+  const { store, from } = await newBackup()
+  const examine = () => 'it is no object'
+  const file = join(newDirectory(), 'never')
+  const damaged = { code: 'NP_STORAGE_CORRUPT', message: expect.stringContaining('"/a": it is no') }
+  await expect(writeBackup(storeFiles(store.directory).store, file, examine)).rejects.toMatchObject(
+    damaged,
+  )
+  expect(existsSync(file)).toBe(false)
+  const directory = newDirectory()
+  await expect(restoreEmbeddedStore({ from, directory, examine })).rejects.toMatchObject(damaged)
+  expect(existsSync(storeFiles(directory).store)).toBe(false)
 })

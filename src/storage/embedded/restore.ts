@@ -1,16 +1,17 @@
 import { existsSync, rmSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { quote } from '../../lib/quote.ts'
-import { writeBackup } from './backup.ts'
+import { ANY_VALUE, copyDatabase } from './backup.ts'
+import { damagedError } from './damaged-error.ts'
 import { openForReading, openForWriting } from './database.ts'
 import { lockDirectory } from './directory-lock.ts'
+import { type Examine, inspectDatabase } from './inspect.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { changeMeta } from './meta.ts'
 import { beyond } from './revision-line.ts'
-import { withStorageErrors } from './sqlite-error.ts'
-import { adoptRestored, publish, storeFiles } from './store-file.ts'
+import { storageError, withStorageErrors } from './sqlite-error.ts'
+import { adoptRestored, makePrivate, publish, storeFiles } from './store-file.ts'
 
 export interface RestoreOptions {
   /** A backup. */
@@ -18,6 +19,15 @@ export interface RestoreOptions {
   /** The data directory; what it held is replaced. */
   readonly directory: string
   readonly clock?: Clock
+  /** Looks at every value of the backup; any is taken unless given. */
+  readonly examine?: Examine
+}
+
+export interface Restored {
+  /** Where the restored store stands. */
+  readonly revision: number
+  /** Whether the backup had a checksum of its whole content; those of older versions have none. */
+  readonly isVerified: boolean
 }
 
 /**
@@ -25,24 +35,25 @@ export interface RestoreOptions {
  * that was interrupted there is ended first, for it replaced a store, too. The
  * restored store goes on above every revision that the old one can have given
  * out; all before is `compacted`. So a client with a revision of the old world
- * lists again and is never shown an older state as a newer one.
- * @returns the revision at which the restored store stands
+ * lists again and is never shown an older state as a newer one. The backup is
+ * verified first, as a whole and value by value: one that is damaged replaces nothing.
  * @throws NP_STORAGE_LOCKED while a server runs, NP_STORAGE_CORRUPT, NP_STORAGE_SCHEMA, …
  */
-export async function restoreEmbeddedStore(options: RestoreOptions): Promise<number> {
-  const { from, directory, clock = systemClock } = options
+export async function restoreEmbeddedStore(options: RestoreOptions): Promise<Restored> {
+  const { from, directory, clock = systemClock, examine = ANY_VALUE } = options
   const lock = lockDirectory(directory)
   try {
-    adoptRestored(directory)
     const { partial, restored } = storeFiles(directory)
     removeDatabase(partial)
-    const revision = await prepare(from, partial, {
+    const isVerified = await verifiedCopy(from, partial, examine)
+    adoptRestored(directory)
+    const revision = startNewHistory(partial, {
       replaced: newestOf(directory),
       now: clock.now(),
     })
     publish(partial, restored)
     adoptRestored(directory)
-    return revision
+    return { revision, isVerified }
   } finally {
     removeDatabase(storeFiles(directory).partial)
     lock.release()
@@ -55,23 +66,29 @@ interface Moment {
   readonly now: number
 }
 
-/** What is found to be damaged here is the backup, of which `file` is a copy. */
-async function prepare(from: string, file: string, moment: Moment): Promise<number> {
+/**
+ * Copies the backup and looks at everything in the copy.
+ * @returns whether the backup had a checksum of its whole content
+ */
+async function verifiedCopy(from: string, file: string, examine: Examine): Promise<boolean> {
+  const hint = 'restore another backup; nothing was replaced'
+  makePrivate(file)
   try {
-    await writeBackup(from, file)
-    return startNewHistory(file, moment)
+    await copyDatabase(from, file)
+    const database = openForReading(file)
+    try {
+      const { findings, isSealed } = inspectDatabase(database, examine)
+      if (findings.length > 0) throw damagedError('the backup', from, { findings, hint })
+      return isSealed
+    } finally {
+      database.close()
+    }
   } catch (error) {
-    if (!(error instanceof NodeProxyError) || error.code !== 'NP_STORAGE_CORRUPT') throw error
-    const words = error.cause instanceof Error ? error.cause.message : error.message
-    throw new NodeProxyError(
-      'NP_STORAGE_CORRUPT',
-      `the backup ${quote(from)} is damaged: ${words}`,
-      {
-        object: from,
-        hint: 'restore another backup; nothing was replaced',
-        cause: error.cause,
-      },
-    )
+    const known = storageError(error, from)
+    const isRaw = known instanceof NodeProxyError && known.code === 'NP_STORAGE_CORRUPT'
+    if (!isRaw || known.hint === hint) throw known
+    const cause = known.cause instanceof Error ? known.cause.message : known.message
+    throw damagedError('the backup', from, { findings: [{ key: '', cause }], hint })
   }
 }
 
@@ -84,14 +101,12 @@ function startNewHistory(file: string, { replaced, now }: Moment): number {
   const database = openForWriting(file, now)
   try {
     return withStorageErrors(file, () => {
-      refuseDamaged(database)
       const reader = new LogReader(database)
       const { newest } = reader.bounds()
       new LogWriter(database).compact(newest)
       const revision = Math.max(beyond(reader.point(), now), replaced + 1, newest + 1)
-      database
-        .prepare('UPDATE meta SET oldest = ?, line_revision = ?, line_time = ?')
-        .run(revision, revision, Math.floor(now))
+      const lineTime = Math.floor(now)
+      changeMeta(database, { oldest: revision, lineRevision: revision, lineTime })
       database.exec('PRAGMA journal_mode = DELETE')
       return revision
     })
@@ -114,9 +129,4 @@ function newestOf(directory: string): number {
   } catch {
     return 0
   }
-}
-
-function refuseDamaged(database: DatabaseSync): void {
-  const verdict = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
-  if (verdict !== 'ok') throw new NodeProxyError('NP_STORAGE_CORRUPT', String(verdict))
 }

@@ -9,6 +9,13 @@ interface Meaning {
 /** Primary result codes of SQLite (sqlite.org/rescode.html) that an operator can do something about. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
   [
+    1,
+    {
+      code: 'NP_STORAGE_CORRUPT',
+      hint: 'the tables are not those that this program makes: restore the latest backup',
+    },
+  ],
+  [
     5,
     {
       code: 'NP_STORAGE_LOCKED',

@@ -1,5 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
 import { withOpenErrors } from './open-error.ts'
 
 /** The names that a data directory holds. */
@@ -7,6 +9,8 @@ export function storeFiles(directory: string) {
   const store = join(directory, 'store.sqlite')
   return {
     store,
+    /** A new store that is not complete yet. */
+    unborn: join(directory, 'store.sqlite.new'),
     /** SQLite's log and index beside the store. */
     beside: [`${store}-wal`, `${store}-shm`],
     /** A complete restored store that has not taken its place yet. */
@@ -16,14 +20,35 @@ export function storeFiles(directory: string) {
   }
 }
 
-/** The store's file, for its owner only, on the disk under its name; ends an interrupted restore. */
-export function prepareFile(directory: string): string {
-  const { store } = storeFiles(directory)
+/**
+ * The store's file, for its owner only, on the disk under its name; ends an interrupted restore.
+ * A new one is made complete before it has its name, so one that is empty was damaged.
+ * @throws NP_STORAGE_CORRUPT
+ */
+export function prepareFile(directory: string, make: (file: string) => void): string {
+  const { store, unborn } = storeFiles(directory)
   adoptRestored(directory)
-  if (existsSync(store)) return store
-  withOpenErrors(directory, () => closeSync(openSync(store, 'a', 0o600)))
-  flush(directory)
+  if (existsSync(store)) return refuseEmpty(store)
+  makePrivate(unborn)
+  make(unborn)
+  withOpenErrors(directory, () => publish(unborn, store))
   return store
+}
+
+/** A new empty file that only its owner reads. */
+export function makePrivate(file: string): void {
+  withOpenErrors(file, () => {
+    rmSync(file, { force: true })
+    closeSync(openSync(file, 'ax', 0o600))
+  })
+}
+
+function refuseEmpty(store: string): string {
+  if (statSync(store).size > 0) return store
+  throw new NodeProxyError('NP_STORAGE_CORRUPT', `${quote(store)} is empty`, {
+    object: store,
+    hint: 'restore the latest backup; only if there never was anything in this store, remove the file',
+  })
 }
 
 /**

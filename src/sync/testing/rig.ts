@@ -19,6 +19,7 @@ export interface Told {
   readonly respelled: string[]
   readonly failed: string[]
   readonly flowsCut: number[]
+  readonly flowsFailed: string[]
 }
 
 /** A loop with a real model over a scripted mode and a clock that tests move. */
@@ -33,6 +34,7 @@ export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } =
     respelled: [],
     failed: [],
     flowsCut: [],
+    flowsFailed: [],
   }
   const flows: (readonly StaleFlows[])[] = []
   const cutErrors: Error[] = []
@@ -72,6 +74,7 @@ function recorder(told: Told): SyncObserver {
     respelled: (keys) => told.respelled.push(...keys),
     failed: (error) => told.failed.push(error instanceof Error ? error.message : String(error)),
     flowsCut: (count) => told.flowsCut.push(count),
+    flowsFailed: (error) => told.flowsFailed.push(error instanceof Error ? error.message : ''),
   }
 }
 

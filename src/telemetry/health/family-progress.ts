@@ -29,8 +29,9 @@ export class FamilyProgress {
     this.#runningSince = undefined
   }
 
-  failed(): void {
-    this.#queuedSince = this.#runningSince ?? this.#queuedSince
+  /** What was to be written waits, and at least what the run itself found to be repaired. */
+  failed(now: number): void {
+    this.#queuedSince = this.#runningSince ?? this.#queuedSince ?? now
     this.#runningSince = undefined
   }
 }

@@ -25,6 +25,22 @@ function start(inherited = false) {
   return { health, pass, codes, run }
 }
 
+it('reports since when the oldest change waits and why, until a run succeeds', () => {
+  const { health, pass } = start()
+  health.queued()
+  pass(5_000)
+  health.queued()
+  health.begun()
+  health.failed('the lock is held')
+  pass(1_000)
+  const { status, failure } = health.report()
+  expect([failure, status.get('IPv4')?.waitingSince]).toEqual(['the lock is held', START])
+  health.begun()
+  health.succeeded()
+  const { status: after, failure: none } = health.report()
+  expect([none, after.get('IPv4')?.waitingSince]).toEqual([undefined, undefined])
+})
+
 describe('before the first run', () => {
   it('is alive, but gets no traffic', () => {
     expect(start().codes()).toEqual([503, 200])
@@ -66,9 +82,20 @@ describe('a queued change', () => {
       pass(SYNC_PERIOD)
       health.queued()
       health.begun()
-      health.failed()
+      health.failed('the lock is held')
     }
     expect(codes()).toEqual([503, 503])
+  })
+
+  it('counts a repair that fails though nothing was queued', () => {
+    const { health, pass, codes, run } = start()
+    run()
+    health.begun()
+    health.failed('the lock is held')
+    pass(2 * SYNC_PERIOD + 1)
+    expect(codes()).toEqual([503, 503])
+    run()
+    expect(codes()).toEqual([200, 200])
   })
 
   it('is not covered by a run that had begun before it', () => {
@@ -152,11 +179,15 @@ it('is unhealthy exactly when some change is waiting for too long, whatever happ
         if (typeof what === 'number') {
           now += what
           pass(what)
-        } else health[what as 'queued']()
+        } else if (what === 'failed') health.failed('the lock is held')
+        else health[what as 'queued']()
         if (what === 'queued') queued.push(now)
         if (what === 'begun') [taken, queued] = [[...taken, ...queued], []]
         if (what === 'succeeded') taken = []
-        if (what === 'failed') [taken, queued] = [[], [...taken, ...queued]]
+        if (what === 'failed') {
+          const waiting = [...taken, ...queued]
+          ;[taken, queued] = [[], waiting.length > 0 ? waiting : [now]]
+        }
         const late = [...taken, ...queued].some((since) => now - since > 2 * SYNC_PERIOD)
         expect(health.report().healthy).toBe(!late)
       }

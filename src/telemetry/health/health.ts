@@ -18,6 +18,8 @@ export interface FamilyHealth {
   readonly healthy: boolean
   /** Last success, ms since the epoch; undefined before the first. */
   readonly lastUpdated: number | undefined
+  /** Since when the oldest change waits, ms since the epoch; undefined while the kernel holds all. */
+  readonly waitingSince: number | undefined
 }
 
 export interface HealthReport {
@@ -30,6 +32,8 @@ export interface HealthReport {
   /** `now` while healthy; otherwise the oldest last success; undefined when there was none. */
   readonly lastUpdated: number | undefined
   readonly status: ReadonlyMap<FamilyName, FamilyHealth>
+  /** Why the last run wrote nothing; undefined after one that did. */
+  readonly failure: string | undefined
 }
 
 /**
@@ -40,6 +44,7 @@ export class Health {
   readonly #options: HealthOptions
   readonly #progress: ReadonlyMap<FamilyName, FamilyProgress>
   #nodeEligible = true
+  #failure: string | undefined
 
   constructor(options: HealthOptions) {
     this.#options = options
@@ -58,12 +63,14 @@ export class Health {
 
   /** The run that was begun has written all it took. */
   succeeded(family?: FamilyName): void {
+    this.#failure = undefined
     this.#each(family, (progress) => progress.succeeded(this.#options.clock.now()))
   }
 
-  /** The run could not write; what it took still waits, since when it was queued. */
-  failed(family?: FamilyName): void {
-    this.#each(family, (progress) => progress.failed())
+  /** The run wrote nothing because of `why`; what it took still waits, since when it was queued. */
+  failed(why: string, family?: FamilyName): void {
+    this.#failure = why
+    this.#each(family, (progress) => progress.failed(this.#options.clock.now()))
   }
 
   /** False while the node is being removed: load balancers should leave it. */
@@ -79,6 +86,7 @@ export class Health {
       const { lastUpdated, waitingSince } = progress
       status.set(family, {
         lastUpdated,
+        waitingSince,
         healthy: waitingSince === undefined || waitingSince >= oldest,
       })
     }
@@ -92,6 +100,7 @@ export class Health {
       nodeEligible: this.#nodeEligible,
       lastUpdated: healthy && begun ? now : leastOf(families.map((family) => family.lastUpdated)),
       status,
+      failure: this.#failure,
     }
   }
 
@@ -100,6 +109,11 @@ export class Health {
       if (family === undefined || family === name) act(progress)
     }
   }
+}
+
+/** How long the oldest change of a family has waited at `now`, in milliseconds; 0 without any. */
+export function waitedMs({ waitingSince }: FamilyHealth, now: number): number {
+  return waitingSince === undefined ? 0 : Math.max(0, now - waitingSince)
 }
 
 function leastOf(times: readonly (number | undefined)[]): number | undefined {

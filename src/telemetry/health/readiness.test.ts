@@ -9,6 +9,7 @@ const READY: ReadinessFacts = {
   silence: undefined,
   applied: true,
   conditions: [],
+  kernel: { now: 0, healthy: true, status: new Map(), failure: undefined },
 }
 
 describe('assessReadiness', () => {
@@ -34,6 +35,27 @@ describe('assessReadiness', () => {
       code: 503,
       body: { ready: false, reasons: [reason], warnings: [] },
     })
+  })
+
+  it.each([
+    [
+      'NP_IPTABLES_LOCKED: another process holds the lock',
+      'NP_IPTABLES_LOCKED: another process holds the lock',
+    ],
+    [undefined, undefined],
+  ])('says how long a change has waited for the kernel, and why: %s', (failure, why) => {
+    const family = (waitingSince: number | undefined) => ({
+      ...{ healthy: waitingSince === undefined, lastUpdated: 1_000, waitingSince },
+    })
+    const status = new Map([
+      ['IPv4' as const, family(15_000)],
+      ['IPv6' as const, family(undefined)],
+    ])
+    const kernel = { now: 90_400, healthy: false, status, failure }
+    const reason = ['a change has waited 75 s to be written to the kernel', why]
+    expect(assessReadiness({ ...READY, kernel }).reasons).toEqual([
+      reason.filter((part) => part !== undefined).join(': '),
+    ])
   })
 
   it.each([

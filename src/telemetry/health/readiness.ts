@@ -1,4 +1,5 @@
 import type { Condition } from './conditions.ts'
+import { type HealthReport, waitedMs } from './health.ts'
 
 /** What the daemon needs before it may be called ready. */
 export interface ReadinessFacts {
@@ -12,6 +13,8 @@ export interface ReadinessFacts {
   readonly synced: ReadonlyMap<string, boolean>
   /** The first complete run is done. */
   readonly applied: boolean
+  /** How far behind the kernel is. */
+  readonly kernel: Pick<HealthReport, 'now' | 'healthy' | 'status' | 'failure'>
   readonly conditions: readonly Condition[]
 }
 
@@ -23,7 +26,10 @@ export interface Readiness {
   readonly warnings: readonly string[]
 }
 
-/** Ready: in touch with the API server, everything listed, rules in the kernel, no blocking condition. */
+/**
+ * Ready: in touch with the API server, everything listed, rules in the kernel, no change that waits
+ * for too long, no blocking condition.
+ */
 export function assessReadiness(facts: ReadinessFacts): Readiness {
   const missing = (map: ReadonlyMap<string, boolean>) =>
     [...map].filter(([, done]) => !done).map(([resource]) => resource)
@@ -33,9 +39,16 @@ export function assessReadiness(facts: ReadinessFacts): Readiness {
     ...missing(facts.synced).map((resource) => `${resource} are not listed yet`),
     ...(facts.connected.size === 0 ? ['not connected to the API server yet'] : []),
     ...(facts.applied ? [] : ['the rules are not in the kernel yet']),
+    ...(facts.kernel.healthy ? [] : [stuckChange(facts.kernel)]),
     ...messages(facts.conditions, true),
   ]
   return { ready: reasons.length === 0, reasons, warnings: messages(facts.conditions, false) }
+}
+
+function stuckChange(kernel: ReadinessFacts['kernel']): string {
+  const age = Math.max(...[...kernel.status.values()].map((family) => waitedMs(family, kernel.now)))
+  const why = kernel.failure === undefined ? '' : `: ${kernel.failure}`
+  return `a change has waited ${Math.round(age / 1_000)} s to be written to the kernel${why}`
 }
 
 function noWatch(resource: string, apiFailures: ReadinessFacts['apiFailures']): string {

@@ -11,8 +11,8 @@ export const kernelMetrics = {
   programmedObjects: {
     name: 'programmed_objects',
     type: 'gauge',
-    labels: ['kind', 'family'],
-    help: 'Kernel objects that the daemon keeps: chains, sets, virtual servers, …',
+    labels: ['kind', 'ip_family'],
+    help: 'Kernel objects that the daemon keeps: chains, sets, virtual servers, …; ip_family any: of no single one.',
   },
   entries: {
     name: 'entries',

@@ -26,6 +26,12 @@ export const processMetrics = {
     labels: ['result'],
     help: 'Changed configuration files: applied, or refused (the old one stays in force).',
   },
+  configReloadSuccessful: {
+    name: 'config_last_reload_successful',
+    type: 'gauge',
+    labels: [],
+    help: '0 while the configuration file differs from what is in force because its last change was refused, else 1.',
+  },
   events: {
     name: 'events_total',
     type: 'counter',

@@ -48,19 +48,25 @@ export const sourceMetrics = {
     name: 'rejected_objects',
     type: 'gauge',
     labels: ['resource'],
-    help: 'Objects that exist and were refused as invalid; the log and an event say why.',
+    help: 'Objects that exist and were rejected as invalid; the log and an Event give the reason.',
   },
   restRequests: {
     name: 'rest_client_requests_total',
     type: 'counter',
     labels: ['code', 'method'],
-    help: 'Requests to the API server; code "error" without an answer.',
+    help: 'Requests to the API server; code "error" without a response.',
   },
   restDuration: {
     name: 'rest_client_request_duration_seconds',
     type: 'histogram',
     labels: ['verb'],
     buckets: exponential(0.005, 2, 14),
-    help: 'From the request to the head of the answer.',
+    help: 'From the request to the head of the response.',
+  },
+  credentialExpiration: {
+    name: 'client_credential_expiration_timestamp_seconds',
+    type: 'gauge',
+    labels: ['kind'],
+    help: 'When the credential expires with which the daemon last authenticated: certificate, token (of the kubeconfig), token-file or exec; the last two are renewed by others. Absent for one that names no end.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -45,7 +45,13 @@ export const syncMetrics = {
     name: 'sync_proxy_rules_last_queued_timestamp_seconds',
     type: 'gauge',
     labels: ['ip_family'],
-    help: 'When a change was last queued. Newer than the last success for long: stuck.',
+    help: 'When a change was last queued.',
+  },
+  oldestPendingChange: {
+    name: 'oldest_pending_change_age_seconds',
+    type: 'gauge',
+    labels: ['ip_family'],
+    help: 'How long the oldest change has waited that the kernel does not hold yet; 0 while it holds all. Growing: stuck; /readyz and the log give the cause.',
   },
   endpointChangesPending: {
     name: 'sync_proxy_rules_endpoint_changes_pending',
@@ -113,17 +119,5 @@ export const syncMetrics = {
     type: 'counter',
     labels: ['ip_family'],
     help: 'Conntrack entries deleted because their backend is gone.',
-  },
-  ctStateInvalidDropped: {
-    name: 'iptables_ct_state_invalid_dropped_packets_total',
-    type: 'counter',
-    labels: ['ip_family'],
-    help: 'Packets dropped because conntrack calls them INVALID. Absent where the mode does not count them.',
-  },
-  localhostNodePortsAccepted: {
-    name: 'iptables_localhost_nodeports_accepted_packets_total',
-    type: 'counter',
-    labels: ['ip_family'],
-    help: 'Packets to node ports on loopback. Absent where the mode does not count them.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

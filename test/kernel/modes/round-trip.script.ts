@@ -27,7 +27,10 @@ const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {
   'by source': {},
   'by source, everything': {
     localTraffic: { by: 'source', cidrs: [cidr('0.0.0.0/0'), cidr('::/0')] },
-    nodePortAddresses: [cidr('192.168.0.0/16'), cidr('10.1.2.3/32'), cidr('fd00::/8')],
+    nodePortScope: {
+      kind: 'networks',
+      networks: [cidr('192.168.0.0/16'), cidr('10.1.2.3/32'), cidr('fd00::/8')],
+    },
   },
   'by bridge': {
     localTraffic: { by: 'bridge', name: 'cbr0' },
@@ -40,7 +43,7 @@ const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {
   },
   'by interface prefix': {
     localTraffic: { by: 'interfacePrefix', prefix: 'veth0123456789' },
-    nodePortAddresses: [cidr('0.0.0.0/0'), cidr('::/0')],
+    nodePortScope: { kind: 'networks', networks: [cidr('0.0.0.0/0'), cidr('::/0')] },
     masqueradeBit: 0,
   },
   'nothing tells': { localTraffic: { by: 'none' }, masqueradeAll: true },

@@ -70,6 +70,12 @@ const distinct = async (request: ConnectRequest) =>
 const servers = (ips: readonly string[], port: number) =>
   new Set(ips.map((ip) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)))
 
+/** Status and body of /readyz. */
+async function ready(): Promise<string> {
+  const { status, body } = await lab.daemon.http(10256, '/readyz')
+  return `${status} ${body}`
+}
+
 async function expectServed(): Promise<void> {
   expect(await distinct(WEB)).toEqual(servers(FOUR, 8000))
   expect(await distinct(WEB_SIX)).toEqual(servers(SIX, 8000))
@@ -139,11 +145,33 @@ describe.each(['native', 'javascript'] as const)('%s', (dataPath) => {
     await lab.daemon.until('refused', (samples) => refusals(samples) > 0)
     expect(lab.daemon.logs()).toMatch(/NP_USERSPACE_LISTEN.*127\.0\.0\.1:8083.*EADDRINUSE/)
     expect(await names({ ...WEB, port: 8083 })).toEqual(['somebody'])
+    await expect.poll(ready, PATIENCE).toMatch(/^503 [^]*127\.0\.0\.1:8083: EADDRINUSE/)
     await expectServed()
     await agent.call('unlisten', taken)
     const again = () => distinct({ ...WEB, port: 8083 })
     await expect.poll(again, PATIENCE).toEqual(servers(FOUR, 8000))
+    await expect.poll(ready, PATIENCE).toMatch(/^200 (?![^]*8083)/)
     await reconfigure(lab, config(dataPath))
+  })
+
+  test('a port that needs a right keeps the daemon from being ready', async () => {
+    await reconfigure(lab, config(dataPath, ['127.0.0.1:81=ns/web:http']))
+    await expect.poll(ready, PATIENCE).toMatch(/^503 [^]*127\.0\.0\.1:81: EACCES/)
+    await reconfigure(lab, config(dataPath))
+    await expect.poll(ready, PATIENCE).toMatch(/^200 /)
+  })
+
+  test('a binding that names no port is a warning until there is one', async () => {
+    await reconfigure(lab, config(dataPath, ['127.0.0.1:8084=ns/later:http']))
+    const fault = /^200 [^]*127\.0\.0\.1:8084=ns\/later:http \(no such Service\)/
+    await expect.poll(ready, PATIENCE).toMatch(fault)
+    await deploy(lab, { ...SERVICE, key: 'ns/later', clusterIP: '172.30.50.9', spec: {} })
+    await expect.poll(ready, PATIENCE).toMatch(/^200 (?![^]*8084)/)
+    expect(await distinct({ ...WEB, port: 8084 })).toEqual(servers(FOUR, 8000))
+    await lab.api.remove('Service', 'ns/later')
+    await expect.poll(ready, PATIENCE).toMatch(fault)
+    await reconfigure(lab, config(dataPath))
+    await expect.poll(ready, PATIENCE).toMatch(/^200 (?![^]*8084)/)
   })
 
   test('SIGTERM lets a connection end by itself; the deadline ends it otherwise', async () => {

@@ -75,12 +75,14 @@ const READING: readonly Line[] = [
 
 const KNOWING: readonly Line[] = [
   ['kubectl version', /Server Version: .*v1\.\d+/],
+  ['! kubectl version 2>&1 | grep -q skew', /^$/],
   ['kubectl cluster-info', /control plane.* is running at .*https:\/\/127\.0\.0\.1:\d+/],
   ['kubectl get --raw /readyz', /^ok$/],
   ['kubectl api-versions', /^discovery\.k8s\.io\/v1\n[^]*^discovery\.orch\.io\/v1\n/m],
   ['kubectl api-resources', /^services +svc +v1 +true +Service$/m],
   ['kubectl api-resources --api-group=rbac.authorization.orch.io -o name', /^clusterroles\./m],
   ['kubectl explain svc.spec.ports.nodePort', /<integer>\s+DESCRIPTION:\s+The port that is open/],
+  ['kubectl explain svc.spec.ports.targetPort', /targetPort <IntOrString>/, 27],
   ['kubectl explain service --recursive', /timeoutSeconds\s*<integer>/],
   ['kubectl explain role.rules --api-version=rbac.authorization.orch.io/v1', /nonResourceURLs/],
   ['! kubectl explain svc.spec.nonsense', /field "nonsense" does not exist/],
@@ -119,6 +121,14 @@ const CREATING: readonly Line[] = [
   ['kubectl describe role r', /pods +\[\] +\[\] +\[get\]/],
   ['kubectl describe rolebinding rb', /ServiceAccount +sa /],
   ['kubectl describe deployment d', /Replicas: +1 desired/],
+  ['kubectl scale deployment d --replicas=3', /deployment\.apps\/d scaled/],
+  ['kubectl scale deployment d --current-replicas=3 --replicas=2', /deployment\.apps\/d scaled/],
+  [
+    '! kubectl scale deployment d --current-replicas=9 --replicas=1',
+    /Expected replicas to be 9, was 2/i,
+  ],
+  ['kubectl get deploy d', /^d +0\/2 /m],
+  ['kubectl get deploy d --subresource=scale', /d /, 31],
   ['kubectl describe secret s', /^a: +1 bytes?$/m],
 ]
 

@@ -189,9 +189,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'node ports on all addresses, whatever nodePortAddresses says',
-    file: 'src/modes/netfilter/node-ports.ts',
-    from: "if (settings.nodePortAddresses.length === 0) return ['']",
-    to: "if (settings.nodePortAddresses.length >= 0) return ['']",
+    file: 'src/nodeproxy/wiring/node-port-scope.ts',
+    from: 'return configured.length === 0 ?',
+    to: 'return configured.length >= 0 ?',
     test: 'node-ports',
   },
   {

@@ -124,6 +124,7 @@ function daemon<Kernel, Failure>(
       ...{ queued: ignore, begun: ignore, compiled: ignore, applied: ignore },
       ...{ drifted: ignore, respelled: ignore, flowsCut: ignore },
       failed: (error) => failed.push(error),
+      flowsFailed: (error) => failed.push(error),
     },
     cutFlows: async () => 0,
     minPeriodMs: 0,

@@ -2,14 +2,16 @@ import { regularly } from '../../../lib/regularly.ts'
 import { deleteUnchanged } from '../../delete-unchanged.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import type { Serving } from '../../serving.ts'
+import { isOfTheApi } from '../../system/masters.ts'
 import { allocationFor, describeKey } from '../claim.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
 import { type LastingFault, recordFault } from './record-fault.ts'
+import { reportOutside } from './report-outside.ts'
 
 export interface RepairOptions {
   readonly serving: Serving
-  readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs'>
+  readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs' | 'outsideRange'>
   readonly onError: (error: unknown) => void
 }
 
@@ -21,7 +23,7 @@ const ROUNDS = 3
 type Fault = 'leak' | 'repair' | LastingFault
 
 /**
- * Holds allocations and Services against each other, every three minutes: with
+ * Holds allocations and Services against each other, at the start and every three minutes: with
  * whole transactions they cannot differ, but stores are restored, edited and
  * damaged. Every repair compares what it was decided on, so several servers may
  * do the same at once.
@@ -30,24 +32,35 @@ export class AllocationRepair {
   readonly #options: RepairOptions
   #leaks: ReadonlyMap<string, number> = new Map()
   #told: ReadonlySet<string> = new Set()
-  /** Begins no other round. */
-  readonly stop: () => void
+  #stop = (): void => undefined
 
   constructor(options: RepairOptions) {
     this.#options = options
-    const { serving, onError } = options
+  }
+
+  /** The first round; others follow. */
+  async start(): Promise<void> {
+    const { serving, onError } = this.#options
     const round = (): Promise<void> => this.#round()
-    this.stop = regularly({ clock: serving.clock, everyMs: PERIOD_MS, round, onError })
+    await round().catch(onError)
+    this.#stop = regularly({ clock: serving.clock, everyMs: PERIOD_MS, round, onError })
+  }
+
+  /** Begins no other round. */
+  stop(): void {
+    this.#stop()
   }
 
   async #round(): Promise<void> {
-    const { store, allocator } = this.#options.serving
+    const { store, allocator, conditions } = this.#options.serving
     const holdings = await readHoldings(store)
     if (holdings === undefined) return
-    const { allocations, holders } = holdings
     const isInRange = (key: string): boolean => allocator.gives(key)
-    const found = auditAllocations(allocations, holders, isInRange)
-    const { leaked, missing, duplicates, outside } = found
+    const found = auditAllocations(holdings, isInRange)
+    const { leaked, missing, duplicates } = found
+    const outside = found.outside.filter(({ holder }) => !isOfTheApi(holder.key))
+    reportOutside(conditions, outside, allocator.described)
+    this.#measure(outside)
     for (const claim of missing) await this.#claim(claim)
     await this.#free(leaked)
     await this.#tell({ duplicate: duplicates, outOfRange: outside })
@@ -89,6 +102,14 @@ export class AllocationRepair {
     for (const { fault, claim } of found.filter(({ id }) => !before.has(id))) {
       this.#count(claim.key, fault)
       await recordFault(this.#options.serving, claim, fault)
+    }
+  }
+
+  #measure(outside: readonly Claim[]): void {
+    const { outsideRange } = this.#options.metrics
+    for (const kind of ['address', 'port'] as const) {
+      const held = outside.filter(({ key }) => describeKey(key).kind === kind)
+      outsideRange.set({ kind }, new Set(held.map(({ holder }) => holder.key)).size)
     }
   }
 

@@ -13,6 +13,7 @@ function allocation(key: string, owner: string): Allocation {
   return { key, owner, revision: 5 }
 }
 
+const NOBODY: ReadonlySet<string> = new Set()
 const NONE = { leaked: [], missing: [], duplicates: [], outside: [] }
 const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
 
@@ -48,12 +49,26 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     },
   ],
 ])('%s', (_, allocations, holders, expected) => {
-  expect(auditAllocations(allocations, holders, () => true)).toEqual(expected)
+  expect(auditAllocations({ allocations, holders, unreadable: NOBODY }, () => true)).toEqual(
+    expected,
+  )
 })
 
 test('it is held, and out of range', () => {
   const allocations = [allocation(IP, 'a'), allocation(PORT, 'a')]
   const outside = [{ key: PORT, revision: 5, holder: a }]
-  const audit = auditAllocations(allocations, [a], (key) => key !== PORT)
+  const audit = auditAllocations(
+    { allocations, holders: [a], unreadable: NOBODY },
+    (key) => key !== PORT,
+  )
   expect(audit).toEqual({ ...NONE, outside })
+})
+
+test('what a Service holds that cannot be read is neither free nor another one’s', () => {
+  const unreadable = new Set(['lost'])
+  const allocations = [allocation(PORT, 'lost'), allocation(IP, 'lost'), allocation('/x', '')]
+  expect(auditAllocations({ allocations, holders: [b], unreadable }, () => true)).toEqual({
+    ...NONE,
+    duplicates: [{ key: IP, revision: 5, holder: b }],
+  })
 })

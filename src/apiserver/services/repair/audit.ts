@@ -1,3 +1,5 @@
+import type { Holdings } from './read-holdings.ts'
+
 /** An allocation as it is stored. */
 export interface Allocation {
   readonly key: string
@@ -36,11 +38,11 @@ export interface Audit {
 /**
  * Compares allocations with the Services of the same revision. Of several
  * Services that hold one address or port it is the one's that the allocation
- * names, else the oldest's.
+ * names, else the oldest's. What a Service holds that cannot be read stays its
+ * own; so does, while there is one, what is in nobody's name.
  */
 export function auditAllocations(
-  allocations: readonly Allocation[],
-  holders: readonly Holder[],
+  { allocations, holders, unreadable }: Holdings,
   isInRange: (key: string) => boolean,
 ): Audit {
   const stored = new Map(allocations.map((one) => [one.key, one]))
@@ -51,14 +53,19 @@ export function auditAllocations(
   for (const [key, claimants] of byKey) {
     const allocation = stored.get(key)
     const revision = allocation?.revision ?? 0
-    const rightful = claimants.find((one) => one.key === allocation?.owner) ?? claimants[0]!
-    if (rightful.key !== allocation?.owner) missing.push({ key, revision, holder: rightful })
+    const isWithheld = allocation !== undefined && unreadable.has(allocation.owner)
+    const named = claimants.find((one) => one.key === allocation?.owner)
+    const rightful = isWithheld ? undefined : (named ?? claimants[0]!)
+    if (rightful !== undefined && rightful !== named)
+      missing.push({ key, revision, holder: rightful })
     for (const holder of claimants) {
       if (holder !== rightful) duplicates.push({ key, revision, holder })
       if (!isInRange(key)) outside.push({ key, revision, holder })
     }
   }
-  const leaked = allocations.filter(({ key }) => !byKey.has(key))
+  const isKept = (owner: string): boolean =>
+    unreadable.has(owner) || (owner === '' && unreadable.size > 0)
+  const leaked = allocations.filter(({ key, owner }) => !byKey.has(key) && !isKept(owner))
   return { leaked, missing, duplicates, outside }
 }
 

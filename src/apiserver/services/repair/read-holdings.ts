@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
+import { isReadable, readItem } from '../../cache/item.ts'
 import { services } from '../../kinds/service.ts'
 import { storagePrefix } from '../../resource.ts'
-import { ALLOCATIONS, keysHeldBy, ownerOf } from '../claim.ts'
+import { ALLOCATIONS, allocationOwner, keysHeldBy } from '../claim.ts'
 import type { Allocation, Holder } from './audit.ts'
 
 export interface Holdings {
   readonly allocations: readonly Allocation[]
   readonly holders: readonly Holder[]
+  /** Storage keys of Services of which nobody can tell what they hold. */
+  readonly unreadable: ReadonlySet<string>
 }
 
 /** Entries that are read before others have their turn. */
@@ -22,14 +25,16 @@ export async function readHoldings(store: Store): Promise<Holdings | undefined> 
   const revision = await store.revision()
   const allocations: Allocation[] = []
   const holders: Holder[] = []
+  const unreadable = new Set<string>()
   const isRead =
     (await eachEntry(store, `/${ALLOCATIONS}/`, revision, (entry) => {
       allocations.push(allocationOf(entry))
     })) &&
     (await eachEntry(store, storagePrefix(services), revision, (entry) => {
-      holders.push(holderOf(entry))
+      if (isReadable(readItem(services, entry))) holders.push(holderOf(entry))
+      else unreadable.add(entry.key)
     }))
-  return isRead ? { allocations, holders } : undefined
+  return isRead ? { allocations, holders, unreadable } : undefined
 }
 
 async function eachEntry(
@@ -50,8 +55,8 @@ async function eachEntry(
   }
 }
 
-function allocationOf({ key, value, modRevision }: StoredEntry): Allocation {
-  return { key, owner: ownerOf(value), revision: modRevision }
+function allocationOf(entry: StoredEntry): Allocation {
+  return { key: entry.key, owner: allocationOwner(entry), revision: entry.modRevision }
 }
 
 function holderOf({ key, value, modRevision, createRevision }: StoredEntry): Holder {

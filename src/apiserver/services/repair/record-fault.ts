@@ -1,7 +1,9 @@
 import { objectAt, stringAt } from '../../../lib/json.ts'
 import { coreEvent } from '../../../resources/core-event.ts'
+import { isReadable, readItem } from '../../cache/item.ts'
 import { decodeStored } from '../../codec.ts'
 import { events } from '../../kinds/event.ts'
+import { services } from '../../kinds/service.ts'
 import type { Serving } from '../../serving.ts'
 import { systemRequest } from '../../system/system-request.ts'
 import { createObject } from '../../verbs/create.ts'
@@ -25,7 +27,7 @@ export async function recordFault(
   fault: LastingFault,
 ): Promise<void> {
   const entry = await serving.store.get(holder.key)
-  if (entry === undefined) return
+  if (entry === undefined || !isReadable(readItem(services, entry))) return
   const metadata = objectAt(decodeStored(entry), 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   const now = serving.clock.now()
@@ -39,7 +41,8 @@ export async function recordFault(
     ...happening(key, fault),
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
-  await createObject(serving, systemRequest('POST', events, namespace, ''), event, false)
+  const about = { method: 'POST', resource: events, namespace, name: '' } as const
+  await createObject(serving, systemRequest(serving, about), event, false)
 }
 
 function happening(key: string, fault: LastingFault) {

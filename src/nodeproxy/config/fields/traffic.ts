@@ -45,7 +45,7 @@ export const trafficFields: FieldsOf<
     flag: 'nodeport-addresses',
     type: nodePortAddresses,
     fallback: [],
-    doc: 'Node ports and health check node ports are served on the node’s addresses in these networks. Empty: on all of them. ["primary"]: on those of the Node object.',
+    doc: 'Node ports and health check node ports are served on the node’s addresses in these networks. Empty: on all of them. ["primary"]: on those of the Node object, and on none while it is missing or has none.',
     reload: 'live',
   },
   allowedExternalIPs: {

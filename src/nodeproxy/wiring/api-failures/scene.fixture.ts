@@ -105,8 +105,8 @@ export class Scene {
   /** What /readyz says of the API server. */
   reasons(): readonly string[] {
     const watch = watchReadiness(this.#watcher.state(), this.#failures)
-    const kernel = { applied: true, conditions: [] }
-    return assessReadiness({ ...watch, ...kernel }).reasons
+    const kernel = { now: 0, healthy: true, status: new Map(), failure: undefined }
+    return assessReadiness({ ...watch, applied: true, kernel, conditions: [] }).reasons
   }
 
   /** Lines of /metrics about failures. */
@@ -153,7 +153,7 @@ export class Scene {
       origin: this.server,
       basePath: '',
       tls: { material, serverName: undefined, insecureSkipVerify: false },
-      credentials: { current, reject: () => false },
+      credentials: { kind: 'exec', current, reject: () => false },
       source: 'the test',
     }
   }

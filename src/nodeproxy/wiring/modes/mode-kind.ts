@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { Missing, ObjectKey } from '../../../modes/mode.ts'
 import type { Node } from '../../../resources/types.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { Binding, NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Blueprint } from '../engine.ts'
 import type { KernelFacts } from '../netfilter-settings.ts'
 import type { Retiree } from '../retirements.ts'
@@ -49,6 +49,8 @@ export interface ModeKind {
   periods(config: NodeProxyConfiguration): Periods
   /** Makes the kernel's settings as mode and configuration ask; again after every change. */
   tune(config: NodeProxyConfiguration): void
+  /** Addresses of this machine at which it listens for single Services; `unused`: at none of them. */
+  bindings?(config: NodeProxyConfiguration): readonly Binding[] | 'unused'
   /** What must stand before loopback is routed; undefined: the mode does not route it. */
   loopbackGuards(config: NodeProxyConfiguration): readonly ObjectKey[] | undefined
   /** Whether an earlier run left something that serves. */

@@ -1,5 +1,7 @@
-import { cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
+import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { isSpecialAddress } from '../../../lib/special-address.ts'
+import { isInScope } from '../../../modes/netfilter/node-port-scope.ts'
+import { nodePortScope } from '../node-port-scope.ts'
 import type { Situation } from './mode-kind.ts'
 
 /** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
@@ -9,14 +11,7 @@ export function nodeAddresses({
   facts,
   localAddresses,
 }: Situation): readonly IpAddress[] {
-  const { nodePortAddresses } = config
-  const serves = (ip: IpAddress) => {
-    if (nodePortAddresses === 'primary') return node?.addresses.includes(ip) ?? false
-    if (nodePortAddresses.length === 0) return true
-    return nodePortAddresses.some(
-      (cidr) => familyOf(cidr) === familyOf(ip) && cidrContains(cidr, ip),
-    )
-  }
+  const scope = nodePortScope(config.nodePortAddresses, node)
   const candidates = localAddresses.filter((ip) => facts.families.includes(familyOf(ip)))
-  return candidates.filter((ip) => !isSpecialAddress(ip) && serves(ip))
+  return candidates.filter((ip) => !isSpecialAddress(ip) && isInScope(scope, ip))
 }

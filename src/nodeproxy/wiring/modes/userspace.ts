@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Missing, Probe } from '../../../modes/mode.ts'
 import { ownMark } from '../../../modes/netfilter/mark.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { Binding, NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Blueprint } from '../engine.ts'
 import type { NetfilterAccess } from '../netfilter.ts'
 import type { Retiree } from '../retirements.ts'
@@ -85,6 +85,10 @@ export class UserspaceKind implements ModeKind {
   /** The kernel is fine as it is; only the end of this mode depends on the configuration. */
   tune({ userspace }: NodeProxyConfiguration): void {
     this.#shutdownMs = userspace.shutdownTimeout
+  }
+
+  bindings({ userspace }: NodeProxyConfiguration): readonly Binding[] | 'unused' {
+    return this.#ground?.entry === 'bind' ? userspace.bindMap : 'unused'
   }
 
   /** Clients on loopback are served by sockets, too: nothing is routed. */

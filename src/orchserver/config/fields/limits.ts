@@ -74,7 +74,7 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.requestTimeout': time(
     'request-timeout',
     defaultLimits.requestTimeout,
-    'Time in which a request must arrive whole.',
+    'Time in which a request must arrive whole, and how long a write may wait for its turn.',
   ),
   'limits.futureRevisionTimeout': time(
     'future-revision-timeout',

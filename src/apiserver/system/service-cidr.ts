@@ -1,0 +1,37 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Json, objectAt, valueAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import { serviceCidrs } from '../kinds/service-cidr.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { ensureObject } from './ensure-object.ts'
+
+/** Clients find the default ranges under this name. */
+const NAME = 'kubernetes'
+
+/** Makes the ServiceCIDR name the ranges that this server takes ClusterIPs from. */
+export async function ensureServiceCidr(serving: Serving): Promise<void> {
+  const cidrs = serving.allocator.ranges.map(({ cidr }) => cidr)
+  const ready: Json = {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'the server takes ClusterIPs from these ranges',
+    lastTransitionTime: timestamp(serving.clock.now()),
+  }
+  const written = await ensureObject(serving, {
+    resource: serviceCidrs,
+    namespace: '',
+    name: NAME,
+    next: (old) =>
+      isDeepStrictEqual(valueAt(old, 'spec', 'cidrs'), cidrs)
+        ? old
+        : {
+            ...old,
+            metadata: objectAt(old, 'metadata'),
+            spec: { cidrs },
+            status: { conditions: [ready] },
+          },
+  })
+  if (written instanceof Refusal) throw new Error(`ServiceCIDR ${NAME}: ${written.status.message}`)
+}

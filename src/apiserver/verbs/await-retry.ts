@@ -1,0 +1,34 @@
+import { sleep } from '../../lib/sleep.ts'
+import { type ApiRequest, subjectOf } from '../api-request.ts'
+import { tooManyRequests } from '../refusals.ts'
+import type { Serving } from '../serving.ts'
+import type { Refusal } from '../status.ts'
+
+/** Milliseconds; with few replicas a longer pause would only leave the turn to the others. */
+const MAX_PAUSE_MS = 32
+
+/**
+ * Before a write that lost against another replica is tried again: at once the
+ * first time, later after a random pause that doubles. 429 when the request's
+ * deadline has passed: nothing was written, so the client may repeat it.
+ */
+export async function awaitRetry(
+  serving: Serving,
+  request: ApiRequest,
+  losses: number,
+): Promise<Refusal | undefined> {
+  const { signal } = request.deadline
+  if (losses > 1) {
+    const bound = Math.min(2 ** losses, MAX_PAUSE_MS)
+    await sleep(serving.clock, 1 + serving.random.below(bound), signal)
+  }
+  return signal.aborted ? contended(request) : undefined
+}
+
+/** 429 for a write that did not get its turn before its deadline. */
+export function contended(request: ApiRequest): Refusal {
+  const { plural, name } = subjectOf(request)
+  const what = `${plural} ${JSON.stringify(name)}`
+  const why = 'other clients changed it during the whole time of the request'
+  return tooManyRequests(`${what} was not written: ${why}, please try again later`, 1)
+}

@@ -1,0 +1,105 @@
+import { timestamp } from '../../lib/timestamp.ts'
+import { EMPTIED } from '../../resources/finalizers.ts'
+import { NAMESPACE_NAME } from '../../resources/label-names.ts'
+import type { Operation } from '../../storage/store.ts'
+import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
+import type { UnreadableObject } from '../cache/item.ts'
+import { encodeStored } from '../codec.ts'
+import { namespaces } from '../kinds/namespace.ts'
+import { services } from '../kinds/service.ts'
+import { conflict } from '../refusals.ts'
+import type { Resource } from '../resource.ts'
+import { allocationsOf } from '../services/release-operations.ts'
+import type { Serving } from '../serving.ts'
+import { type Refusal, successDocument } from '../status.ts'
+import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
+import type { DeleteOptions } from './delete-options.ts'
+
+/**
+ * DELETE of an object that cannot be read: it goes at once, because nobody can
+ * tell its finalizers, its grace or its dependents. What would need them is
+ * refused: a uid as precondition, and leaving dependents behind.
+ */
+export async function removeUnreadable(
+  serving: Serving,
+  request: ApiRequest,
+  {
+    unreadable,
+    options,
+  }: { readonly unreadable: UnreadableObject; readonly options: DeleteOptions },
+): Promise<Outcome> {
+  const { resource } = request.face
+  const refused = checkOptions(request, unreadable, options)
+  if (refused !== undefined) return refused
+  const isDone = options.dryRun || (await discard(serving, resource, unreadable))
+  if (!isDone) return conflict(subjectOf(request))
+  const { plural: kind, group, name } = subjectOf(request)
+  const details = { name, ...(group === '' ? {} : { group }), kind }
+  return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
+}
+
+/** Removes the bytes with what they held; false when somebody has written the key since. */
+export async function discard(
+  serving: Serving,
+  resource: Resource,
+  { key, revision, cause }: UnreadableObject,
+): Promise<boolean> {
+  const operations = await operationsFor(serving, resource, key)
+  const compare = [{ key, modRevision: revision }]
+  const { committed } = await serving.store.txn({ compare, operations })
+  const fields = { key, revision, cause }
+  if (committed) serving.log.warn(fields, 'an object that could not be read was discarded')
+  return committed
+}
+
+async function operationsFor(
+  serving: Serving,
+  resource: Resource,
+  key: string,
+): Promise<readonly Operation[]> {
+  if (resource === namespaces) return [{ op: 'put', key, value: renewedNamespace(serving, key) }]
+  const held = resource === services ? await allocationsOf(serving.store, key) : []
+  return [key, ...held].map((one) => ({ op: 'delete', key: one }))
+}
+
+function checkOptions(
+  request: ApiRequest,
+  { revision }: UnreadableObject,
+  { uid, resourceVersion, propagation }: DeleteOptions,
+): Refusal | undefined {
+  const subject = subjectOf(request)
+  const isOther = resourceVersion !== '' && resourceVersion !== String(revision)
+  if (isOther) return conflict(subject)
+  if (uid !== '') {
+    return conflict(
+      subject,
+      'the object cannot be read, so its uid cannot be compared; leave the precondition out',
+    )
+  }
+  if (propagation !== 'Orphan') return undefined
+  const why =
+    'the object cannot be read, so its dependents cannot be left behind; remove their ownerReferences first, or delete it with another propagationPolicy'
+  return conflict(subject, why)
+}
+
+/**
+ * No object outlives its namespace: instead of one that cannot be read there is
+ * a new one, which is emptied as any namespace that is being deleted. Those of
+ * the system are never deleted and begin anew.
+ */
+function renewedNamespace({ clock, random }: Serving, key: string): Buffer {
+  const name = key.slice(key.lastIndexOf('/') + 1)
+  const now = timestamp(clock.now())
+  const isLasting = LASTING_NAMESPACES.includes(name)
+  return encodeStored({
+    metadata: {
+      name,
+      uid: random.uuid(),
+      creationTimestamp: now,
+      ...(isLasting ? {} : { deletionTimestamp: now, deletionGracePeriodSeconds: 0 }),
+      labels: { [NAMESPACE_NAME]: name },
+    },
+    spec: { finalizers: [EMPTIED] },
+    status: { phase: isLasting ? 'Active' : 'Terminating' },
+  })
+}

@@ -1,0 +1,136 @@
+import { isJsonObject, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { readDocument } from '../admit.ts'
+import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
+import { invalidValue } from '../causes.ts'
+import { decodeStored } from '../codec.ts'
+import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
+import type { Written } from '../persist.ts'
+import { badRequest, invalid, notAcceptable, notFound } from '../refusals.ts'
+import type { ScaledResource } from '../resource.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { parseDryRun } from './dry-run.ts'
+import { identityOf } from './identity-of.ts'
+import { readPatch } from './patch.ts'
+import { readNewest } from './read-newest.ts'
+import { requiredVersion } from './required-version.ts'
+import { type Transition, updateObject } from './update.ts'
+
+/** The type of the subresource `scale`, whatever is scaled. */
+export const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const
+const TYPE = { kind: SCALE.kind, apiVersion: `${SCALE.group}/${SCALE.version}` }
+
+const MAX_REPLICAS = 2 ** 31 - 1
+
+/** GET of the number of replicas of an object. */
+export async function getScale(
+  scaled: ScaledResource,
+  serving: Serving,
+  request: ApiRequest,
+): Promise<Outcome> {
+  const found = await readNewest(serving, request)
+  if (found === undefined) return notFound(subjectOf(request))
+  return found instanceof Refusal ? found : scaleReply(scaled, request, found)
+}
+
+/** PUT: the number of replicas of the body, and nothing else of it. */
+export async function putScale(
+  scaled: ScaledResource,
+  serving: Serving,
+  request: ApiRequest,
+): Promise<Outcome> {
+  const document = readDocument(serving, request, TYPE)
+  if (document instanceof Refusal) return document
+  const isConditional = requiredVersion(document) !== ''
+  return write(scaled, serving, request, {
+    isConditional,
+    transition: (old) => withScale(request, old, document),
+  })
+}
+
+/** PATCH, of any type but server-side apply. */
+export async function patchScale(
+  scaled: ScaledResource,
+  serving: Serving,
+  request: ApiRequest,
+): Promise<Outcome> {
+  const patch = readPatch(serving, request)
+  if (patch instanceof Refusal) return patch
+  return write(scaled, serving, request, {
+    isConditional: patch.isConditional,
+    transition: (old) => {
+      const patched = patch.change(scaleOf(scaled, old))
+      if (patched instanceof Refusal) return patched
+      return isJsonObject(patched)
+        ? withScale(request, old, patched)
+        : badRequest('the body must be a JSON object')
+    },
+  })
+}
+
+interface ScaleWrite {
+  readonly transition: Transition
+  readonly isConditional: boolean
+}
+
+async function write(
+  scaled: ScaledResource,
+  serving: Serving,
+  request: ApiRequest,
+  { transition, isConditional }: ScaleWrite,
+): Promise<Outcome> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof Refusal) return dryRun
+  const written = await updateObject(serving, request, transition, { dryRun, isConditional })
+  if (written === undefined) return notFound(subjectOf(request))
+  return written instanceof Refusal ? written : scaleReply(scaled, request, written)
+}
+
+/** An object's number of replicas as the subresource shows it. */
+function scaleOf(scaled: ScaledResource, object: JsonObject): JsonObject {
+  const wanted = Number(valueAt(object, 'spec', 'replicas') ?? 0)
+  const selector = scaled.selector(object)
+  return {
+    ...TYPE,
+    metadata: identityOf(object),
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: Number(valueAt(object, 'status', 'replicas') ?? 0), selector },
+  }
+}
+
+/** The object with the number of replicas that a Scale names, which may be about one version of it. */
+function withScale(request: ApiRequest, old: JsonObject, scale: JsonObject): JsonObject | Refusal {
+  const name = stringAt(scale, 'metadata', 'name')
+  if (name !== '' && name !== request.name) {
+    return badRequest(
+      `the name of the object (${JSON.stringify(name)}) does not match the name on the URL (${JSON.stringify(request.name)})`,
+    )
+  }
+  const replicas = valueAt(scale, 'spec', 'replicas') ?? 0
+  if (!isReplicas(replicas)) {
+    const why = `must be an integer from 0 to ${MAX_REPLICAS}`
+    const cause = invalidValue('spec.replicas', replicas, why)
+    const subject = { ...subjectOf(request), group: SCALE.group }
+    return invalid(SCALE.kind, subject, [cause])
+  }
+  const resourceVersion = requiredVersion(scale)
+  const uid = stringAt(scale, 'metadata', 'uid')
+  const metadata = {
+    ...objectAt(old, 'metadata'),
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
+    ...(uid === '' ? {} : { uid }),
+  }
+  return { ...old, metadata, spec: { ...objectAt(old, 'spec'), replicas } }
+}
+
+function isReplicas(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_REPLICAS
+}
+
+function scaleReply(scaled: ScaledResource, request: ApiRequest, written: Written): Outcome {
+  if (!parseAccept(request.accept).some(allowsPlainJson)) {
+    return notAcceptable(['application/json'])
+  }
+  const body = `${JSON.stringify(scaleOf(scaled, decodeStored(written)))}\n`
+  return jsonReply(200, Buffer.from(body))
+}

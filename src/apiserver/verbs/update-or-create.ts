@@ -1,0 +1,37 @@
+import type { ApiRequest } from '../api-request.ts'
+import type { Written } from '../persist.ts'
+import type { Serving } from '../serving.ts'
+import { Refusal } from '../status.ts'
+import { awaitRetry } from './await-retry.ts'
+
+/** The two ways to write an object of which it is not known whether it exists. */
+export interface UpdateOrCreate {
+  /** Undefined when there is none. */
+  readonly update: () => Promise<Written | Refusal | undefined>
+  readonly create: () => Promise<Written | Refusal>
+}
+
+export interface UpdatedOrCreated extends Written {
+  readonly isNew: boolean
+}
+
+/**
+ * Updates an object, or creates it when there is none. Another client that creates
+ * or deletes it in between costs another round, until the request's deadline.
+ */
+export async function updateOrCreate(
+  serving: Serving,
+  request: ApiRequest,
+  { update, create }: UpdateOrCreate,
+): Promise<UpdatedOrCreated | Refusal> {
+  for (let losses = 1; ; losses++) {
+    const updated = await update()
+    if (updated instanceof Refusal) return updated
+    if (updated !== undefined) return { ...updated, isNew: false }
+    const created = await create()
+    if (!(created instanceof Refusal)) return { ...created, isNew: true }
+    if (created.status.reason !== 'AlreadyExists') return created
+    const late = await awaitRetry(serving, request, losses)
+    if (late !== undefined) return late
+  }
+}

@@ -1,0 +1,38 @@
+import { type Cidr, type IpAddress, parseCidr, parseIp } from './ip.ts'
+
+/** Generous for both families; Go had no limit, but no object needs more. */
+const MAX_LENGTH = 64
+const LEADING_ZEROS = /(^|[.:])0+(?=[0-9a-fA-F])/g
+
+/**
+ * An address as Kubernetes reads it (ParseIPSloppy): numbers may have leading zeros and are decimal
+ * all the same, in IPv6 hexadecimal. Objects that old API servers accepted have such addresses.
+ * Other programs read `010.0.0.1` as octal (CVE-2021-29923), so only canonical text goes on.
+ */
+export function parseLegacyIp(text: string): IpAddress | undefined {
+  return parseIp(text) ?? parseIp(withoutLeadingZeros(text))
+}
+
+/** The same of a network (ParseCIDRSloppy); its prefix length may have leading zeros too. */
+export function parseLegacyCidr(text: string): Cidr | undefined {
+  const strict = parseCidr(text)
+  if (strict !== undefined) return strict
+  const [address = '', prefix, ...more] = text.split('/')
+  if (more.length > 0 || text.length > MAX_LENGTH) return undefined
+  const length = prefix === undefined ? '' : `/${prefix.replace(/^0+(?=[0-9])/, '')}`
+  return parseCidr(withoutLeadingZeros(address) + length)
+}
+
+/** Whether two texts are one address; texts that are no addresses are compared as they are. */
+export function isSameAddress(one: string, other: string): boolean {
+  return canonicalAddress(one) === canonicalAddress(other)
+}
+
+/** The address in canonical text; what is no address stays as it is. */
+export function canonicalAddress(text: string): string {
+  return parseLegacyIp(text) ?? text
+}
+
+function withoutLeadingZeros(text: string): string {
+  return text.length > MAX_LENGTH ? '' : text.replace(LEADING_ZEROS, '$1')
+}

@@ -1,0 +1,97 @@
+import { existsSync, statSync } from 'node:fs'
+import { examineStored } from '../../apiserver/cache/examine-stored.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { quote } from '../../lib/quote.ts'
+import { describeFinding } from '../../storage/embedded/damaged-error.ts'
+import type { Finding } from '../../storage/embedded/inspect.ts'
+import { inspectFile } from '../../storage/embedded/inspect-file.ts'
+import { currentFile } from '../../storage/embedded/store-file.ts'
+import type { Store } from '../../storage/store.ts'
+import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { readEtcdTls } from './etcd-tls.ts'
+
+type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
+
+export interface CheckReport {
+  /** One for each finding, then one that sums up. */
+  readonly lines: readonly string[]
+  readonly isClean: boolean
+}
+
+/** Keys that are read from etcd at once. */
+const PAGE = 500
+
+/**
+ * Names everything that is damaged in a backup, else in the store of the
+ * configuration. Nothing is changed, and a server may run meanwhile.
+ * @throws NP_ORCHSERVER_CHECK when there is nothing to look at, NP_STORAGE_…
+ */
+export async function check(where: Where, file: string | undefined): Promise<CheckReport> {
+  if (file !== undefined)
+    return checkFile(file, `the file ${quote(file)}`, 'name a backup or a store')
+  const { dataDir, etcd } = where
+  if (etcd.servers.length > 0) return checkEtcd(etcd)
+  return checkFile(currentFile(dataDir), `the store of ${quote(dataDir)}`, 'check --data-dir')
+}
+
+function checkFile(file: string, what: string, remedy: string): CheckReport {
+  if (!existsSync(file) || !statSync(file).isFile()) {
+    throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} is not there`, {
+      object: file,
+      hint: remedy,
+    })
+  }
+  const { findings, keys } = inspectFile(file, examineStored)
+  return reportOf(what, findings, keys)
+}
+
+async function checkEtcd(etcd: Where['etcd']): Promise<CheckReport> {
+  const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
+  const tls = await readEtcdTls(etcd)
+  const isTls = Object.keys(tls).length > 0
+  const store = createEtcdStore({
+    endpoints: etcd.servers,
+    prefix: etcd.prefix,
+    ...(isTls && { tls }),
+  })
+  try {
+    const { findings, keys } = await inspectStore(store)
+    return reportOf(`etcd under ${quote(etcd.prefix)}`, findings, keys)
+  } finally {
+    await store.close()
+  }
+}
+
+async function inspectStore(store: Pick<Store, 'list' | 'revision'>) {
+  const findings: Finding[] = []
+  const revision = await store.revision()
+  let keys = 0
+  for (let after: string | undefined; ; ) {
+    const from = after === undefined ? {} : { after }
+    const page = await store.list({ prefix: '/', limit: PAGE, revision, ...from })
+    if (page.refused !== undefined) throw compactedError(revision)
+    for (const entry of page.entries) {
+      const cause = examineStored(entry)
+      if (cause !== undefined) findings.push({ key: entry.key, cause })
+    }
+    keys += page.entries.length
+    after = page.entries.at(-1)?.key
+    if (page.remaining === 0) return { findings, keys }
+  }
+}
+
+function compactedError(revision: number): NodeProxyError {
+  return new NodeProxyError(
+    'NP_ORCHSERVER_CHECK',
+    `etcd forgot revision ${revision} while it was being read`,
+    { hint: 'check again' },
+  )
+}
+
+function reportOf(what: string, findings: readonly Finding[], keys: number): CheckReport {
+  const isClean = findings.length === 0
+  const sum = isClean
+    ? `${what} is intact: ${keys} keys can be read`
+    : `${what} is damaged: ${findings.length} findings; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
+  return { lines: [...findings.map(describeFinding), sum], isClean }
+}

@@ -1,0 +1,185 @@
+/** Values of one time series a minute apart, in the notation of `promtool test rules`. */
+export type Series = Readonly<Record<string, string>>
+
+/** Two histories of a node: an alert fires at minute `at` of the one, and not of the other. */
+export interface AlertCase {
+  readonly at: number
+  readonly fires: Series
+  readonly quiet: Series
+}
+
+const DAY = 86_400
+
+export const NODE_PROXY_CASES: Readonly<Record<string, AlertCase>> = {
+  NodeProxyDown: {
+    at: 6,
+    fires: { 'up{job="node-proxy"}': '1 0x9' },
+    quiet: { 'up{job="node-proxy"}': '1 0x3 1x9', 'up{job="other"}': '0x9' },
+  },
+  // Nothing but the age moves: the lock of iptables is held, and no run ends.
+  NodeProxyChangeStuck: {
+    at: 4,
+    fires: { 'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv4"}': '0 40+60x9' },
+    quiet: { 'nodeproxy_oldest_pending_change_age_seconds{ip_family="IPv4"}': '0 50 1 50 1 50' },
+  },
+  NodeProxyKernelRefuses: {
+    at: 40,
+    fires: { 'nodeproxy_apply_failures_total{code="NP_IPTABLES_REFUSED"}': '0x10 1+1x40' },
+    quiet: { 'nodeproxy_apply_failures_total{code="NP_IPTABLES_REFUSED"}': '0x10 3x40' },
+  },
+  NodeProxyApiConnectionLost: {
+    at: 8,
+    fires: {
+      'nodeproxy_watch_connected{resource="services"}': '1x9',
+      'nodeproxy_watch_connected{resource="endpointslices"}': '1 0x9',
+    },
+    quiet: { 'nodeproxy_watch_connected{resource="services"}': '1 0 0 0 1 0 0 0 1' },
+  },
+  NodeProxyConfigurationRefused: {
+    at: 3,
+    fires: { nodeproxy_config_last_reload_successful: '1 0x9' },
+    quiet: { nodeproxy_config_last_reload_successful: '1 0 1x9' },
+  },
+  NodeProxyRepairsRepeat: {
+    at: 30,
+    fires: {
+      'nodeproxy_drift_repairs_total{object="chain",cause="missing"}':
+        '0 0x3 4x4 8x4 9x4 12x4 13x9',
+    },
+    quiet: { 'nodeproxy_drift_repairs_total{object="chain",cause="missing"}': '0 0x5 40000x40' },
+  },
+  NodeProxyCredentialExpires: {
+    at: 70,
+    fires: {
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"}': `${6 * DAY}x80`,
+    },
+    quiet: {
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="certificate"}': `${9 * DAY}x80`,
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token-file"}': '7200x80',
+    },
+  },
+  NodeProxyCredentialExpired: {
+    at: 36,
+    fires: {
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token-file"}': '1200x80',
+    },
+    quiet: {
+      'nodeproxy_client_credential_expiration_timestamp_seconds{kind="token-file"}':
+        '1200x30 3600x50',
+    },
+  },
+  NodeProxyCondition: {
+    at: 17,
+    fires: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x30' },
+    quiet: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x9 0x30' },
+  },
+  NodeProxyProgrammingSlow: {
+    at: 30,
+    fires: {
+      'nodeproxy_network_programming_duration_seconds_bucket{le="10"}': '0x40',
+      'nodeproxy_network_programming_duration_seconds_bucket{le="20"}': '0+5x40',
+      'nodeproxy_network_programming_duration_seconds_bucket{le="+Inf"}': '0+5x40',
+    },
+    quiet: {
+      'nodeproxy_network_programming_duration_seconds_bucket{le="1"}': '0+5x40',
+      'nodeproxy_network_programming_duration_seconds_bucket{le="+Inf"}': '0+5x40',
+    },
+  },
+  NodeProxyNoLocalEndpoints: {
+    at: 32,
+    fires: {
+      'nodeproxy_sync_proxy_rules_no_local_endpoints_total{traffic_policy="internal"}': '2x40',
+    },
+    quiet: {
+      'nodeproxy_sync_proxy_rules_no_local_endpoints_total{traffic_policy="external"}': '2x40',
+    },
+  },
+}
+
+export const ORCH_SERVER_CASES: Readonly<Record<string, AlertCase>> = {
+  OrchServerDown: {
+    at: 4,
+    fires: { 'up{job="orch-server"}': '1 0x9' },
+    quiet: { 'up{job="orch-server"}': '1 0 1x9' },
+  },
+  OrchServerStoreFails: {
+    at: 8,
+    fires: { 'apiserver_store_request_duration_seconds_count{result="failed"}': '0+1x20' },
+    quiet: {
+      'apiserver_store_request_duration_seconds_count{result="failed"}': '5x20',
+      'apiserver_store_request_duration_seconds_count{result="ok"}': '0+9x20',
+    },
+  },
+  OrchServerStoreSlow: {
+    at: 25,
+    fires: {
+      'apiserver_store_request_duration_seconds_bucket{operation="txn",le="0.1"}': '0x40',
+      'apiserver_store_request_duration_seconds_bucket{operation="txn",le="1"}': '0+9x40',
+      'apiserver_store_request_duration_seconds_bucket{operation="txn",le="+Inf"}': '0+9x40',
+    },
+    quiet: {
+      'apiserver_store_request_duration_seconds_bucket{operation="txn",le="0.01"}': '0+9x40',
+      'apiserver_store_request_duration_seconds_bucket{operation="txn",le="+Inf"}': '0+9x40',
+    },
+  },
+  OrchServerErrors: {
+    at: 12,
+    fires: { 'apiserver_request_total{code="500"}': '0+1x20' },
+    quiet: {
+      'apiserver_request_total{code="409"}': '0+1x20',
+      'apiserver_request_total{code="500"}': '4x20',
+    },
+  },
+  OrchServerRejects: {
+    at: 12,
+    fires: {
+      'apiserver_flowcontrol_rejected_requests_total{priority_level="system"}': '0+1x20',
+    },
+    quiet: { 'apiserver_flowcontrol_rejected_requests_total{priority_level="system"}': '7x20' },
+  },
+  OrchServerCachesLate: {
+    at: 4,
+    fires: { apiserver_cache_lag_revisions: '0 3x9' },
+    quiet: { apiserver_cache_lag_revisions: '0 3 0 3 0 3' },
+  },
+  OrchServerControllerProblem: {
+    at: 3,
+    fires: {
+      'controller_problems_total{controller="endpoints",code="NP_CONTROLLERS_WRITE"}': '_ _ 1x9',
+    },
+    quiet: {
+      'controller_problems_total{controller="endpoints",code="NP_CONTROLLERS_WRITE"}': '_x20',
+    },
+  },
+  OrchServerControllerLate: {
+    at: 16,
+    fires: { 'workqueue_depth{controller="endpoints"}': '4x30' },
+    quiet: { 'workqueue_depth{controller="endpoints"}': '4x8 0 4x8 0 4x8' },
+  },
+  OrchServerAllocationConflict: {
+    at: 3,
+    fires: { 'apiserver_clusterip_repair_ip_errors_total{type="duplicate"}': '_ _ 1x9' },
+    quiet: { 'apiserver_clusterip_repair_ip_errors_total{type="leaked"}': '_ _ 1x9' },
+  },
+  OrchServerFilesShort: {
+    at: 7,
+    fires: {
+      'process_open_fds{job="orch-server"}': '900x9',
+      'process_max_fds{job="orch-server"}': '1024x9',
+    },
+    quiet: {
+      'process_open_fds{job="orch-server"}': '90x9',
+      'process_max_fds{job="orch-server"}': '1024x9',
+    },
+  },
+  OrchServerCertificateEnds: {
+    at: 70,
+    fires: { orchserver_certificate_expiration_timestamp_seconds: `${13 * DAY}x80` },
+    quiet: { orchserver_certificate_expiration_timestamp_seconds: `${20 * DAY}x80` },
+  },
+  OrchServerNodeAgentDown: {
+    at: 7,
+    fires: { 'orchserver_node_agent_up{node="here"}': '1 0x9' },
+    quiet: { 'orchserver_node_agent_up{node="here"}': '1 0 0 1x9' },
+  },
+}

@@ -1,0 +1,197 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { METRIC_TABLE, PREFIX } from '../../src/telemetry/metrics/table.ts'
+import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
+import { breakablePrograms } from '../support/lab/breakable-programs.ts'
+import { backendProgram, isUserspace } from '../support/lab/daemon-config.ts'
+import { createLab, type Lab } from '../support/lab/lab.ts'
+import { type Samples, sumOf } from '../support/lab/metrics.ts'
+import type { ApiObject } from '../support/lab/objects.ts'
+
+/**
+ * One script of everything that a daemon counts, and what moved meanwhile: a metric that is
+ * documented and never moves is a metric that alerts and dashboards wait for in vain.
+ */
+const CONFIG = {
+  iptables: { syncPeriod: '1s' },
+  userspace: { affinityClients: 1, gracefulTermination: '2s', connectTimeout: '100ms' },
+}
+
+/** Metrics that describe and do not count: they need a sample, not a movement. */
+const CONSTANT = ['build_info', 'mode_info', 'forwarder_workers', 'config_last_reload_successful']
+
+/** What another test shows. */
+const ELSEWHERE = ['client_credential_expiration_timestamp_seconds']
+
+/** What only a mode whose process moves the bytes has. */
+const OF_USERSPACE = /^(forwarder_|affinity_|draining_backends)/
+/** What it has not: its flows need no deletion, and its new Services no program that could fail. */
+const OF_RULES =
+  /^(conntrack_reconciler_deleted|sync_proxy_rules_(service|endpoint)_changes_pending)/
+
+const CLIENT = {
+  source: '10.0.0.2',
+  destination: '172.30.23.1',
+  port: 80,
+  protocol: 'TCP',
+} as const
+
+const WEB: Deployment = {
+  key: 'ns/web',
+  clusterIP: '172.30.23.1',
+  endpoints: [{ ip: '10.180.2.1', node: 'far' }],
+  ports: [{ name: '', port: 80, nodePort: 30080 }],
+  spec: {
+    type: 'LoadBalancer',
+    sessionAffinity: 'ClientIP',
+    externalTrafficPolicy: 'Local',
+    internalTrafficPolicy: 'Cluster',
+    healthCheckNodePort: 30111,
+  },
+  ingress: [{ ip: '1.2.3.4' }],
+}
+const DNS: Deployment = {
+  key: 'ns/dns',
+  clusterIP: '172.30.23.2',
+  endpoints: [{ ip: '10.180.2.2', node: 'far' }],
+  ports: [{ name: 'dns', port: 53, protocol: 'UDP' }],
+}
+/** Addresses of the node, where nothing listens on port 80. */
+const DEAD = [{ ip: '10.0.0.1' }, { ip: '192.168.1.2' }]
+const ELSEWHERE_ENDPOINT = [{ ip: '10.180.2.3', node: 'far' }]
+
+let lab: Lab
+let flag: string
+/** Every value that each sample had. */
+const seen = new Map<string, Set<number>>()
+
+beforeAll(async () => {
+  lab = await createLab()
+  flag = join(lab.folder, 'broken')
+  await lab.daemon.start({ config: CONFIG, programs: breakablePrograms(lab.folder, flag) })
+  await lab.daemon.synced()
+  await look()
+})
+afterAll(async () => lab.close())
+
+async function look(): Promise<Samples> {
+  const samples = await lab.daemon.metrics()
+  for (const [name, value] of samples) seen.set(name, (seen.get(name) ?? new Set()).add(value))
+  return samples
+}
+
+/** Looks until the sum of a metric is above `least`. */
+async function until(name: string, least = 0): Promise<void> {
+  const sum = async () => sumOf(await look(), PREFIX + name)
+  await expect.poll(sum, { timeout: 30_000, message: name }).toBeGreaterThan(least)
+}
+
+/** The slice of a deployment as the controller of endpoints writes it at `time`. */
+function timed(deployment: Deployment, time: Date): ApiObject {
+  const [, endpointSlice] = objectsOf(deployment)
+  const annotations = { 'endpoints.kubernetes.io/last-change-trigger-time': time.toISOString() }
+  return { ...endpointSlice!, metadata: { ...endpointSlice!.metadata, annotations } }
+}
+
+async function restOf(step: () => Promise<unknown>): Promise<void> {
+  await step()
+  await look()
+}
+
+const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
+  'Services of every kind': async () => {
+    await deploy(lab, WEB)
+    await deploy(lab, DNS)
+    const local = { ...DNS, key: 'ns/local', clusterIP: '172.30.23.3' }
+    await deploy(lab, { ...local, spec: { internalTrafficPolicy: 'Local' } })
+    await until('health_check_node_ports')
+    await until('sync_proxy_rules_no_local_endpoints_total')
+  },
+  'traffic, and backends that leave': async () => {
+    const { agent } = await lab.site('pod', CLIENT.source)
+    await lab.connect('pod', { ...CLIENT, attempts: 4 })
+    await lab.connect('pod', { ...CLIENT, source: '10.0.0.3' })
+    await agent.call('open', CLIENT)
+    const query = { ...CLIENT, protocol: 'UDP', destination: DNS.clusterIP, port: 53 } as const
+    await lab.connect('pod', { ...query, sourcePort: 5353 })
+    await look()
+    await redeploy(lab, { ...DNS, endpoints: ELSEWHERE_ENDPOINT })
+    await redeploy(lab, { ...WEB, endpoints: ELSEWHERE_ENDPOINT })
+    await until('conntrack_reconciler_sync_duration_seconds_count')
+    if (isUserspace()) await until('draining_backends')
+    if (isUserspace()) await until('forwarder_ended_total')
+    await lab.api.apply(timed(DNS, new Date()))
+    await until('network_programming_duration_seconds_count')
+  },
+  'backends that nobody answers at': async () => {
+    const dead = { ...WEB, key: 'ns/dead', clusterIP: '172.30.23.4' }
+    const [one, two] = objectsOf({ ...dead, spec: {}, endpoints: DEAD })
+    await lab.api.apply(one!, two!)
+    await lab.daemon.synced()
+    await lab.connect('pod', { ...CLIENT, destination: dead.clusterIP, timeoutMs: 3_000 })
+  },
+  'an object that cannot be used, and an Event that says so': async () => {
+    const [service] = objectsOf({ ...WEB, key: 'ns/wrong', spec: { clusterIPs: ['nonsense'] } })
+    await lab.api.plant({ ...service!, spec: { clusterIP: 'nonsense', ports: [{ port: 0 }] } })
+    await lab.api.plant({ ...timed({ ...DNS, key: 'ns/odd' }, new Date()), addressType: 'Smoke' })
+    await until('rejected_objects')
+    await until('events_total')
+  },
+  'a kernel that refuses': async () => {
+    writeFileSync(flag, '')
+    await lab.api.apply(
+      ...objectsOf({ ...WEB, key: 'ns/late', clusterIP: '172.30.23.9', spec: {} }),
+    )
+    await lab.node.namespace.exec([backendProgram('iptables'), '-t', 'nat', '-F', 'PREROUTING'])
+    await until('apply_failures_total')
+    await until('oldest_pending_change_age_seconds')
+    if (!isUserspace()) await until('sync_proxy_rules_service_changes_pending')
+    if (!isUserspace()) await until('sync_proxy_rules_endpoint_changes_pending')
+    rmSync(flag)
+    await lab.daemon.synced()
+  },
+  'rules that another program flushes': async () => {
+    await lab.node.namespace.exec([backendProgram('iptables'), '-t', 'nat', '-F', 'PREROUTING'])
+    await until('drift_repairs_total')
+  },
+  'configuration files, right and wrong': async () => {
+    const reloads = async (config: object, result: string) => {
+      lab.daemon.writeConfig({ ...CONFIG, ...config })
+      lab.daemon.signal('SIGHUP')
+      const count = async () => sumOf(await look(), 'nodeproxy_config_reloads_total', { result })
+      await expect.poll(count, { timeout: 20_000 }).toBeGreaterThan(0)
+    }
+    await reloads({ clusterCIDR: 'nonsense' }, 'refused')
+    await reloads({ clusterCIDR: '10.0.0.0/9' }, 'applied')
+  },
+  'health checks': async () => {
+    await lab.daemon.http(10256, '/healthz')
+    await lab.daemon.http(10256, '/livez')
+  },
+  'an API server that goes and comes': async () => {
+    await lab.apiServer.hangUp()
+    await expect
+      .poll(async () => sumOf(await look(), 'nodeproxy_watch_connected'), { timeout: 20_000 })
+      .toBe(0)
+    await lab.apiServer.answerAgain()
+    await until('watch_connected', 2)
+    await until('reflector_restarts_total')
+  },
+}
+
+test.each(Object.entries(SCRIPT))('%s', (_, step) => restOf(step), 90_000)
+
+test('every documented metric moved', () => {
+  const moves = (name: string) =>
+    [...seen].some(
+      ([sample, values]) =>
+        sample.replace(/\{.*/, '').replace(/_(?:bucket|sum|count)$/, '') === PREFIX + name &&
+        (CONSTANT.includes(name) || values.size > 1 || [...values].some((value) => value > 0)),
+    )
+  const other = isUserspace() ? OF_RULES : OF_USERSPACE
+  const expected = Object.values(METRIC_TABLE)
+    .map(({ name }) => name)
+    .filter((name) => !ELSEWHERE.includes(name) && !other.test(name))
+  expect(expected.filter((name) => !moves(name))).toEqual([])
+})
