@@ -34,6 +34,7 @@ export function settings(overrides: Partial<NetfilterSettings> = {}): NetfilterS
     dropInvalid: true,
     randomFully: true,
     hairpin: 'bpf',
+    matchesSockets: true,
     families: [4, 6],
     ...overrides,
   }

@@ -11,15 +11,18 @@ import { checkStart } from './wiring/check-start.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
+import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
 import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
 import { observeClient } from './wiring/observe-client.ts'
+import { own } from './wiring/ownership/own.ts'
+import type { Ownership } from './wiring/ownership/take-ownership.ts'
 import { applyProcessSettings } from './wiring/process-settings.ts'
 import { readRights } from './wiring/rights.ts'
 import { runNode } from './wiring/run-node.ts'
 import { listenForSignals, type Signals } from './wiring/signals.ts'
-import { applySysctls, routeLocalnet } from './wiring/sysctls.ts'
+import { applySysctls } from './wiring/sysctls.ts'
 
 /** Runs until a signal ends it; the kernel keeps what it has. */
 export async function runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode> {
@@ -30,22 +33,48 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const start = await checkStart(config, { rights, connect })
   if (!start.ok) return refuse(start.error, log)
   const { connection } = start
+  const told = { mode: config.mode }
+  const task = line.initOnly ? '--init-only' : 'daemon'
+  const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
+  if (ownership === undefined) return 0
   const { backend } = config.iptables
-  const kernel = await openKernel({ clock: systemClock, backend, rights })
-  tellWhatIsNotDone(kernel, log)
   try {
-    const open = await openModes(kernel, config, log)
+    const kernel = await openKernel({ clock: systemClock, backend, rights })
+    tellWhatIsNotDone(kernel, log)
     try {
-      applySysctls(config, kernel.sysctl, log)
-      await applyProcessSettings(config, { log })
-      if (connection !== undefined) await serve(launch, { ...open, kernel, connection }, signals)
-      else initialise(open.modes.current, { config, kernel, log })
+      await work(launch, { kernel, connection, ownership, signals, told })
+      return 0
     } finally {
-      await open.modes.close()
+      await kernel.close()
     }
-    return 0
   } finally {
-    await kernel.close()
+    ownership.release()
+  }
+}
+
+interface Started {
+  readonly kernel: Kernel
+  /** Undefined with --init-only. */
+  readonly connection: Connection | undefined
+  readonly ownership: Ownership
+  readonly signals: Signals
+  /** What others that ask for the lock learn. */
+  readonly told: { mode: string }
+}
+
+async function work(launch: Launch, started: Started): Promise<void> {
+  const { kernel, connection, ownership, signals, told } = started
+  const { config, log } = launch
+  const open = await openModes(kernel, config, log)
+  told.mode = open.modes.current.name
+  try {
+    applySysctls(config, kernel.sysctl, log)
+    await applyProcessSettings(config, { log })
+    const loopback = loopbackOf(kernel, log)
+    if (connection === undefined) await initialise(open.modes.current, { config, loopback, log })
+    else await serve(launch, { ...open, kernel, connection, loopback, ownership }, signals)
+  } finally {
+    await open.modes.close()
   }
 }
 
@@ -58,6 +87,8 @@ function refuse(error: NodeProxyError, log: Launch['log']): ExitCode {
 interface Ground extends OpenModes {
   readonly kernel: Kernel
   readonly connection: Connection
+  readonly loopback: LoopbackRouting
+  readonly ownership: Ownership
 }
 
 async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
@@ -69,18 +100,34 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
     await node.close()
+    // Nothing is written any more, so a successor may begin while connections drain.
+    ground.ownership.release()
   } finally {
     await client.close()
   }
 }
 
+function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): LoopbackRouting {
+  return new LoopbackRouting({
+    sysctl,
+    iptables: netfilter.ok ? [netfilter.parts.iptables] : [],
+    log,
+  })
+}
+
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */
-function initialise(
+async function initialise(
   mode: ModeKind,
-  { config, kernel, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'kernel'>,
-): void {
+  { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'loopback'>,
+): Promise<void> {
   mode.tune(config)
-  if (mode.loopbackGuards(config)) routeLocalnet(kernel.sysctl, log)
+  try {
+    await loopback.guard()
+    if (mode.loopbackGuards(config)) await loopback.open()
+    else await loopback.close()
+  } catch (error) {
+    log.error({ err: error }, 'node ports on 127.0.0.1 are not as the configuration asks')
+  }
 }
 
 function connectionOf(config: Launch['config'], { master }: Launch['line']): Promise<Connection> {
@@ -102,6 +149,13 @@ function nodeName(config: Launch['config']): string {
 }
 
 /** Removes every trace of every mode, and nothing else. */
-export async function cleanUp(config: Launch['config'], { log }: Launch): Promise<ExitCode> {
-  return cleanUpKernel(config, log)
+export async function cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode> {
+  const { stop } = listenForSignals()
+  const ownership = await own(launch, { task: '--cleanup', mode: () => '', stop })
+  if (ownership === undefined) return 1
+  try {
+    return await cleanUpKernel(config, launch.log)
+  } finally {
+    ownership.release()
+  }
 }

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { type Deployment, deploy } from '../support/flows/deploy.ts'
 import { stickyClients, virtualServer } from '../support/ipvs/table.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
+import { reconfigure } from '../support/lab/reconfigure.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
@@ -70,6 +71,25 @@ test('a client with a live connection sticks beyond the timeout', async () => {
   await expect.poll(secondsLeft, { timeout: 10_000, interval: 100 }).toBeGreaterThan(30)
   expect(await backends([source, source, source, source])).toEqual([name, name, name, name])
   expect((await agent.call('holdEnd', { id, how: 'reset' })).lost).toEqual([])
+})
+
+test('a closed connection is remembered for two minutes, whatever tcpFinTimeout says', async () => {
+  await reconfigure(lab(), { ipvs: { tcpFinTimeout: '5s' } })
+  await deploy(lab(), sticky(1))
+  const [source = ''] = await lab().crowd(1)
+  const { agent } = lab().outside
+  const request = { protocol: 'TCP', source, destination: VIP, port: 80 } as const
+  const { id } = await agent.call('holdOpen', { ...request, count: 1, everyMs: 200 })
+  const { namespace } = lab().node
+  await expect
+    .poll(() => namespace.exec(['ipvsadm', '-L', '--timeout']), { timeout: 10_000 })
+    .toMatch(/: \d+ 5 \d+/)
+  await agent.call('holdEnd', { id, how: 'close' })
+  const list = () => namespace.exec(['ipvsadm', '-Lnc'])
+  await expect.poll(list, { timeout: 5000 }).toMatch(/ 01:5\d +TIME_WAIT /)
+  await expect.poll(secondsLeft, { timeout: 10_000, interval: 100 }).toBeGreaterThan(30)
+  expect(await secondsLeft()).toBeLessThanOrEqual(60)
+  await reconfigure(lab(), {})
 })
 
 /** Seconds until the kernel looks at the only client again: its timeout of 1 s, then 60 s. */

@@ -1,5 +1,7 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 
+export type FlowChoice = 'all' | 'unanswered'
+
 export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
 
 /**
@@ -26,6 +28,13 @@ export interface Conntrack {
    * many. Throws NP_KERNEL_NETLINK when the table could not be read.
    */
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
-  /** Deletes the flows that rules of this node translated to one of these local ports. */
-  cutTranslatedTo(ports: ReadonlySet<number>, protocols: readonly FlowProtocol[]): Promise<void>
+  /**
+   * Deletes the flows that rules of this node translated to one of these local ports: all, or those
+   * that nobody has answered yet.
+   */
+  cutTranslatedTo(
+    ports: ReadonlySet<number>,
+    protocols: readonly FlowProtocol[],
+    which?: FlowChoice,
+  ): Promise<void>
 }

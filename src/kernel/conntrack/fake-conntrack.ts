@@ -1,5 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
-import type { Conntrack, FlowFilter } from './conntrack.ts'
+import type { Conntrack, FlowChoice, FlowFilter } from './conntrack.ts'
 
 export interface FakeFlow {
   readonly family: Family
@@ -21,10 +21,15 @@ export class FakeConntrack implements Conntrack {
   readonly translated: {
     readonly ports: ReadonlySet<number>
     readonly protocols: readonly string[]
+    readonly which: FlowChoice
   }[] = []
 
-  async cutTranslatedTo(ports: ReadonlySet<number>, protocols: readonly string[]): Promise<void> {
-    this.translated.push({ ports, protocols })
+  async cutTranslatedTo(
+    ports: ReadonlySet<number>,
+    protocols: readonly string[],
+    which: FlowChoice = 'all',
+  ): Promise<void> {
+    this.translated.push({ ports, protocols, which })
   }
 
   async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {

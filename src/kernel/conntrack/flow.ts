@@ -14,6 +14,7 @@ const CT_GET = 0x0101
 const CT_DELETE = 0x0102
 const CTA_TUPLE_ORIG = 1
 const CTA_TUPLE_REPLY = 2
+const CTA_STATUS = 3
 const CTA_ID = 12
 const CTA_ZONE = 18
 const CTA_FILTER = 25
@@ -27,6 +28,9 @@ const CTA_PROTO_DST_PORT = 3
 /** Bits of CTA_FILTER_ORIG_FLAGS: compare protocol, destination port. */
 const BY_PROTOCOL = 1 << 3
 const BY_DESTINATION_PORT = 1 << 5
+
+/** Bit of CTA_STATUS: packets went both ways. */
+const SEEN_REPLY = 1 << 1
 
 const NFGENMSG = 4
 const NFPROTO = { 4: 2, 6: 10 } as const
@@ -45,6 +49,8 @@ export interface Flow {
   readonly original: Tuple
   /** What answers come from and go to: its source is the backend. */
   readonly reply: Tuple
+  /** Packets went both ways. */
+  readonly isAnswered: boolean
   /** Attributes that name this very flow in a deletion. */
   readonly identity: Buffer
 }
@@ -134,6 +140,10 @@ export function decodeFlow(message: { type: number; payload: Buffer }): Flow | u
   return {
     original,
     reply,
+    get isAnswered() {
+      const status = findAttribute(payload, CTA_STATUS, NFGENMSG)
+      return status !== undefined && (status.readUInt32BE(0) & SEEN_REPLY) !== 0
+    },
     get identity() {
       return Buffer.concat([
         nest(CTA_TUPLE_ORIG, forth),

@@ -7,7 +7,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import type { Conntrack, FlowFilter, FlowProtocol } from './conntrack.ts'
+import type { Conntrack, FlowChoice, FlowFilter, FlowProtocol } from './conntrack.ts'
 import {
   type DumpFilter,
   decodeFlow,
@@ -48,8 +48,10 @@ export class NetlinkConntrack implements Conntrack {
   async cutTranslatedTo(
     ports: ReadonlySet<number>,
     protocols: readonly FlowProtocol[],
+    which: FlowChoice = 'all',
   ): Promise<void> {
-    const isOurs = (flow: Flow) => isRewritten(flow) && ports.has(flow.reply.sourcePort)
+    const isOurs = (flow: Flow) =>
+      isRewritten(flow) && ports.has(flow.reply.sourcePort) && (which === 'all' || !flow.isAnswered)
     for (const family of [4, 6] as const) {
       for (const protocol of protocols) {
         const flows = { family, protocol, port: undefined }

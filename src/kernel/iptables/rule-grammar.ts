@@ -28,7 +28,7 @@ const OPTIONS: ReadonlyMap<string, number> = new Map([
     `
     --random --random-fully --persistent --exist --return-nomatch --rcheck --update --set --reap
     --rsource --rdest --remove --rttl --notrack --save-mark --restore-mark --limit-iface-in
-    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark`,
+    --limit-iface-out --physdev-is-bridged --physdev-is-in --physdev-is-out --map-mark --nowildcard`,
   ),
   ...withWords(
     1,

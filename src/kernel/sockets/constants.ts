@@ -40,6 +40,8 @@ export const OPTION = {
   urgentInline: [1, 10],
   linger: [1, 13],
   reusePort: [1, 15],
+  /** Process and user at the other end of a Unix socket. */
+  peerCredentials: [1, 17],
   mark: [1, 36],
   noDelay: [6, 1],
   keepIdle: [6, 4],

@@ -3,6 +3,8 @@ import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { settings } from '../fixtures.ts'
 import { detectExtensions, probeIptables } from './probe.ts'
 
+const EVERYTHING = { hairpin: 'bpf', randomFully: true, matchesSockets: true } as const
+
 test('a kernel that can do everything lacks nothing, and nothing is left in it', async () => {
   const iptables = new FakeIptables()
   const before = iptables.dump()
@@ -28,12 +30,13 @@ test('a lock that somebody holds says nothing about the kernel', async () => {
   const iptables = new FakeIptables()
   iptables.failNext({ kind: 'locked' }, 100)
   expect((await probeIptables({ iptables }, settings())).missing).toEqual([])
-  expect(await detectExtensions({ iptables })).toEqual({ hairpin: 'bpf', randomFully: true })
+  expect(await detectExtensions({ iptables })).toEqual(EVERYTHING)
 })
 
 test.each([
-  [/bytecode/, { hairpin: 'rules', randomFully: true }],
-  [/random-fully/, { hairpin: 'bpf', randomFully: false }],
+  [/bytecode/, { ...EVERYTHING, hairpin: 'rules' }],
+  [/random-fully/, { ...EVERYTHING, randomFully: false }],
+  [/-m socket/, { ...EVERYTHING, matchesSockets: false }],
 ])('without %s', async (pattern, expected) => {
   const iptables = new FakeIptables()
   iptables.refuse(pattern)

@@ -19,8 +19,10 @@ export function forward(settings: NetfilterSettings): readonly string[] {
  * With route_localnet=1 a neighbour could reach services bound to 127.0.0.1
  * (CVE-2020-8558); whatever was not NATed there by us is dropped.
  */
+export const DROP_MARTIANS =
+  '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP'
+
+/** The guard of a mode, where it is wanted. */
 export function martians(settings: NetfilterSettings, family: Family): readonly string[] {
-  if (family === 6 || !settings.dropMartians) return []
-  const established = '-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT'
-  return [`! -s 127.0.0.0/8 -d 127.0.0.0/8 ${established} -j DROP`]
+  return family === 6 || !settings.dropMartians ? [] : [DROP_MARTIANS]
 }

@@ -25,5 +25,7 @@ export interface NetfilterSettings {
   readonly randomFully: boolean
   /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
   readonly hairpin: 'bpf' | 'rules'
+  /** Rules can ask whether a packet has a socket (xt_socket); absent: they cannot. */
+  readonly matchesSockets?: boolean
   readonly families: readonly Family[]
 }

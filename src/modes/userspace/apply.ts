@@ -1,6 +1,8 @@
+import { NodeProxyError } from '../../lib/error.ts'
 import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../mode.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate, Redirect } from './estate.ts'
+import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'
 
 interface Outcome {
@@ -12,14 +14,15 @@ interface Outcome {
 /**
  * Writes one change, in an order in which no packet meets half of it: what is not served any
  * more is led here no longer; the forwarder learns all at once, since a door may go from one
- * Service to another; then what leads packets to it, and what is not needed goes last.
+ * Service to another; then the rules, which name its ports, before the members that lead packets to
+ * them; what is not needed goes last.
  */
 export async function applyChange(change: Change, estate: Estate): Promise<ApplyResult> {
   const outcome: Outcome = { failed: new Map(), left: new Map(), uncertain: false }
   const { redirect } = estate
   if (redirect) await closeDoors(change, redirect, outcome)
   take(outcome, await tell(routesIn(change, estate), estate))
-  if (redirect) await lead(change, redirect, outcome)
+  if (redirect) await lead(change, { ...estate, redirect }, outcome)
   return outcome
 }
 
@@ -37,7 +40,7 @@ async function tell(
   routes: ReadonlyMap<ObjectKey, Route | undefined>,
   { ledger }: Estate,
 ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-  if (routes.size === 0) return new Map()
+  if (ledger === undefined && routes.size === 0) return new Map()
   if (ledger === undefined) throw new TypeError('there is no forwarder to tell routes')
   return ledger.tell(routes)
 }
@@ -53,21 +56,56 @@ async function closeDoors(
 
 async function lead(
   { set, unset }: Change,
-  { sets, routes, chains }: Redirect,
+  estate: Estate & { readonly redirect: Redirect },
   outcome: Outcome,
 ): Promise<void> {
+  const { redirect } = estate
+  const { sets, routes, chains } = redirect
   const added = ofKind(set, 'member')
-  const joining = [...added.filter((key) => !leads(key)), ...added.filter(leads)]
-  take(outcome, await sets.add(joining))
+  take(outcome, await sets.add(added.filter((key) => !leads(key))))
   take(outcome, await routes.set(ofKind(set, 'route')))
+  const leading = ofKind(set, 'rule').filter(leadsToPorts)
+  const former = leading.length > 0 ? await redirect.entryPorts() : new Set<number>()
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
   take(outcome, rules.failed)
   for (const [key, digest] of rules.left ?? []) outcome.left.set(key, digest)
   outcome.uncertain = rules.uncertain ?? false
+  take(outcome, await sets.add(added.filter(leads)))
+  take(outcome, await bringFlows(former, leading, estate))
   take(outcome, await routes.tidy(ofKind(set, 'route')))
   take(outcome, await routes.unset(ofKind(unset, 'route')))
   take(outcome, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
   take(outcome, await sets.destroy(ofKind(unset, 'set')))
+}
+
+/** Whether these are the rules that say at which ports the forwarder is. */
+function leadsToPorts(key: ObjectKey): boolean {
+  return key.endsWith(`/${CHAIN.redirect}`) || key.endsWith(`/${CHAIN.pods}`)
+}
+
+/**
+ * Conntrack would lead known UDP clients to the ports of an earlier run for as long as they speak;
+ * their next datagram meets the rules. So does the next SYN of TCP clients whom nobody answered,
+ * because the earlier run was about to end; connections stay where they are.
+ */
+async function bringFlows(
+  former: ReadonlySet<number>,
+  leading: readonly ObjectKey[],
+  { ledger, conntrack }: Estate,
+): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  const mine = ledger?.forwarder.ownPorts ?? new Set()
+  const others = new Set([...former].filter((port) => !mine.has(port)))
+  try {
+    if (others.size > 0) {
+      await conntrack?.cutTranslatedTo(others, ['UDP'])
+      await conntrack?.cutTranslatedTo(others, ['TCP'], 'unanswered')
+    }
+    return new Map()
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    const { code, message } = error
+    return new Map(leading.map((key) => [key, { code, message }]))
+  }
 }
 
 function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, Refusal>): void {

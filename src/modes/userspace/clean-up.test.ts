@@ -48,5 +48,5 @@ test('connections that rules of an earlier run translated are forgotten', async 
   await mode.cleanup()
   await mode.cleanup()
   const ports = new Set([41_001, 41_002, 61_001, 61_002])
-  expect(kernel.conntrack.translated).toEqual([{ ports, protocols: ['TCP', 'UDP'] }])
+  expect(kernel.conntrack.translated).toEqual([{ ports, protocols: ['TCP', 'UDP'], which: 'all' }])
 })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../forwarding/entry.ts'
 import { endOf, serveTcp } from '../../kernel/relay/peers.fixture.ts'
@@ -126,10 +127,39 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     const drained = forwarder.drain(new AbortController().signal)
-    await expect.poll(() => isRefused(doorOf(route))).toBe(true)
+    await expect.poll(() => isRefused(doorOf(route)), { timeout: 5000 }).toBe(true)
     expect(await isAlive(link)).toBe(true)
     await drained
     expect(forwarder.counts().connectionsNow).toBe(0)
+  })
+
+  test('clients whom the kernel has let in before the end of listening are served', async () => {
+    const forwarder = await open()
+    const at = await freeDoor()
+    await serve(forwarder, routeTo(at, [await namedBackend('a')]))
+    const clients = Array.from({ length: 800 }, () => callAt(at))
+    const named = Promise.all(clients.map(async (client) => String(await once(client, 'data'))))
+    await setImmediate()
+    const drained = forwarder.drain(new AbortController().signal)
+    expect(new Set(await named)).toEqual(new Set(['a']))
+    for (const client of clients) client.resetAndDestroy()
+    await drained
+  })
+
+  test('one that listens at the same door relieves it, though clients come all the time', async () => {
+    const [before, after] = [await open(), await open()]
+    const at = await freeDoor()
+    const route = routeTo(at, [await namedBackend('a')])
+    await serve(before, route)
+    const { client } = await visit(at)
+    const relieved = before.untilIdle(new AbortController().signal)
+    expect(await serve(after, route)).toEqual(new Map())
+    await relieved
+    expect(before.counts().connectionsNow).toBe(1)
+    client.resetAndDestroy()
+    await before.drain(new AbortController().signal)
+    expect(await visitTimes(5, at)).toEqual(Array(5).fill('a'))
+    expect(after.counts().connections).toBeGreaterThanOrEqual(5)
   })
 
   test('draining ends when it is told to', async () => {

@@ -15,7 +15,7 @@ const NONE: TrafficCounts = {
 export class FakeForwarder implements Forwarder {
   readonly dataPath = 'native'
   readonly workers = 2
-  readonly ownPorts = new Set<number>()
+  readonly ownPorts: Set<number>
   readonly ports: ReadonlyMap<Family, EntryPorts>
   readonly routes = new Map<EntryId, Route>()
   /** What each call of `apply` changed. */
@@ -34,6 +34,7 @@ export class FakeForwarder implements Forwarder {
     ]),
   ) {
     this.ports = ports
+    this.ownPorts = new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others]))
   }
 
   async apply(

@@ -21,12 +21,19 @@ export interface Forwarder extends Traffic {
   /**
    * Tells every worker; undefined takes a route away. Connections of routes that changed or
    * went keep their backends while these drain. Resolves once every worker serves accordingly,
-   * to the routes that cannot be served, as when a door's address is taken.
+   * to the routes that cannot be served, as when a door's address is taken. Before the first call
+   * redirected clients wait.
    */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>>
-  /** Goes on until no client is left, or the signal comes. */
+  /**
+   * Serves on until no client is left, another process serves in its place, or the signal comes. At
+   * doors clients that come now are waited for, too: nobody holds them for the next process.
+   */
   untilIdle(signal: AbortSignal): Promise<void>
-  /** Listens no more, ends UDP flows, and resolves when the last connection has ended or the signal comes. */
+  /**
+   * Listens no more, but serves whom the kernel has let in; ends UDP flows, and resolves when
+   * the last connection has ended or the signal comes.
+   */
   drain(signal: AbortSignal): Promise<void>
   /** Resets what is left and ends the workers. */
   close(): Promise<void>

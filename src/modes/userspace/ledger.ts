@@ -11,6 +11,7 @@ import type { Route } from './route.ts'
 export class Ledger {
   readonly forwarder: Forwarder
   readonly #told = new Map<ObjectKey, Digest>()
+  #hasBegun = false
 
   constructor(forwarder: Forwarder) {
     this.forwarder = forwarder
@@ -21,12 +22,16 @@ export class Ledger {
     return this.#told
   }
 
-  /** Tells routes; undefined takes one away. What is refused is not served any more. */
+  /**
+   * Tells routes; undefined takes one away. What is refused is not served any more. The first call
+   * is passed on even without a route: the forwarder lets nobody in before it.
+   */
   async tell(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,
   ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
     const failed = new Map<ObjectKey, Refusal>()
-    if (routes.size === 0) return failed
+    if (routes.size === 0 && this.#hasBegun) return failed
+    this.#hasBegun = true
     const changes = new Map([...routes].map(([key, route]) => [entryIdOf(key), route]))
     const refused = await this.forwarder.apply(changes)
     for (const [key, route] of routes) {

@@ -102,7 +102,7 @@ test('packets are led here when they are expected, and no longer before nobody e
       .splice(0)
       .filter((step, index, all) => step !== all[index - 1] && !step.startsWith('create'))
   await sync(at('a', '172.30.0.1', []))
-  expect(steps()).toEqual(['forwarder', 'add REJECT', 'add SERVICES', 'route', 'rules'])
+  expect(steps()).toEqual(['forwarder', 'add REJECT', 'route', 'rules', 'add SERVICES'])
   await remove('a')
   expect(steps()).toEqual(['delete SERVICES', 'forwarder', 'delete REJECT'])
   await mode.cleanup()
@@ -262,4 +262,58 @@ test('what cannot work is a bug of the caller', async () => {
   const mode = new UserspaceMode(redirected(), { kernel: fakeRedirectKernel() })
   const change = { set: ['entry/a' as ObjectKey], unset: [] }
   await expect(mode.apply(change)).rejects.toThrow(TypeError)
+})
+
+test('clients of an earlier run come to the ports of this one, but for TCP connections', async () => {
+  const { kernel, sync } = fakeUserspaceNode()
+  await sync(entry())
+  const ports = { pods: 51_001, others: 51_002 }
+  const next = fakeUserspaceNode({
+    kernel,
+    forwarder: new FakeForwarder(
+      new Map([
+        [4, ports],
+        [6, ports],
+      ]),
+    ),
+  })
+  expect(kernel.conntrack.translated).toEqual([])
+  await next.sync(entry())
+  const former = new Set([41_001, 41_002, 61_001, 61_002])
+  expect(kernel.conntrack.translated).toEqual([
+    { ports: former, protocols: ['UDP'], which: 'all' },
+    { ports: former, protocols: ['TCP'], which: 'unanswered' },
+  ])
+})
+
+test('packets are led here only by rules that name ports of this forwarder', async () => {
+  const { kernel, sync, mode } = fakeUserspaceNode()
+  await sync(entry())
+  const stop = new AbortController()
+  const retired = mode.retire(stop.signal)
+  await setImmediate()
+  stop.abort()
+  await retired
+  const ports = { pods: 51_001, others: 51_002 }
+  const forwarder = new FakeForwarder(new Map([[4, ports] as const, [6, ports] as const]))
+  const run = kernel.sets.run.bind(kernel.sets)
+  const early: unknown[] = []
+  kernel.sets.run = async (commands) => {
+    const leading = commands.filter((one) => one.do === 'add' && one.name.endsWith('-SERVICES'))
+    if (/--to-destination :41/.test(kernel.iptables.dump())) early.push(...leading)
+    return run(commands)
+  }
+  const { failed } = await fakeUserspaceNode({ kernel, forwarder }).sync(entry())
+  expect([failed.size, early]).toEqual([0, []])
+})
+
+test('flows that cannot be cut are a refusal of the rules that lead them', async () => {
+  const { kernel, sync } = fakeUserspaceNode()
+  await sync(entry())
+  const ports = new Map([[4, { pods: 51_001, others: 51_002 }]] as const)
+  const next = fakeUserspaceNode({ kernel, forwarder: new FakeForwarder(ports) })
+  const silent = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
+  kernel.conntrack.cutTranslatedTo = () => Promise.reject(silent)
+  const { failed } = await next.sync(entry())
+  expect([...failed.values()]).toContainEqual({ code: 'NP_KERNEL_NETLINK', message: 'no answer' })
 })

@@ -20,6 +20,8 @@ export const CHAIN = {
   fresh: `${PREFIX}NEW`,
   /** mangle: marks what the policy route is to deliver here. */
   divert: `${PREFIX}DIVERT`,
+  /** mangle: new connections whose socket is not there. */
+  hold: `${PREFIX}HOLD`,
   /** mangle INPUT. */
   input: `${PREFIX}INPUT`,
   /** mangle OUTPUT: packets of this node's own processes. */

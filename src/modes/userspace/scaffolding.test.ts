@@ -42,6 +42,9 @@ NEW: -m set --match-set 4-REJECT dst,dst -j RETURN
 NEW: -g DIVERT
 DIVERT: -j CONNMARK --set-xmark 0x2000/0x2000
 DIVERT: -j MARK --set-xmark 0x2000/0x2000
+HOLD: -m socket --nowildcard -j RETURN
+HOLD: -j DROP
+INPUT: -m mark --mark 0x2000/0x2000 -m conntrack --ctstate NEW -j HOLD
 INPUT: -m mark --mark 0x2000/0x2000 -j MARK --set-xmark 0x0/0x2000
 OUTPUT: -m mark --mark 0x40/0x40 -j RETURN
 OUTPUT: -m conntrack --ctdir ORIGINAL -m connmark --mark 0x2000/0x2000 -g DIVERT
@@ -122,6 +125,15 @@ test.each([
 ])('pods known by %j', (localTraffic, match) => {
   const come = ABOUT_PODS.map((rule) => rule.replace('-s 10.0.0.0/8 ', match))
   expect(difference({ localTraffic })).toEqual({ gone: ABOUT_PODS, come })
+})
+
+test('where rules cannot ask for sockets, new connections are refused while nobody listens', () => {
+  const gone = [
+    'HOLD: -m socket --nowildcard -j RETURN',
+    'HOLD: -j DROP',
+    'INPUT: -m mark --mark 0x2000/0x2000 -m conntrack --ctstate NEW -j HOLD',
+  ]
+  expect(difference({ matchesSockets: false })).toEqual({ gone, come: [] })
 })
 
 test('the guard of loopback is of IPv4', () => {

@@ -36,7 +36,8 @@ export function chains(
       [CHAIN.route]: route(settings, family),
       [CHAIN.fresh]: fresh(settings, family),
       [CHAIN.divert]: [setTaken(settings), setRouted(settings)],
-      [CHAIN.input]: [isRouted(settings) + clearRouted(settings)],
+      ...(settings.matchesSockets ? { [CHAIN.hold]: HOLD } : {}),
+      [CHAIN.input]: arrival(settings),
       [CHAIN.output]: departure(settings, family),
     }),
     ...chainsOf('nat', {
@@ -81,6 +82,20 @@ function route(settings: NetfilterSettings, family: Family): readonly string[] {
     `${NOT_OURS}-j RETURN`,
     `${isNotIn('SERVICES')}-j RETURN`,
     `-g ${CHAIN.fresh}`,
+  ]
+}
+
+/**
+ * New connections that arrive while nobody listens, between two daemons, are dropped instead of
+ * refused: clients repeat their first packet, and conntrack remembers nothing of it.
+ */
+const HOLD = ['-m socket --nowildcard -j RETURN', '-j DROP']
+
+/** Packets that the policy route has delivered. */
+function arrival(settings: NetfilterSettings): readonly string[] {
+  return [
+    ...(settings.matchesSockets ? [`${isRouted(settings)}${NEW}-j ${CHAIN.hold}`] : []),
+    isRouted(settings) + clearRouted(settings),
   ]
 }
 

@@ -9,6 +9,8 @@ export interface CommandLine extends GivenFlags<NodeProxyConfiguration> {
   readonly master: string | undefined
   readonly cleanup: boolean
   readonly initOnly: boolean
+  /** Milliseconds that another node-proxy has to end; undefined: as the task needs it. */
+  readonly wait: number | undefined
   readonly version: boolean
   readonly help: boolean
 }
@@ -30,6 +32,10 @@ export const COMMAND_FLAGS = {
   cleanup: { doc: 'Remove every trace that any mode has left in the kernel, and exit.' },
   'init-only': {
     doc: 'Do what needs full privileges (kernel modules, kernel settings), and exit.',
+  },
+  wait: {
+    value: 'duration',
+    doc: 'How long to wait for another node-proxy of this network namespace to end, such as 2m. 30s unless given; with --cleanup 0.',
   },
   version: { doc: 'Print the version and exit.' },
   help: { doc: 'Print this and exit.' },

@@ -43,12 +43,14 @@ describe('parseFlags', () => {
       master: 'http://x',
       cleanup: true,
       initOnly: false,
+      wait: undefined,
       version: false,
       help: false,
       settings: [],
       ignored: [],
     })
     expect(line('-h').help).toBe(true)
+    expect(line('--wait=1m30s').wait).toBe(90_000)
   })
 
   it('accepts the logging flags of existing deployments, once each', () => {
@@ -62,6 +64,7 @@ describe('parseFlags', () => {
     [['-x'], /^-x: unknown flag/],
     [['--v'], /^--v: needs a value$/],
     [['--config'], /^--config: needs a value$/],
+    [['--cleanup', '--wait=soon'], /^--wait: "soon": write a duration such as 30s or 2m$/],
     [['start'], /too many arguments.*start/],
     [['--cleanup=maybe'], /^--cleanup: "maybe": write nothing, true or false$/],
   ])('explains %j', (args, message) => {

@@ -1,5 +1,6 @@
+import { parseDuration } from '../../lib/duration.ts'
 import * as flags from '../../settings/flags.ts'
-import type { Problem } from '../../settings/problem.ts'
+import { type Problem, quote } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
@@ -12,6 +13,16 @@ export function parseFlags(args: readonly string[]): FlagsResult {
   const parsed = flags.parseFlags(SETTINGS_TABLE, args)
   if (!parsed.ok) return parsed
   const { commands, settings, ignored } = parsed.line
-  const { 'write-config-to': writeConfigTo, 'init-only': initOnly, ...named } = commands
-  return { ok: true, line: { ...named, writeConfigTo, initOnly, settings, ignored } }
+  const { 'write-config-to': writeConfigTo, 'init-only': initOnly, wait: text, ...named } = commands
+  const wait = text === undefined ? undefined : parseDuration(text)
+  if (text !== undefined && wait === undefined) return { ok: false, problem: noDuration(text) }
+  return { ok: true, line: { ...named, writeConfigTo, initOnly, wait, settings, ignored } }
+}
+
+function noDuration(text: string): Problem {
+  const message = 'write a duration such as 30s or 2m'
+  return {
+    ...{ code: SETTINGS_TABLE.codes.flag, at: undefined, field: '--wait', message },
+    value: quote(text),
+  }
 }

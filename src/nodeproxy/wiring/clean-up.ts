@@ -7,6 +7,7 @@ import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
@@ -19,6 +20,8 @@ import {
   userspaceCleanupSettings,
 } from './cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
+import { LoopbackRouting } from './loopback/loopback-routing.ts'
+import { removeBehindGuard } from './loopback/remove-behind-guard.ts'
 import { presentFamilies } from './present-families.ts'
 import { type Removal, removeAll } from './removals.ts'
 import { NO_RULES, readRights } from './rights.ts'
@@ -43,13 +46,17 @@ export async function cleanUpKernel(
     const backends: Iptables[] = []
     for (const backend of BACKENDS) backends.push(...(await open(backend, { runner, log })))
     const means = { sets, config }
+    const sysctl = new ProcSysctl()
+    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(backends), log })
     const removals = [
       ...backends.map((iptables) => iptablesRules(iptables, means)),
       ...backends.map((iptables) => ipvs(iptables, means)),
       ...backends.map((iptables) => userspace(iptables, means)),
       ...backends.map((iptables) => iptablesSets(iptables, means)),
     ]
-    const failures = await removeAll(removals.map(unlessAbsent))
+    const failures = await removeBehindGuard(loopback, log, () =>
+      removeAll(removals.map(unlessAbsent)),
+    )
     for (const error of failures) {
       log.error({ err: error }, 'something of ours could not be removed')
     }
@@ -60,6 +67,19 @@ export async function cleanUpKernel(
     sets.close()
     await runner.close()
   }
+}
+
+/** Without those whose tables this kernel does not have. */
+async function answering(backends: readonly Iptables[]): Promise<readonly Iptables[]> {
+  const answers: Iptables[] = []
+  for (const iptables of backends) {
+    const ask = async () => {
+      await iptables.listChain(4, 'filter', 'INPUT')
+      answers.push(iptables)
+    }
+    await unlessAbsent(ask)()
+  }
+  return answers
 }
 
 interface Means {

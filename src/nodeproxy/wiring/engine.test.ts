@@ -44,6 +44,10 @@ function rig() {
   }
   const engine = new Engine({
     ...{ clock, log, retirements },
+    onComplete: (mode) => {
+      told.completed++
+      retirements.completed(mode)
+    },
     observe: () => ({
       queued: () => {},
       begun: () => {},
@@ -59,7 +63,6 @@ function rig() {
       flows.push(...some)
       return some.length
     },
-    onComplete: () => told.completed++,
     blueprint: () => {
       const { mode } = world
       return { ...world, verifyPeriodMs: 30_000, build: () => build(mode) }

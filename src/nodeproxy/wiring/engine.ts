@@ -33,10 +33,10 @@ export interface EngineParts {
   /** What configuration and cluster ask for now. */
   readonly blueprint: () => Blueprint
   readonly nodeContext: () => NodeContext
-  /** A mode holds in the kernel what it should, or all but what the kernel refuses for long. */
-  readonly onComplete: () => void
   /** Where modes go that are not at work any more. */
-  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'completed' | 'stop'>
+  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'stop'>
+  /** A mode holds all that it should but what the kernel refuses for long: the others may leave. */
+  readonly onComplete: (mode: string) => void
 }
 
 export interface Running {
@@ -172,12 +172,11 @@ export class Engine {
   }
 
   #completed(mode: string, refused: number): void {
-    const { log, retirements, onComplete } = this.#parts
-    onComplete()
+    const { log, onComplete } = this.#parts
     if (refused > 0) {
       log.warn({ mode, refused }, 'the kernel refuses some Services in this mode; going on')
     }
-    retirements.completed(mode)
+    onComplete(mode)
   }
 }
 

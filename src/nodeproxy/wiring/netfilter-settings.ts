@@ -9,6 +9,7 @@ export interface KernelFacts {
   readonly families: readonly Family[]
   readonly hairpin: NetfilterSettings['hairpin']
   readonly randomFully: boolean
+  readonly matchesSockets?: boolean
   /** net.ipv4.conf.all.route_localnet is 1, whoever set it. */
   readonly routesLocalnet: boolean
 }

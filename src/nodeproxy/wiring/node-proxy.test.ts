@@ -5,6 +5,7 @@ import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { ip } from '../../forwarding/fixtures.ts'
 import { FakeAddresses } from '../../kernel/addresses/fake-addresses.ts'
 import { FakeConntrack } from '../../kernel/conntrack/fake-conntrack.ts'
+import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { FakeListeners } from '../../kernel/listener/fake-listeners.ts'
 import { FakeSysctl } from '../../kernel/sysctl/fake-sysctl.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
@@ -14,6 +15,7 @@ import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { LoopbackRouting } from './loopback/loopback-routing.ts'
 import { type FakeKind, fakeKind } from './modes/fake-kind.fixture.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import { NodeProxy } from './node-proxy.ts'
@@ -22,7 +24,12 @@ import { configuration, recordingLog } from './wiring.fixture.ts'
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
 /** A daemon between watch and pages, with two modes of which the first is at work. */
-async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = () => {}) {
+async function rig(
+  prepare: (
+    kinds: { one: FakeKind; two: FakeKind },
+    kernel: { sysctl: FakeSysctl },
+  ) => void = () => {},
+) {
   const clock = new FakeClock()
   const { log, lines } = recordingLog()
   const built: Record<'one' | 'two', ScriptedMode[]> = { one: [], two: [] }
@@ -44,7 +51,6 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
       }),
     })
   const kinds = { one: kindOf('one'), two: kindOf('two') }
-  prepare(kinds)
   const all = [kinds.one, kinds.two]
   const modes = {
     current: kinds.one,
@@ -60,14 +66,17 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
   }
+  prepare(kinds, kernel)
   const config = { current: configuration({ healthzBindAddress: undefined }) }
+  const iptables = new FakeIptables()
+  const loopback = new LoopbackRouting({ sysctl: kernel.sysctl, iptables: [iptables], log })
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
   const proxy = await NodeProxy.create({
     ...{ modes, kernel, log, clock, nodeName: 'here', configuration: config },
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
     apiFailures: silentReporter,
-    ...{ metrics, conditions },
+    ...{ metrics, conditions, loopback },
     facts: { families: [4, 6], hairpin: 'rules', randomFully: true },
   })
   const watch: WatchState = {
@@ -81,7 +90,7 @@ async function rig(prepare: (kinds: { one: FakeKind; two: FakeKind }) => void = 
     await clock.advance(0)
   }
   const parts = { proxy, kinds, modes, kernel, built, situations, left, lines, clock }
-  return { ...parts, listed, config, conditions, watch }
+  return { ...parts, listed, config, conditions, watch, iptables }
 }
 
 test('after a restart other modes leave once everything stands, and not before', async () => {
@@ -160,6 +169,40 @@ test.each([
   })
   await listed()
   expect(kernel.sysctl.read(LOCALNET)).toBe(value)
+})
+
+test('loopback stays open until a mode that does not need it holds everything', async () => {
+  const { proxy, modes, kinds, built, clock, kernel, listed, iptables } = await rig(({ one }) => {
+    one.loopbackGuards = () => [objectOf('s1')]
+  })
+  await listed()
+  const guarded = async () => (await iptables.listChain(4, 'filter', 'INPUT'))?.length
+  expect([kernel.sysctl.read(LOCALNET), await guarded()]).toEqual(['1', 1])
+  const written = Promise.withResolvers<void>()
+  modes.current = kinds.two
+  proxy.reconfigure()
+  built.two[0]!.duringApply = () => written.promise
+  await clock.advance(0)
+  expect([kernel.sysctl.read(LOCALNET), await guarded()]).toEqual(['1', 1])
+  written.resolve()
+  await clock.advance(0)
+  expect([kernel.sysctl.read(LOCALNET), await guarded()]).toEqual(['0', 0])
+})
+
+test('loopback is closed when the field is turned off', async () => {
+  const { proxy, kinds, clock, kernel, listed } = await rig(({ one }) => {
+    one.loopbackGuards = () => [objectOf('s1')]
+  })
+  await listed()
+  kinds.one.loopbackGuards = () => undefined
+  proxy.reconfigure()
+  await clock.advance(0)
+  expect(kernel.sysctl.read(LOCALNET)).toBe('0')
+})
+
+test('what is open at the start is guarded before the cluster is listed', async () => {
+  const { iptables } = await rig((_, { sysctl }) => void sysctl.values.set(LOCALNET, '1'))
+  expect(await iptables.listChain(4, 'filter', 'INPUT')).toEqual(['-j NPGUARD-FOUND'])
 })
 
 test('a mode that does not ask for it leaves loopback alone', async () => {

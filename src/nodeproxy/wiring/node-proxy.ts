@@ -24,6 +24,8 @@ import { eventSender } from './event-sender.ts'
 import { healthChecks } from './health-checks.ts'
 import type { Kernel } from './kernel.ts'
 import { LocalAddresses } from './local-addresses.ts'
+import { LoopbackControl } from './loopback/loopback-control.ts'
+import type { LoopbackRouting } from './loopback/loopback-routing.ts'
 import type { Situation } from './modes/mode-kind.ts'
 import type { Modes } from './modes/modes.ts'
 import type { KernelFacts } from './netfilter-settings.ts'
@@ -34,7 +36,7 @@ import { Retirements } from './retirements.ts'
 import { Reviews } from './reviews.ts'
 import { ServiceNotices } from './service-notices.ts'
 import { observeSync } from './sync-observer.ts'
-import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
+import { applySysctls, routesLocalnet } from './sysctls.ts'
 
 /** What of the kernel every mode needs. */
 export type NodeKernel = Pick<
@@ -51,6 +53,7 @@ export interface NodeProxyParts {
   readonly metrics: Metrics
   readonly conditions: Conditions
   readonly apiFailures: RequestReporter
+  readonly loopback: LoopbackRouting
   readonly log: Logger
   readonly clock: Clock
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
@@ -69,6 +72,9 @@ export class NodeProxy {
   readonly #reviews: Reviews
   readonly #startedAt: number
   readonly #local: LocalAddresses
+  readonly #loopback: LoopbackControl
+  /** The mode that holds everything, so that no other one serves. */
+  #completeMode: string | undefined
   #stopAddresses: () => void = () => {}
   #marking = false
 
@@ -76,6 +82,7 @@ export class NodeProxy {
     const { current, others } = parts.modes
     const serving = await Promise.all([current, ...others].map((kind) => kind.isServing()))
     const proxy = new NodeProxy(parts, serving.includes(true))
+    await proxy.#loopback.start()
     proxy.#stopAddresses = await proxy.#local.follow(() => {
       proxy.#engine.refresh()
       proxy.#placeChecks()
@@ -97,6 +104,8 @@ export class NodeProxy {
     this.#checks = healthChecks({ ...parts, events, health: this.health })
     this.#reviews = new Reviews({ ...parts, engine: () => this.#engine })
     this.#retirements = this.#createRetirements()
+    const onClosed = () => this.#engine.refresh()
+    this.#loopback = new LoopbackControl({ ...parts, routing: parts.loopback, onClosed })
     this.#engine = this.#createEngine(families)
     this.#notices = new ServiceNotices({
       ...{ events, log, listeners: kernel.listeners },
@@ -167,12 +176,14 @@ export class NodeProxy {
     applySysctls(configuration.current, kernel.sysctl, log)
     modes.current.tune(configuration.current)
     this.#engine.refresh()
+    this.#closeLoopback()
     this.#placeChecks()
     this.#reviews.node()
   }
 
   async stop(): Promise<void> {
     this.#stopAddresses()
+    await this.#loopback.stop()
     await this.#engine.stop()
     await this.#checks.close()
   }
@@ -197,14 +208,29 @@ export class NodeProxy {
   }
 
   /** Loopback is opened to routing once the rules that guard it stand. */
-  #written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
-    const { configuration, modes, kernel, log } = this.#parts
+  #openLoopback(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
+    const { configuration, modes } = this.#parts
     const { running } = this
     const guards = modes.named(mode.name)?.loopbackGuards(configuration.current)
     if (guards === undefined || running?.mode !== mode) return
     if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) {
-      routeLocalnet(kernel.sysctl, log)
+      this.#loopback.open()
     }
+  }
+
+  /** Loopback is closed once no mode at work needs it: during a change of mode both are. */
+  #closeLoopback(): void {
+    const { configuration, modes } = this.#parts
+    const mode = modes.current
+    if (this.#completeMode !== mode.name) return
+    if (mode.loopbackGuards(configuration.current) === undefined) this.#loopback.close()
+  }
+
+  #completed(mode: string): void {
+    this.#completeMode = mode
+    this.#closeLoopback()
+    this.#retirements.completed(mode)
+    this.#reviews.completed()
   }
 
   #situation(): Situation {
@@ -237,11 +263,12 @@ export class NodeProxy {
     const told = { metrics, health, log, clock, families, changeTimes }
     return new Engine({
       ...{ clock, log, retirements: this.#retirements },
+      onComplete: (mode) => this.#completed(mode),
       observe: (mode) =>
         observeSync({
           ...told,
           onCompiled: (services) => this.#compiled(services),
-          onWritten: (failed) => this.#written(mode, failed),
+          onWritten: (failed) => this.#openLoopback(mode, failed),
           onApplied: () => this.#reviews.applied(),
           onTrouble: () => void modes.named(mode.name)?.recover(configuration.current),
           describe: (key) => mode.program.describe(key),
@@ -250,7 +277,6 @@ export class NodeProxy {
         const ownPorts = this.running?.mode.traffic?.ownPorts
         return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
       },
-      onComplete: () => this.#reviews.completed(),
       blueprint: () => modes.current.blueprint(this.#situation()),
       nodeContext: () => this.#nodeContext(),
     })

@@ -12,14 +12,18 @@ import type { Launch } from '../program.ts'
 import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
 import type { Kernel } from './kernel.ts'
+import type { LoopbackRouting } from './loopback/loopback-routing.ts'
 import type { OpenModes } from './modes/open-modes.ts'
 import { NodeProxy } from './node-proxy.ts'
+import type { Ownership } from './ownership/take-ownership.ts'
 import { applyProcessSettings } from './process-settings.ts'
 import { type StatusParts, statusPages } from './status-pages.ts'
 
 export interface NodeParts extends OpenModes {
   readonly launch: Launch
   readonly kernel: Kernel
+  readonly loopback: LoopbackRouting
+  readonly ownership: Ownership
   readonly client: ApiClient
   readonly metrics: Metrics
   readonly nodeName: string
@@ -38,6 +42,10 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   metrics.buildInfo.set({ version, node_version: process.version }, 1)
   const conditions = new Conditions({ log, metrics })
   const apiFailures = new ApiFailures({ log, metrics, clock, server: client.server })
+  parts.ownership.follow((message) => {
+    if (message === undefined) conditions.clear('owner-lock')
+    else conditions.raise('owner-lock', { message, blocksReadiness: false })
+  })
   const consider = (config: NodeProxyConfiguration) => modes.consider(config)
   const configuration = new Configuration({ launch, clock, metrics, consider })
   modes.current.tune(launch.config)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeSysctl } from '../../kernel/sysctl/fake-sysctl.ts'
-import { applySysctls, routeLocalnet, routesLocalnet } from './sysctls.ts'
+import { applySysctls, routesLocalnet } from './sysctls.ts'
 import { configuration, recordingLog } from './wiring.fixture.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
@@ -57,9 +57,11 @@ test.each([
   expect(sysctl.values.get(path)).toBe('0')
 })
 
-test('loopback is routed only when asked for', () => {
-  const { sysctl, log } = rig()
-  expect(routesLocalnet(sysctl)).toBe(false)
-  routeLocalnet(sysctl, log)
-  expect([sysctl.writes, routesLocalnet(sysctl)]).toEqual([[LOCALNET], true])
+test.each([
+  [{}, false],
+  [{ [LOCALNET]: '1' }, true],
+  [{ [LOCALNET]: '2' }, true],
+])('loopback is routed as the kernel takes it: %j', (values, routed) => {
+  expect(routesLocalnet(rig(values).sysctl)).toBe(routed)
+  expect(routesLocalnet(new FakeSysctl())).toBe(false)
 })

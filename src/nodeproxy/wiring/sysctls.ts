@@ -4,7 +4,8 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { conntrackSettings } from '../conntrack-limits.ts'
 
-const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
+/** Node ports on loopback need it in iptables mode; only behind a guard (CVE-2020-8558). */
+export const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
 /**
  * Limits and time-outs of connection tracking that the configuration asks for,
@@ -27,17 +28,9 @@ export function applySysctls(
   warnAbout(sysctl, log)
 }
 
-/**
- * Lets packets for 127.0.0.0/8 be forwarded, which node ports on loopback need.
- * Only when the rules that keep neighbours from it stand (CVE-2020-8558).
- */
-export function routeLocalnet(sysctl: Sysctl, log: Logger): void {
-  ensureSetting(ROUTE_LOCALNET, '1', { sysctl, log })
-}
-
-/** Whoever set it, it stays when node ports on loopback are switched off again. */
+/** Whether packets for 127.0.0.0/8 are routed, whoever opened it: to the kernel all but 0 is 1. */
 export function routesLocalnet(sysctl: Sysctl): boolean {
-  return readSetting(sysctl, ROUTE_LOCALNET) === '1'
+  return (readSetting(sysctl, ROUTE_LOCALNET) ?? '0') !== '0'
 }
 
 export interface EnsureParts {

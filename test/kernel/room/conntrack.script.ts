@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import type { FlowProtocol } from '../../../src/kernel/conntrack/conntrack.ts'
+import type { FlowChoice, FlowProtocol } from '../../../src/kernel/conntrack/conntrack.ts'
 import { NetlinkConntrack } from '../../../src/kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
@@ -59,12 +59,17 @@ execFileSync('/bin/sh', ['-c', 'cat | conntrack -R -'], {
     flow('udp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7000, 53, 10_270]),
     flow('tcp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7000, 53, 10_271]),
     flow('tcp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7001, 10_270, 10_270]),
+    `${flow('tcp', '10.0.0.3', '10.96.0.11', '10.96.0.11', [7002, 53, 10_270])} -u SEEN_REPLY`,
   ].join('\n'),
 })
-const ledBy = async (protocols: readonly FlowProtocol[]) => {
-  await conntrack.cutTranslatedTo(new Set([10_270, 10_271]), protocols)
+const ledBy = async (protocols: readonly FlowProtocol[], which?: FlowChoice) => {
+  await conntrack.cutTranslatedTo(new Set([10_270, 10_271]), protocols, which)
   return listed('ipv4').filter((line) => line.includes('src=10.0.0.3')).length
 }
-const led = { udp: await ledBy(['UDP']), both: await ledBy(['TCP', 'UDP']) }
+const led = {
+  udp: await ledBy(['UDP']),
+  unanswered: await ledBy(['TCP'], 'unanswered'),
+  both: await ledBy(['TCP', 'UDP']),
+}
 process.stdout.write(JSON.stringify({ ...steps, led }))
 conntrack.close()

@@ -13,6 +13,6 @@ test('flows are cut in the kernel, and only those that were meant', async () => 
       expect(sorted).toEqual(['10.96.0.11 7000', 'fd00::10 7001'])
       return true
     }) as unknown,
-    led: { udp: 2, both: 1 },
+    led: { udp: 3, unanswered: 2, both: 1 },
   })
 })

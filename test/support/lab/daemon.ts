@@ -28,10 +28,19 @@ export interface DaemonStart {
   readonly user?: number
 }
 
+/** Exit status, or the signal that ended it; undefined: it did not run. */
+export type Ended = number | NodeJS.Signals | undefined
+
 /** The program under test, as a child process in the node's namespace. */
 export interface Daemon {
   /** Starts it and waits until it serves metrics. */
   start(options?: DaemonStart): Promise<void>
+  /**
+   * Ends it by SIGTERM and starts the next one without waiting for the end: after the signal, or
+   * before it as a surge upgrade does. Resolves to its exit status when the next one serves metrics
+   * and it has ended.
+   */
+  replace(options: DaemonStart & { readonly surge: boolean }): Promise<Ended>
   isRunning(): boolean
   /** Waits until everything written at the API so far is in the kernel. */
   synced(): Promise<void>
@@ -41,7 +50,7 @@ export interface Daemon {
   /** GET of one of its own ports, from the node. */
   http(port: number, path: string): Promise<HttpReply>
   /** SIGTERM, and waits for the end; its exit status. */
-  stop(): Promise<number | NodeJS.Signals | undefined>
+  stop(): Promise<Ended>
   /** SIGKILL to it and its children, and waits for the end. */
   kill(): Promise<void>
   /** To the daemon alone, as an operator would. */
@@ -84,7 +93,18 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     throw new Error(`daemon: not ${what} within ${PATIENCE_MS} ms\n${tail(logs())}`)
   }
 
-  async function end(name: NodeJS.Signals): Promise<number | NodeJS.Signals | undefined> {
+  function launch({ config = {}, flags = [], env = {}, programs, user }: DaemonStart): LabProcess {
+    writeFileSync(kubeconfig, kubeconfigText(api))
+    writeConfig(config)
+    if (user !== undefined) chmodSync(folder, 0o755)
+    const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
+    const entire = withPrograms([...identity(user), ...command], programs)
+    return startProcess(node.namespace, entire, { env })
+  }
+
+  const serving = () => until('serving metrics', (samples) => samples.size > 0)
+
+  async function end(name: NodeJS.Signals): Promise<Ended> {
     if (running === undefined) return undefined
     running.signal(name)
     const how = await running.ended
@@ -100,14 +120,19 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     http,
     until,
     writeConfig,
-    async start({ config = {}, flags = [], env = {}, programs, user } = {}) {
-      writeFileSync(kubeconfig, kubeconfigText(api))
-      writeConfig(config)
-      if (user !== undefined) chmodSync(folder, 0o755)
-      const command = [LAUNCHER, `--config=${configFile}`, ...backendFlags(), ...flags]
-      const entire = withPrograms([...identity(user), ...command], programs)
-      running = startProcess(node.namespace, entire, { env })
-      await until('serving metrics', (samples) => samples.size > 0)
+    async start(options = {}) {
+      running = launch(options)
+      await serving()
+    },
+    async replace({ surge, ...options }) {
+      const before = running
+      if (!surge) before?.tell('SIGTERM')
+      running = launch(options)
+      if (surge) await running.said('"msg"').finally(() => before?.tell('SIGTERM'))
+      const how = await before?.ended
+      pastLogs += before?.output() ?? ''
+      await serving()
+      return how
     },
     isRunning: () => running !== undefined,
     async synced() {

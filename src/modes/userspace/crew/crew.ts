@@ -1,4 +1,5 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
+import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
 import { Sockets } from '../../../kernel/sockets/sockets.ts'
 import type { Syscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Family } from '../../../lib/ip.ts'
@@ -6,8 +7,12 @@ import { Mutex } from '../../../lib/mutex.ts'
 import type { Refusal, TrafficCounts } from '../../mode.ts'
 import type { EntryPorts, Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
+import type { Listener } from '../worker/messages.ts'
+import { closeGently } from './close-gently.ts'
 import { DoorListeners, type ListenerChange } from './door-listeners.ts'
+import { QUIET_MS, relief } from './successor.ts'
 import { openTransparent, type TransparentListeners } from './transparent-listeners.ts'
+import { untilIdle } from './until-idle.ts'
 import { WakeUp } from './wake-up.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -21,7 +26,9 @@ export class Crew implements Forwarder {
   readonly #wakeUps: readonly WakeUp[]
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
-  readonly #listening = new Set<number>()
+  readonly #listening = new Map<number, Listener['protocol']>()
+  /** Clients at redirected ports wait there until the first routes are known. */
+  #waiting: TransparentListeners['listeners']
 
   constructor(sys: Syscalls, options: ForwarderOptions) {
     this.#sys = sys
@@ -29,12 +36,11 @@ export class Crew implements Forwarder {
     const sockets = new Sockets(sys)
     if (entrance === 'transparent') this.#transparent = openTransparent(sockets, options)
     else this.#doors = new DoorListeners(sockets, workers)
-    const mine = this.#transparent?.listeners.flat() ?? []
-    for (const { socket } of mine) this.#listening.add(socket)
+    this.#waiting = this.#transparent?.listeners ?? []
+    for (const { socket, protocol } of this.#waiting.flat()) this.#listening.set(socket, protocol)
     this.ports = this.#transparent?.ports ?? new Map()
     this.#wakeUps = Array.from({ length: workers }, () => new WakeUp(sys))
     this.#pool = new WorkerPool(options, this.#wakeUps)
-    void this.#pool.give((worker) => ({ open: this.#transparent?.listeners[worker] ?? [] }))
   }
 
   get ownPorts(): ReadonlySet<number> {
@@ -48,7 +54,13 @@ export class Crew implements Forwarder {
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>> {
     return this.#mutex.run(async () => {
       const doors = this.#doors?.apply(changes)
-      await this.#pool.tell(changes, (worker) => ({ ...doors?.changes[worker] }))
+      const waiting = this.#waiting
+      this.#waiting = []
+      const orderFor = (worker: number) => ({
+        open: waiting[worker] ?? [],
+        ...doors?.changes[worker],
+      })
+      await this.#pool.tell(changes, orderFor)
       for (const change of doors?.changes ?? []) this.#keepAccount(change)
       return doors?.refused ?? new Map<EntryId, Refusal>()
     })
@@ -59,32 +71,39 @@ export class Crew implements Forwarder {
   }
 
   untilIdle(signal: AbortSignal): Promise<void> {
-    return this.#pool.untilIdle(signal)
+    const counts = () => this.counts()
+    const doors = this.#doors
+    if (doors === undefined) return untilIdle({ counts }, signal)
+    const isRelieved = relief(() => doors.open, new ProcListeners())
+    return untilIdle({ counts, isRelieved, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    await this.#mutex.run(() => this.#stopListening())
-    await this.#pool.untilIdle(signal)
+    await this.#mutex.run(() => this.#stopListening(signal))
+    await untilIdle({ counts: () => this.counts() }, signal)
   }
 
   async close(): Promise<void> {
     await this.#mutex.run(async () => {
-      await this.#stopListening()
+      await this.#stopListening(AbortSignal.abort())
       await this.#pool.end()
       for (const wakeUp of this.#wakeUps) wakeUp.close()
     })
   }
 
   #keepAccount({ open, close }: ListenerChange): void {
-    for (const { socket } of open) this.#listening.add(socket)
+    for (const { socket, protocol } of open) this.#listening.set(socket, protocol)
     for (const socket of close) if (this.#listening.delete(socket)) this.#sys.close(socket)
   }
 
-  /** A listening socket is closed only when nobody waits for it any more. */
-  async #stopListening(): Promise<void> {
+  /** A listening socket is closed only when no client and no worker waits for it any more. */
+  async #stopListening(signal: AbortSignal): Promise<void> {
     const sockets = [...this.#listening]
     this.#listening.clear()
-    await this.#pool.give(() => ({ close: sockets }))
-    for (const socket of sockets) this.#sys.close(socket)
+    const tcp = sockets.filter(([, protocol]) => protocol === 'TCP').map(([socket]) => socket)
+    await closeGently(this.#sys, tcp, signal)
+    const all = sockets.map(([socket]) => socket)
+    await this.#pool.give((worker) => (worker === 0 ? {} : { close: all }))
+    await this.#pool.give((worker) => (worker === 0 ? { release: all } : {}))
   }
 }

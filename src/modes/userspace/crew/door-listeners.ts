@@ -6,6 +6,7 @@ import type { Refusal } from '../../mode.ts'
 import type { Route } from '../route.ts'
 import { type DoorAddress, doorKey } from '../worker/door-address.ts'
 import type { Listener } from '../worker/messages.ts'
+import type { OpenDoors } from './successor.ts'
 import { WantedDoors } from './wanted-doors.ts'
 
 /** What changes in one worker's listeners. */
@@ -17,6 +18,9 @@ export interface ListenerChange {
 /** One for each worker; TCP sockets are one and the same. */
 type DoorSockets = readonly number[]
 
+/** With the other workers, and with the process that follows this one. */
+const SHARED = { shared: true } as const
+
 /** Sockets at the very addresses at which Services are to be found. */
 export class DoorListeners {
   readonly #sockets: Sockets
@@ -27,6 +31,11 @@ export class DoorListeners {
   constructor(sockets: Sockets, workers: number) {
     this.#sockets = sockets
     this.#workers = workers
+  }
+
+  /** By `doorKey`: the sockets at each. */
+  get open(): OpenDoors {
+    return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
 
   /** What each worker must open and close, and the routes of which a door cannot be opened. */
@@ -71,17 +80,14 @@ export class DoorListeners {
   }
 
   #tcp({ ip, port }: DoorAddress): DoorSockets {
-    const socket = this.#sockets.listenTcp(ip, port)
+    const socket = this.#sockets.listenTcp(ip, port, SHARED)
     return Array.from({ length: this.#workers }, () => socket)
   }
 
   #udp({ ip, port }: DoorAddress): DoorSockets {
     const sockets: number[] = []
     try {
-      const shared = this.#workers > 1
-      while (sockets.length < this.#workers) {
-        sockets.push(this.#sockets.bindUdp(ip, port, { shared }))
-      }
+      while (sockets.length < this.#workers) sockets.push(this.#sockets.bindUdp(ip, port, SHARED))
       return sockets
     } catch (error) {
       for (const socket of sockets) this.#sockets.sys.close(socket)

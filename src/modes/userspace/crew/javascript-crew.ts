@@ -1,4 +1,5 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
+import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import { Mutex } from '../../../lib/mutex.ts'
@@ -6,6 +7,8 @@ import type { Refusal, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { type DoorAddress, doorKey } from '../worker/door-address.ts'
+import { QUIET_MS, relief } from './successor.ts'
+import { untilIdle } from './until-idle.ts'
 import { WantedDoors } from './wanted-doors.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -31,7 +34,7 @@ export class JavascriptCrew implements Forwarder {
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>> {
     return this.#mutex.run(async () => {
       const { open, close } = this.#doors.plan(changes)
-      const doors = { open, close, isShared: this.workers > 1 }
+      const doors = { open, close }
       const answers = await this.#pool.tell(changes, () => ({ doors }))
       const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
       const refused = open.filter((at) => reasons.has(doorKey(at)))
@@ -45,12 +48,14 @@ export class JavascriptCrew implements Forwarder {
   }
 
   untilIdle(signal: AbortSignal): Promise<void> {
-    return this.#pool.untilIdle(signal)
+    const open = () => new Map([...this.#doors.open].map((key) => [key, this.workers]))
+    const isRelieved = relief(open, new ProcListeners())
+    return untilIdle({ counts: () => this.counts(), isRelieved, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {
     await this.#mutex.run(() => this.#close(this.#doors.closeAll()))
-    await this.#pool.untilIdle(signal)
+    await untilIdle({ counts: () => this.counts() }, signal)
   }
 
   close(): Promise<void> {
@@ -60,7 +65,7 @@ export class JavascriptCrew implements Forwarder {
   /** Where one worker may not listen, others shall not either. */
   async #close(close: readonly DoorAddress[]): Promise<void> {
     if (close.length === 0) return
-    await this.#pool.give(() => ({ doors: { open: [], close, isShared: false } }))
+    await this.#pool.give(() => ({ doors: { open: [], close } }))
   }
 
   #refusals(at: DoorAddress, reason = ''): readonly (readonly [EntryId, Refusal])[] {

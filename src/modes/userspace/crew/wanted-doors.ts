@@ -14,6 +14,11 @@ export class WantedDoors {
   readonly #owners = new Map<string, Set<EntryId>>()
   readonly #open = new Map<string, DoorAddress>()
 
+  /** By `doorKey`. */
+  get open(): Iterable<string> {
+    return this.#open.keys()
+  }
+
   /** What has to be done for these changes, which counts as done then. */
   plan(changes: ReadonlyMap<EntryId, Route | undefined>): DoorPlan {
     const touched = new Map<string, DoorAddress>()

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { createAffinityMemory } from '../../../affinity/affinity-memory.ts'
 import { AffinityTable } from '../../../affinity/affinity-table.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
@@ -12,9 +11,6 @@ import { createOccupancy } from '../worker/occupancy.ts'
 import { Member } from './member.ts'
 import { StickyRoutes } from './sticky-routes.ts'
 import type { WakeUp } from './wake-up.ts'
-
-/** Milliseconds between two looks whether the last connection has ended. */
-const LOOK_EVERY_MS = 100
 
 /** The workers of one data path: what all of them are told, and what they count together. */
 export class WorkerPool {
@@ -69,20 +65,8 @@ export class WorkerPool {
     return { ...sumCounts(this.#counters), affinityClientsNow: size, affinityEvicted: evicted }
   }
 
-  /** Resolves when no client is left, or the signal comes. */
-  async untilIdle(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#isBusy) {
-      await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
-    }
-  }
-
   /** Resets what is left and ends the threads. */
   async end(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.end()))
-  }
-
-  get #isBusy(): boolean {
-    const { connectionsNow, udpFlowsNow } = this.counts()
-    return connectionsNow + udpFlowsNow > 0
   }
 }

@@ -37,8 +37,6 @@ export interface WorkerSetup {
 export interface DoorChange {
   readonly open: readonly DoorAddress[]
   readonly close: readonly DoorAddress[]
-  /** Other workers listen at the same addresses. */
-  readonly isShared: boolean
 }
 
 /** In the order in which they are to take effect; each is answered by its number. */
@@ -48,6 +46,8 @@ export interface Order {
   readonly routes?: readonly (readonly [EntryId, Route | undefined])[]
   /** Sockets; the main thread closes them once all workers have answered. */
   readonly close?: readonly number[]
+  /** Sockets that no other worker has any more: this one closes them, once nobody waits there. */
+  readonly release?: readonly number[]
   /** For JavaScript workers. */
   readonly doors?: DoorChange
   readonly end?: true

@@ -30,7 +30,7 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
     flag: 'iptables-localhost-nodeports',
     type: boolean,
     fallback: false,
-    doc: 'Serve node ports on 127.0.0.1 too. It needs route_localnet=1, which lets neighbours reach services that listen on loopback (CVE-2020-8558), so it is off here where kube-proxy has it on; when on, foreign packets for 127.0.0.0/8 are dropped.',
+    doc: 'Serve node ports on 127.0.0.1 too. It needs route_localnet=1, which lets neighbours reach services that listen on loopback (CVE-2020-8558), so it is off here where kube-proxy has it on; when on, foreign packets for 127.0.0.0/8 are dropped. When it is turned off, or another mode takes over, the value found before is restored.',
     reload: 'live',
   },
   'iptables.syncPeriod': {

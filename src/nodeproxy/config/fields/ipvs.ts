@@ -44,7 +44,10 @@ export const ipvsFields: FieldsOf<PathsUnder<'ipvs'>> = {
     reload: 'live',
   },
   'ipvs.tcpTimeout': timeout('ipvs-tcp-timeout', 'established TCP connections'),
-  'ipvs.tcpFinTimeout': timeout('ipvs-tcpfin-timeout', 'TCP connections after a FIN'),
+  'ipvs.tcpFinTimeout': timeout(
+    'ipvs-tcpfin-timeout',
+    'TCP connections that the backend has ended and the client has not',
+  ),
   'ipvs.udpTimeout': timeout('ipvs-udp-timeout', 'UDP flows'),
   'ipvs.gracefulTermination.tcp': drain('tcp', 'TCP', MINUTES_15),
   'ipvs.gracefulTermination.udp': drain('udp', 'UDP', 0),

@@ -30,7 +30,7 @@ test('everything else is that of the forwarder', async () => {
 })
 
 test('it has drained when its predecessor has as well, which ends then', async () => {
-  const fakes = [new FakeForwarder(), new FakeForwarder()] as const
+  const fakes = [new FakeForwarder(new Map()), new FakeForwarder(new Map())] as const
   fakes[0].ownPorts.add(1)
   fakes[1].ownPorts.add(2)
   const former = new DrainingForwarder(fakes[0])

@@ -54,9 +54,10 @@ test('without rules the modes that write them can be named too, and say what the
 
 test('what the kernel can do is found out by trying, once, whatever the mode', async () => {
   const { kernel, iptables, modules, log } = rig()
-  iptables.refuse(/--random-fully/)
+  iptables.refuse(/--random-fully|-m socket/)
   const { modes, facts } = await openModes(kernel, configuration(), log)
-  expect(facts).toEqual({ families: [4, 6], hairpin: 'bpf', randomFully: false })
+  const can = { hairpin: 'bpf', randomFully: false, matchesSockets: false }
+  expect(facts).toEqual({ families: [4, 6], ...can })
   expect(modes.current.name).toBe('iptables')
   expect(modules.asked).toEqual([])
 })

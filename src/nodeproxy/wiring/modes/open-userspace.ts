@@ -59,10 +59,10 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
     hears: kernel?.monitor !== deafMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),
-    async close(signal) {
+    async close({ serving, all }) {
       // Nobody else serves those who come while it waits for the others.
-      if (!forwarder.isSpent) await forwarder.untilIdle(signal)
-      await forwarder.drain(signal)
+      if (!forwarder.isSpent) await forwarder.untilIdle(serving)
+      await forwarder.drain(all)
       await forwarder.close()
       kernel?.close()
     },

@@ -3,6 +3,14 @@ import type { UserspaceSettings } from '../../../modes/userspace/settings.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'
 
+/** How long a ground that is closed may go on. */
+export interface Ending {
+  /** New connections are taken until then. */
+  readonly serving: AbortSignal
+  /** Connections may stay until then; later than `serving`, so that the last ones can end. */
+  readonly all: AbortSignal
+}
+
 /** The code of the userspace mode, its workers, and what is opened for it alone. */
 export interface UserspaceGround {
   readonly entry: 'redirect' | 'bind'
@@ -12,6 +20,6 @@ export interface UserspaceGround {
   /** Whether its workers take new connections, and are marked as this configuration wants it. */
   suits(config: NodeProxyConfiguration): boolean
   build(settings: UserspaceSettings): Mode
-  /** Takes no new connections; what is left at the signal is ended. */
-  close(signal: AbortSignal): Promise<void>
+  /** Serves until it may go, then takes no new connections, and ends what is left in the end. */
+  close(ending: Ending): Promise<void>
 }

@@ -34,7 +34,10 @@ function bindings(...list: readonly string[]) {
 
 interface Opened extends UserspaceGround {
   readonly former: UserspaceGround | undefined
+  /** Until when connections may stay. */
   closed: AbortSignal | undefined
+  /** Until when new ones are taken. */
+  serving: AbortSignal | undefined
   isSpent: boolean
 }
 
@@ -53,7 +56,7 @@ function rig(netfilter: NetfilterAccess = ROOT) {
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
       const ground: Opened = {
-        ...{ entry, former, closed: undefined, isSpent: false },
+        ...{ entry, former, closed: undefined, serving: undefined, isSpent: false },
         forwarder: new DrainingForwarder(new FakeForwarder()),
         hears: world.hears,
         suits: () => !ground.isSpent,
@@ -63,8 +66,9 @@ function rig(netfilter: NetfilterAccess = ROOT) {
           mode.probe = async () => ({ missing: world.missing, facts: { workers: '2' } })
           return mode
         },
-        close(signal) {
-          ground.closed = signal
+        close({ serving, all }) {
+          ground.closed = all
+          ground.serving = serving
           return rig.closing
         },
       }
@@ -179,7 +183,11 @@ test('at the end connections have the time that is in force then', async () => {
   await kind.prepare(situation({ 'userspace.shutdownTimeout': 60_000 }))
   kind.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
   const closed = kind.close()
-  await clock.advance(4_999)
+  await clock.advance(3_999)
+  expect(grounds[0]?.serving?.aborted).toBe(false)
+  await clock.advance(1)
+  expect(grounds[0]?.serving?.aborted).toBe(true)
+  await clock.advance(999)
   expect(grounds[0]?.closed?.aborted).toBe(false)
   await clock.advance(1)
   expect(grounds[0]?.closed?.aborted).toBe(true)

@@ -10,7 +10,7 @@ import type { NetfilterAccess } from '../netfilter.ts'
 import type { Retiree } from '../retirements.ts'
 import type { Lack, ModeKind, Periods, Readiness, Situation } from './mode-kind.ts'
 import { chooseEntry } from './userspace-entry.ts'
-import type { UserspaceGround } from './userspace-ground.ts'
+import type { Ending, UserspaceGround } from './userspace-ground.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
 export interface UserspaceKindParts {
@@ -29,6 +29,9 @@ export interface UserspaceKindParts {
 
 /** Where changes by others are heard, reading everything back is only a second pair of eyes. */
 const VERIFY_MS = 600_000
+/** At the end of the time to shut down no new connection is taken, so that the last ones can end. */
+const LAST_MS = 1_000
+const AT_ONCE: Ending = { serving: AbortSignal.abort(), all: AbortSignal.abort() }
 
 /** The userspace mode. Nothing of it is loaded and no worker runs before it is asked for. */
 export class UserspaceKind implements ModeKind {
@@ -114,9 +117,17 @@ export class UserspaceKind implements ModeKind {
       const shutdownTimeout = formatDuration(this.#shutdownMs)
       this.#parts.log.info({ shutdownTimeout }, 'connections of userspace mode have time to end')
     }
-    const stop = new AbortController()
-    const cancel = this.#parts.clock.after(this.#shutdownMs, () => stop.abort())
-    await Promise.all(grounds.map((ground) => ground.close(stop.signal))).finally(cancel)
+    const [serving, all] = [new AbortController(), new AbortController()]
+    const { clock } = this.#parts
+    const lastMs = Math.min(LAST_MS, this.#shutdownMs / 2)
+    const cancels = [
+      clock.after(this.#shutdownMs - lastMs, () => serving.abort()),
+      clock.after(this.#shutdownMs, () => all.abort()),
+    ]
+    const ending = { serving: serving.signal, all: all.signal }
+    await Promise.all(grounds.map((ground) => ground.close(ending))).finally(() => {
+      for (const cancel of cancels) cancel()
+    })
   }
 
   /** Keeps the ground if nothing is missing; otherwise the one that served until then stays. */
@@ -132,7 +143,7 @@ export class UserspaceKind implements ModeKind {
       return found
     } finally {
       if (isKept) this.#replace(before, ground)
-      else await ground.close(AbortSignal.abort())
+      else await ground.close(AT_ONCE)
     }
   }
 

@@ -43,23 +43,23 @@ class JavascriptWorker {
   }
 
   async obey(order: Order): Promise<void> {
-    for (const at of order.doors?.close ?? []) this.#close(doorKey(at))
+    await this.#close((order.doors?.close ?? []).map(doorKey))
     this.#dispatcher.take(order, Date.now())
     const refused = order.doors && (await this.#open(order.doors))
     const answer: Answer = { number: order.number, ...(refused && { refused }) }
     this.#setup.port.postMessage(answer)
-    if (order.end) this.#end()
+    if (order.end) await this.#end()
   }
 
-  async #open({ open, isShared }: DoorChange): Promise<Refused> {
-    const results = await Promise.all(open.map((at) => this.#openDoor(at, isShared)))
+  async #open({ open }: DoorChange): Promise<Refused> {
+    const results = await Promise.all(open.map((at) => this.#openDoor(at)))
     return results.filter((result) => result !== undefined)
   }
 
-  async #openDoor(at: DoorAddress, isShared: boolean): Promise<Refused[number] | undefined> {
+  async #openDoor(at: DoorAddress): Promise<Refused[number] | undefined> {
     const openDoor = at.protocol === 'TCP' ? openTcpDoor : openUdpDoor
     try {
-      this.#doors.set(doorKey(at), await openDoor(this.#parts, at, isShared))
+      this.#doors.set(doorKey(at), await openDoor(this.#parts, at))
       return undefined
     } catch (error) {
       const { code = String(error) } = error as NodeJS.ErrnoException
@@ -67,15 +67,19 @@ class JavascriptWorker {
     }
   }
 
-  #close(key: string): void {
-    this.#doors.get(key)?.close()
-    this.#doors.delete(key)
+  async #close(keys: Iterable<string>): Promise<void> {
+    const doors = [...keys].flatMap((key) => {
+      const door = this.#doors.get(key)
+      this.#doors.delete(key)
+      return door ?? []
+    })
+    await Promise.all(doors.map((door) => door.close()))
   }
 
   /** Nothing is left that keeps this thread alive. */
-  #end(): void {
+  async #end(): Promise<void> {
     clearInterval(this.#housekeeping)
-    for (const key of this.#doors.keys()) this.#close(key)
+    await this.#close(this.#doors.keys())
     this.#dispatcher.book.abortAll()
     this.#setup.port.close()
   }

@@ -3,8 +3,11 @@ import type { BufferPool } from './buffer-pool.ts'
 
 /** An address at which this worker listens. */
 export interface OpenDoor {
-  /** Listens no more. TCP connections go on, UDP flows end: they answer from the door's socket. */
-  close(): void
+  /**
+   * Listens no more. TCP connections go on, and whom the kernel has let in
+   * is served; UDP flows end: they answer from the door's socket.
+   */
+  close(): Promise<void>
 }
 
 /** What all doors of a worker share. */

@@ -11,13 +11,9 @@ import { peerAddress } from './peer-address.ts'
 import { UdpFlow } from './udp-flow.ts'
 
 /** Binds: every client has a flow to one backend. Rejects when it cannot bind. */
-export async function openUdpDoor(
-  parts: DoorParts,
-  { ip, port }: DoorAddress,
-  isShared: boolean,
-): Promise<OpenDoor> {
+export async function openUdpDoor(parts: DoorParts, { ip, port }: DoorAddress): Promise<OpenDoor> {
   const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
-  const shared = { ipv6Only: type === 'udp6', reusePort: isShared }
+  const shared = { ipv6Only: type === 'udp6', reusePort: true }
   const socket = createSocket({ ...DATAGRAM_OPTIONS, ...shared, type })
   const listening = once(socket, 'listening')
   socket.bind({ address: ip, port, exclusive: true })
@@ -47,7 +43,7 @@ class UdpDoor implements OpenDoor {
     socket.on('error', () => undefined)
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const flow of this.#flows.values()) flow.abort()
     this.#socket.close()
   }

@@ -77,6 +77,7 @@ class NativeWorker implements Handler {
 
   #obey(order: Order): void {
     for (const socket of order.close ?? []) this.#close(socket)
+    if (order.release) this.#release(order.release)
     this.#dispatcher.take(order, this.#loop.now)
     for (const listener of order.open ?? []) this.#open(listener)
     if (order.end) {
@@ -98,6 +99,16 @@ class NativeWorker implements Handler {
   #close(socket: number): void {
     this.#entrances.get(socket)?.close()
     this.#entrances.delete(socket)
+  }
+
+  /** Between two rounds: no event waits for their numbers, and hardly any client can come between. */
+  #release(sockets: readonly number[]): void {
+    this.#loop.again(() => {
+      for (const socket of sockets) {
+        this.#close(socket)
+        this.#sys.close(socket)
+      }
+    })
   }
 
   #keepHouse(): void {

@@ -24,24 +24,30 @@ export class TcpEntrance implements Handler {
     this.#listener = listener
   }
 
+  /** Whom the kernel has let in already is served, too; it would reset them. */
   close(): void {
     this.#cancelPause()
+    while (this.#acceptSome());
     this.#parts.loop.forget(this.#listener.socket)
   }
 
   ready(): void {
+    const { sys } = this.#parts.plumbing.sockets
+    if (!this.#acceptSome() && sys.errno() !== ERRNO.again) this.#pause()
+  }
+
+  /** Whether more may be waiting; if not, `errno` says why. */
+  #acceptSome(): boolean {
     const { sockets } = this.#parts.plumbing
     for (let count = 0; count < AT_ONCE; count++) {
       const client = sockets.accept(this.#listener.socket, this.#peer)
-      if (client < 0) {
-        if (sockets.sys.errno() !== ERRNO.again) this.#pause()
-        return
-      }
+      if (client < 0) return false
       if (!this.#admit(client)) {
         sockets.resetOnClose(client)
         sockets.sys.close(client)
       }
     }
+    return true
   }
 
   /** Out of descriptors, most likely: trying again at once would only burn the processor. */

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { FakeLocks } from './fake-locks.ts'
+import type { LockOwner, OwnerLocks } from './owner-lock.ts'
+import { readOwner, writeOwner } from './owner-text.ts'
+import { SocketLocks } from './socket-locks.ts'
+
+const OWNER: LockOwner = {
+  ...{ pid: 4711, pidNamespace: 'pid:[1]', since: '2026-01-02T03:04:05Z', version: '1.2.3' },
+  ...{ task: 'daemon', mode: 'ipvs', command: 'node-proxy --config=x' },
+}
+const names = { next: 0 }
+const newName = () => `node-proxy-test-${process.pid}-${names.next++}`
+
+const kinds: [string, () => OwnerLocks][] = [
+  ['real', () => new SocketLocks(newName())],
+  ['fake', () => new FakeLocks()],
+]
+
+test.each(kinds)('%s: one holds it, the next learns who, until it is released', async (_, open) => {
+  const locks = open()
+  const first = await locks.attempt(() => OWNER)
+  if (first.kind !== 'held') throw new Error('nobody else has it')
+  expect(await locks.attempt(() => ({ ...OWNER, pid: 1 }))).toMatchObject({
+    kind: 'taken',
+    owner: OWNER,
+  })
+  first.lock.release()
+  first.lock.release()
+  const second = await locks.attempt(() => OWNER)
+  expect(second.kind).toBe('held')
+  if (second.kind === 'held') second.lock.release()
+})
+
+test('the kernel says whose socket it is', async () => {
+  const locks = new SocketLocks(newName())
+  const first = await locks.attempt(() => OWNER)
+  const { pid } = process
+  expect(await locks.attempt(() => OWNER)).toMatchObject({
+    holder: { pid, uid: process.getuid?.() },
+  })
+  if (first.kind === 'held') first.lock.release()
+})
+
+test('the answer is that of the moment', async () => {
+  const locks = new SocketLocks(newName())
+  const world = { mode: 'ipvs' }
+  const first = await locks.attempt(() => ({ ...OWNER, ...world }))
+  world.mode = 'userspace'
+  expect(await locks.attempt(() => OWNER)).toMatchObject({ owner: { mode: 'userspace' } })
+  if (first.kind === 'held') first.lock.release()
+})
+
+test('after SIGKILL of the owner it is free', async () => {
+  const name = newName()
+  const module = JSON.stringify(new URL('./socket-locks.ts', import.meta.url).href)
+  const program = `
+    const { SocketLocks } = await import(${module})
+    await new SocketLocks(${JSON.stringify(name)}).attempt(() => (${JSON.stringify(OWNER)}))
+    console.log('held')
+    setInterval(() => {}, 1e6)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  const locks = new SocketLocks(name)
+  expect(await locks.attempt(() => OWNER)).toMatchObject({
+    owner: OWNER,
+    holder: { pid: child.pid },
+  })
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const attempt = await locks.attempt(() => OWNER)
+  expect(attempt.kind).toBe('held')
+  if (attempt.kind === 'held') attempt.lock.release()
+})
+
+test.each([
+  ['something else', 'HTTP/1.1 200 OK\r\n\r\n'],
+  ['too much', 'x'.repeat(100_000)],
+  ['another program', `${JSON.stringify({ ...OWNER, program: 'x' })}\n`],
+])('an owner that says %s is no node-proxy', async (_, answer) => {
+  const name = newName()
+  const squatter = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.end(answer)
+  }).listen(`\0${name}`)
+  await once(squatter, 'listening')
+  expect(await new SocketLocks(name).attempt(() => OWNER)).toMatchObject({
+    ...{ kind: 'taken', owner: undefined },
+    holder: { pid: process.pid },
+  })
+  squatter.close()
+})
+
+test('those that ask and never listen harm nobody', async () => {
+  const name = newName()
+  const locks = new SocketLocks(name)
+  const first = await locks.attempt(() => OWNER)
+  const askers = Array.from({ length: 8 }, () => connect(`\0${name}`).on('error', () => {}))
+  for (const asker of askers) asker.destroy()
+  await expect.poll(async () => locks.attempt(() => OWNER)).toMatchObject({ owner: OWNER })
+  if (first.kind === 'held') first.lock.release()
+})
+
+test('what an owner says comes back as it was, cut where it is long', () => {
+  const command = '-'.repeat(5_000)
+  expect(readOwner(writeOwner(OWNER))).toEqual(OWNER)
+  expect(readOwner(writeOwner({ ...OWNER, command }))?.command).toHaveLength(1_024)
+  expect(readOwner('{"program":"node-proxy","pid":"7"}')).toBeUndefined()
+})

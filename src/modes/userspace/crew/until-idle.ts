@@ -1,0 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TrafficCounts } from '../../mode.ts'
+
+/** Milliseconds between two looks. */
+const LOOK_EVERY_MS = 100
+
+export interface IdleParts {
+  readonly counts: () => Pick<TrafficCounts, 'connections' | 'connectionsNow' | 'udpFlowsNow'>
+  /** Milliseconds for which no client may have come; absent: it is enough that none is there. */
+  readonly quietMs?: number
+  /** Another process serves in its place. */
+  readonly isRelieved?: () => boolean
+}
+
+/** Resolves when no client is left and none comes, another process serves, or the signal comes. */
+export async function untilIdle(
+  { counts, quietMs = 0, isRelieved = () => false }: IdleParts,
+  signal: AbortSignal,
+): Promise<void> {
+  let before = counts().connections
+  let quietFor = 0
+  while (!signal.aborted && !isRelieved()) {
+    const { connections, connectionsNow, udpFlowsNow } = counts()
+    const isQuiet = connectionsNow + udpFlowsNow === 0 && connections === before
+    before = connections
+    if (!isQuiet) quietFor = 0
+    else if (quietFor >= quietMs) return
+    await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    quietFor += LOOK_EVERY_MS
+  }
+}

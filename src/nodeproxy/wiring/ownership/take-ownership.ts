@@ -1,0 +1,144 @@
+import type {
+  LockAttempt,
+  LockHolder,
+  LockOwner,
+  OwnerLock,
+  OwnerLocks,
+} from '../../../kernel/owner-lock/owner-lock.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { formatDuration } from '../../../lib/duration.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { regularly } from '../../../lib/regularly.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import { describeOwner } from './describe-owner.ts'
+import { mayOwn } from './may-own.ts'
+
+export interface OwnershipParts {
+  readonly locks: OwnerLocks
+  /** What this process answers to others. */
+  readonly owner: () => LockOwner
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly waitMs: number
+  /** Keeps the process alive meanwhile. */
+  readonly pause: (ms: number) => Promise<void>
+  /** Aborted: no lock is wanted any more. */
+  readonly signal: AbortSignal
+  readonly mayOwn?: (holder: LockHolder | undefined) => boolean
+}
+
+/** The right to write this network namespace's rules, of one process at a time. */
+export interface Ownership {
+  /** Another process may write from now on. Idempotent. */
+  release(): void
+  /** Calls back at once and after each change with why there is no lock; undefined: there is one. */
+  follow(report: (problem: string | undefined) => void): void
+}
+
+type Taken = Extract<LockAttempt, { kind: 'taken' }>
+
+const PAUSE_MS = 200
+const RETRY_MS = 5_000
+
+/**
+ * Takes the lock of this network namespace, and waits for a node-proxy that has it. A process that
+ * cannot be a node-proxy with rights keeps nobody from the work: then the lock is taken later.
+ * Undefined: it was aborted.
+ * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN when the time is over
+ */
+export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | undefined> {
+  const { locks, owner, clock, log, waitMs, pause, signal } = parts
+  const deadline = clock.now() + waitMs
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    const attempt = await locks.attempt(owner)
+    if (attempt.kind === 'held') return new NodeOwnership(parts, attempt)
+    if (!(parts.mayOwn ?? mayOwn)(attempt.holder)) return new NodeOwnership(parts, attempt)
+    if (clock.now() >= deadline) throw refusal(attempt, waitMs)
+    if (isFirst) {
+      const who = describeOwner(attempt.owner, attempt.holder)
+      log.warn({ wait: formatDuration(waitMs) }, `waiting for the end of ${who}`)
+    }
+    await pause(PAUSE_MS)
+  }
+  return undefined
+}
+
+/** A process without CAP_NET_ADMIN holds no lock against others. */
+export const NO_OWNERSHIP: Ownership = { release: () => {}, follow: () => {} }
+
+class NodeOwnership implements Ownership {
+  readonly #parts: OwnershipParts
+  #lock: OwnerLock | undefined
+  #problem: string | undefined
+  #report: (problem: string | undefined) => void = () => {}
+  #cancel = (): void => {}
+  #isReleased = false
+
+  constructor(parts: OwnershipParts, attempt: LockAttempt) {
+    this.#parts = parts
+    if (attempt.kind === 'held') {
+      this.#lock = attempt.lock
+      return
+    }
+    this.#problem = withoutLock(attempt)
+    parts.log.warn({ code: 'NP_NODEPROXY_LOCK_FOREIGN' }, this.#problem)
+    const round = () => this.#retry()
+    this.#cancel = regularly({ clock: parts.clock, everyMs: RETRY_MS, round, onError: () => {} })
+  }
+
+  release(): void {
+    this.#isReleased = true
+    this.#cancel()
+    this.#lock?.release()
+  }
+
+  follow(report: (problem: string | undefined) => void): void {
+    this.#report = report
+    report(this.#problem)
+  }
+
+  async #retry(): Promise<void> {
+    const attempt = await this.#parts.locks.attempt(this.#parts.owner)
+    if (attempt.kind === 'taken') {
+      const isRival = (this.#parts.mayOwn ?? mayOwn)(attempt.holder)
+      this.#problem = isRival ? besideRival(attempt) : withoutLock(attempt)
+      return this.#report(this.#problem)
+    }
+    if (this.#isReleased) return attempt.lock.release()
+    this.#cancel()
+    this.#lock = attempt.lock
+    this.#problem = undefined
+    this.#parts.log.info('the lock of this network namespace is taken')
+    this.#report(undefined)
+  }
+}
+
+const LOCK =
+  'the lock of node-proxy in this network namespace (the abstract Unix socket @node-proxy)'
+
+function withoutLock({ owner, holder }: Taken): string {
+  return `${describeOwner(owner, holder)} holds ${LOCK} without the right to write rules; node-proxy works without the lock, so a second one would not notice it; end that process (NP_NODEPROXY_LOCK_FOREIGN)`
+}
+
+function besideRival({ owner, holder }: Taken): string {
+  return `${describeOwner(owner, holder)} took ${LOCK} while this process could not; two processes write the same rules; stop one of them (NP_NODEPROXY_LOCKED)`
+}
+
+function refusal({ owner, holder }: Taken, waitMs: number): NodeProxyError {
+  const who = describeOwner(owner, holder)
+  const waited = waitMs > 0 ? ` after ${formatDuration(waitMs)}` : ''
+  if (owner === undefined) {
+    return new NodeProxyError(
+      'NP_NODEPROXY_LOCK_FOREIGN',
+      `${who} holds ${LOCK}${waited} and does not answer as a node-proxy`,
+      { hint: 'find it with ss -xlp src @node-proxy, end it, and repeat this' },
+    )
+  }
+  return new NodeProxyError(
+    'NP_NODEPROXY_LOCKED',
+    `another process works on this network namespace${waited}: ${who}; nothing was changed`,
+    {
+      hint: 'stop it first (systemctl stop node-proxy, or delete its pod), or wait longer for its end: --wait=2m',
+    },
+  )
+}

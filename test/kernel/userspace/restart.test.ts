@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConnectRequest, LoadReport, Outcome } from '../../support/agent/protocol.ts'
+import { deploy } from '../../support/flows/deploy.ts'
+import type { Agent } from '../../support/lab/agent.ts'
+import type { DaemonStart } from '../../support/lab/daemon.ts'
+import { createLab, type Lab, type Place } from '../../support/lab/lab.ts'
+
+/** New connections, one each 10 ms, while the daemon is replaced in every way that operators do. */
+let lab: Lab
+beforeAll(async () => {
+  lab = await createLab()
+})
+afterAll(() => lab?.close())
+
+interface Placement {
+  readonly name: string
+  readonly start: DaemonStart
+  readonly place: Place
+  readonly client: Pick<ConnectRequest, 'source' | 'destination' | 'port'>
+}
+
+const NOBODY = 65_534
+/** Connections of the stream at one moment: a tenth of a second on a busy machine. */
+const MOST_UNDER_WAY = 10
+
+const bind = (dataPath: 'native' | 'javascript'): Placement => ({
+  name: `bind, ${dataPath}`,
+  start: {
+    config: { mode: 'userspace', userspace: { dataPath, bindMap: ['127.0.0.1:8080=ns/web'] } },
+    user: NOBODY,
+  },
+  place: 'node',
+  client: { source: '127.0.0.1', destination: '127.0.0.1', port: 8080 },
+})
+
+const REDIRECT: Placement = {
+  name: 'redirect',
+  start: { config: { mode: 'userspace' } },
+  place: 'pod',
+  client: { source: '10.0.0.2', destination: '172.30.60.1', port: 80 },
+}
+
+async function agentOf({ place, client }: Placement): Promise<Agent> {
+  return (await lab.site(place, client.source)).agent
+}
+
+async function underStream(placement: Placement, change: () => Promise<void>): Promise<LoadReport> {
+  const agent = await agentOf(placement)
+  const request = { protocol: 'TCP', ...placement.client, timeoutMs: 30_000 } as const
+  const load = await agent.call('loadStart', { ...request, intervalMs: 10 })
+  await change()
+  await agent.call('connect', { ...request, attempts: 30, parallel: 2 })
+  return agent.call('loadStop', { ...load, atLeast: 100 })
+}
+
+describe.each([REDIRECT, bind('native'), bind('javascript')])('$name', (placement) => {
+  beforeAll(async () => {
+    await lab.daemon.start(placement.start)
+    await deploy(lab, {
+      key: 'ns/web',
+      clusterIP: '172.30.60.1',
+      endpoints: [1, 2, 3].map((last) => ({ ip: `10.180.2.${last}`, node: 'far' })),
+    })
+  })
+  afterAll(() => lab.daemon.kill())
+
+  test.each([
+    ['the next one starts at SIGTERM', false],
+    ['the next one starts first, as in a surge upgrade', true],
+  ])('%s: no new connection is lost', async (_, surge) => {
+    const { failures } = await underStream(placement, async () => {
+      expect(await lab.daemon.replace({ ...placement.start, surge })).toBe(0)
+      await lab.daemon.synced()
+    })
+    expect(failures).toEqual([])
+  })
+
+  test.runIf(placement === REDIRECT)(
+    'SIGTERM, and the next one starts when it has ended: new connections wait for it',
+    async () => {
+      const { failures } = await underStream(placement, async () => {
+        expect(await lab.daemon.stop()).toBe(0)
+        await lab.daemon.start(placement.start)
+        await lab.daemon.synced()
+      })
+      expect(failures).toEqual([])
+    },
+  )
+
+  test('kill -9: those under way are lost, at bound addresses new ones as well', async () => {
+    const { failures } = await underStream(placement, async () => {
+      await lab.daemon.kill()
+      await lab.daemon.start(placement.start)
+      await lab.daemon.synced()
+    })
+    const kinds = new Set(failures.map(({ outcome }) => describeOutcome(outcome)))
+    if (placement === REDIRECT) {
+      expect([...kinds].filter((kind) => kind !== 'ECONNRESET')).toEqual([])
+      expect(failures.length).toBeLessThanOrEqual(MOST_UNDER_WAY)
+    } else expect(kinds).toContain('refused')
+    expect((await underStream(placement, async () => {})).failures).toEqual([])
+  })
+})
+
+function describeOutcome(outcome: Outcome): string {
+  return outcome.kind === 'failed' ? outcome.code : outcome.kind
+}
