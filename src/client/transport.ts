@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { invalidTime } from './certificate-validity.ts'
 import type { ClientObserver } from './client-observer.ts'
 import type { Connection } from './connection.ts'
-import { createConnector } from './connector.ts'
+import { type ConnectorOptions, createConnector } from './connector.ts'
 import type { Credential } from './credential.ts'
 import type { ApiResult } from './failure.ts'
 import { networkFailure } from './network-failure.ts'
@@ -54,13 +54,13 @@ const REFUSAL_LIMIT = 64 * 1024
 export function createTransport(options: TransportOptions): Transport {
   const { connection, userAgent, clock, observer } = options
   let certificate: Credential['certificate']
-  let pool = openPool(options, certificate)
+  let pool = openPool(connection, { certificate, observer })
 
   function poolFor(credential: Credential): Pool {
     if (credential.certificate?.cert !== certificate?.cert) {
       void pool.close()
       certificate = credential.certificate
-      pool = openPool(options, certificate)
+      pool = openPool(connection, { certificate, observer })
     }
     return pool
   }
@@ -78,8 +78,7 @@ export function createTransport(options: TransportOptions): Transport {
       signal: request.signal,
       ...(request.body === undefined ? {} : { body: request.body }),
     })
-    observe(request.method, sent, options)
-    const { statusCode, headers, body } = await sent
+    const { statusCode, headers, body } = await observed(sent, request.method, options)
     return { status: statusCode, headers, body }
   }
 
@@ -95,19 +94,13 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  return {
-    send,
-    certificateFault: () => certificateFault(connection, certificate, clock.now()),
-    close: () => pool.destroy(),
-  }
+  const certificateFault = () => faultOfCertificate(connection, certificate, clock.now())
+  return { send, certificateFault, close: () => pool.destroy() }
 }
 
-function openPool(
-  { connection, observer }: TransportOptions,
-  certificate: Credential['certificate'],
-): Pool {
+function openPool(connection: Connection, options: ConnectorOptions): Pool {
   return new Pool(connection.origin, {
-    connect: createConnector(connection, { certificate, observer }),
+    connect: createConnector(connection, options),
     connections: CONNECTIONS,
     pipelining: 1,
     allowH2: false,
@@ -118,28 +111,33 @@ function openPool(
   })
 }
 
-/** Reports a request from now to the head of its answer. */
-function observe(
+/** Reports a request once the head of its response is there, or that there is none. */
+async function observed(
+  sent: Promise<Dispatcher.ResponseData>,
   method: string,
-  sent: Promise<{ readonly statusCode: number }>,
   { clock, observer }: Pick<TransportOptions, 'clock' | 'observer'>,
-): void {
+): Promise<Dispatcher.ResponseData> {
   const startedAt = clock.now()
   const report = (code: string): void =>
     observer.requested({ method, code, seconds: (clock.now() - startedAt) / 1_000 })
-  sent.then(
-    ({ statusCode }) => report(String(statusCode)),
-    () => report('error'),
-  )
+  try {
+    const response = await sent
+    report(String(response.statusCode))
+    return response
+  } catch (error) {
+    report('error')
+    throw error
+  }
 }
 
-async function certificateFault(
+/** Why the client certificate is not valid now; undefined when it is, or none is used. */
+async function faultOfCertificate(
   { tls }: Connection,
-  certificate: Credential['certificate'],
+  ofCredential: Credential['certificate'],
   now: number,
 ): Promise<string | undefined> {
   try {
-    const cert = certificate?.cert ?? (await tls?.material())?.cert
+    const cert = ofCredential?.cert ?? (await tls?.material())?.cert
     return cert === undefined ? undefined : invalidTime(cert, now)
   } catch {
     return undefined

@@ -9,6 +9,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
 import { checkStart } from './wiring/check-start.ts'
 import { cleanUpKernel } from './wiring/clean-up.ts'
+import { keepAlive } from './wiring/keep-alive.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
@@ -72,7 +73,10 @@ async function work(launch: Launch, started: Started): Promise<void> {
     await applyProcessSettings(config, { log })
     const loopback = loopbackOf(kernel, log)
     if (connection === undefined) await initialise(open.modes.current, { config, loopback, log })
-    else await serve(launch, { ...open, kernel, connection, loopback, ownership }, signals)
+    else {
+      const ground = { ...open, kernel, connection, loopback, ownership }
+      await keepAlive(() => serve(launch, ground, signals))
+    }
   } finally {
     await open.modes.close()
   }

@@ -1,4 +1,4 @@
-import { arrayAt } from '../../lib/json.ts'
+import { arrayAt, scalarText } from '../../lib/json.ts'
 import type { Resource } from '../resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
@@ -21,7 +21,9 @@ export const serviceCidrs: Resource = {
   fields: () => ({}),
   columns: [
     nameColumn,
-    column('CIDRs', 'The ranges.', (object) => arrayAt(object, 'spec', 'cidrs').join(',')),
+    column('CIDRs', 'The ranges.', (object) =>
+      arrayAt(object, 'spec', 'cidrs').map(scalarText).join(','),
+    ),
     ageColumn,
   ],
 }

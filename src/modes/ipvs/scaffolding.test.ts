@@ -58,12 +58,13 @@ OUTPUT: -m set --match-set 4-DROP dst,dst -j DROP
 PREROUTING: -j MASQ
 OUTPUT: -j MASQ
 POSTROUTING: -j POSTROUTING
-MASQ: -m mark --mark 0x10a5/0x70ff -j RETURN
+MASQ: -m mark --mark 0x10a5/0x70ff -j ACCEPT
 MASQ: -m set ! --match-set 4-SERVICES dst,dst -j RETURN
 MASQ: -m set --match-set 4-MASQUERADE dst,dst -j MARK --set-xmark 0x4000/0x4000
 MASQ: -m set --match-set 4-ONNODE dst,dst -m addrtype --src-type LOCAL -j MARK --set-xmark 0x4000/0x4000
 MASQ: ! -s 10.0.0.0/8 -m set ! --match-set 4-MASQUERADE dst,dst -m set ! --match-set 4-ONNODE dst,dst -j MARK --set-xmark 0x4000/0x4000
 MASQ: -m mark --mark 0x2000/0x2000 -j ACCEPT
+MASQ: -m set ! --match-set 4-REJECT dst,dst -m addrtype --src-type LOCAL -j ACCEPT
 POSTROUTING: <to itself> -j MASQUERADE --random-fully
 POSTROUTING: -m mark ! --mark 0x4000/0x4000 -j RETURN
 POSTROUTING: -j MARK --set-xmark 0x4000/0x0

@@ -143,7 +143,8 @@ function departure(settings: NetfilterSettings, family: Family): readonly BaseCh
 
 /**
  * Marks who will be masqueraded. What goes to a virtual server ends here, so that no
- * other rule translates it as well; a shortcut's mark must stay as it is for IPVS.
+ * other rule translates it as well: not even what this node sends, which IPVS takes after
+ * these rules. A shortcut's mark must stay as it is for IPVS.
  */
 function masquerade(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
@@ -152,12 +153,13 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
     : notFromPods(settings, family)
   const plain = isNotIn('MASQUERADE') + isNotIn('ONNODE')
   return [
-    `${isShortcut(settings)}-j RETURN`,
+    `${isShortcut(settings)}-j ACCEPT`,
     `${isNotIn('SERVICES')}-j RETURN`,
     isIn('MASQUERADE') + setMark(settings),
     isIn('ONNODE') + FROM_NODE + setMark(settings),
     ...(offCluster ? [offCluster.source + offCluster.interface + plain + setMark(settings)] : []),
     `${isRouted(settings)}-j ACCEPT`,
+    `${isNotIn('REJECT')}${FROM_NODE}-j ACCEPT`,
   ]
 }
 

@@ -3,10 +3,11 @@ import type { ModeName } from './configuration.ts'
 
 /**
  * The modes to try, best first: the configured one, or for `auto` all there are
- * in `available`'s order. Throws NP_NODEPROXY_MODE_UNAVAILABLE.
+ * in `available`'s order; also for `nftables`, which configurations of kube-proxy carry, while
+ * there is no such mode. Throws NP_NODEPROXY_MODE_UNAVAILABLE.
  */
 export function chooseModes(mode: ModeName, available: readonly string[]): readonly string[] {
-  if (mode === 'auto') return available
+  if (mode === 'auto' || isSubstituted(mode, available)) return available
   const wanted = mode === '' ? 'iptables' : mode
   if (available.includes(wanted)) return [wanted]
   throw new NodeProxyError(
@@ -17,4 +18,9 @@ export function chooseModes(mode: ModeName, available: readonly string[]): reado
       hint: `set mode (--proxy-mode) to one of: ${[...available, 'auto'].join(', ')}`,
     },
   )
+}
+
+/** Whether the best mode that there is takes the place of the configured one. */
+export function isSubstituted(mode: ModeName, available: readonly string[]): boolean {
+  return mode === 'nftables' && !available.includes(mode)
 }

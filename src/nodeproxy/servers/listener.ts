@@ -13,13 +13,16 @@ export interface ListenerOptions {
   readonly timeouts?: ListenerTimeouts
   /** `::` for IPv6 alone, where `0.0.0.0` has a listener of its own. */
   readonly ipv6Only?: boolean
-  /** Told about every failure to bind; the listener goes on trying. */
+  /** Called once for each reason why it cannot listen; the listener goes on trying. */
   readonly onBlocked: (error: NodeProxyError) => void
   readonly onListening?: () => void
 }
 
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 30_000
+/**
+ * The kernel notifies no process of a port that becomes free, and a load balancer takes a node out
+ * that does not answer for some seconds. One try is two system calls.
+ */
+const RETRY_MS = 500
 
 /** In milliseconds. */
 export interface ListenerTimeouts {
@@ -42,6 +45,7 @@ export class Listener {
   #server: Server | undefined
   #cancelRetry: () => void = () => {}
   #closed = false
+  #reported = ''
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -49,13 +53,17 @@ export class Listener {
 
   /** The first try; true when it listens. Later tries follow by themselves. */
   async start(): Promise<boolean> {
-    return this.#bind(FIRST_RETRY_MS)
+    return this.#bind()
   }
 
   /** The bound port; differs from the one asked for when that was 0. */
   get port(): number | undefined {
     const bound = this.#server?.address()
     return typeof bound === 'object' && bound !== null ? bound.port : undefined
+  }
+
+  get wantedPort(): number {
+    return this.#options.address.port
   }
 
   /** Stops listening at once and cuts open connections. */
@@ -67,7 +75,7 @@ export class Listener {
     if (server !== undefined) await closeServer(server)
   }
 
-  async #bind(retryMs: number): Promise<boolean> {
+  async #bind(): Promise<boolean> {
     const server = createGuardedServer(this.#options)
     const failure = await listen(server, this.#options)
     if (this.#closed) {
@@ -79,11 +87,15 @@ export class Listener {
       this.#options.onListening?.()
       return true
     }
-    this.#options.onBlocked(bindError(this.#options.address, failure))
-    this.#cancelRetry = this.#options.clock.after(retryMs, () => {
-      void this.#bind(Math.min(retryMs * 2, LONGEST_RETRY_MS))
-    })
+    this.#report(bindError(this.#options.address, failure))
+    this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => void this.#bind())
     return false
+  }
+
+  #report(error: NodeProxyError): void {
+    if (this.#reported === error.message) return
+    this.#reported = error.message
+    this.#options.onBlocked(error)
   }
 }
 

@@ -187,6 +187,33 @@ describe('an address that is taken', () => {
     expect(pages).toEqual(['healthz is blocked', 'metrics listens', 'healthz listens'])
   })
 
+  it('is tried again twice a second for as long as it is taken, and reported once', async () => {
+    const { port, server } = await occupied()
+    const pauses: number[] = []
+    let retry: (() => void) | undefined
+    const clock = {
+      now: () => 0,
+      after: (ms: number, task: () => void) => {
+        pauses.push(ms)
+        retry = task
+        return () => {}
+      },
+    }
+    const { blocked, servers } = await start(
+      { healthzBindAddress: address('127.0.0.1', port) },
+      { clock },
+    )
+    for (let tries = 2; tries <= 20; tries++) {
+      retry?.()
+      await expect.poll(() => pauses.length, { interval: 1, timeout: 10_000 }).toBe(tries)
+    }
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(500)
+    expect(blocked).toHaveLength(1)
+    await new Promise((resolve) => server.close(resolve))
+    retry?.()
+    await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
+  })
+
   it('is fatal with bindAddressHardFail, and leaves nothing open', async () => {
     const { port, server } = await occupied()
     const free = await occupied()

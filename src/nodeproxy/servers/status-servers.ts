@@ -26,6 +26,8 @@ export interface StatusServersOptions {
 export interface StatusServers {
   readonly healthzPort: number | undefined
   readonly metricsPort: number | undefined
+  /** Ports that are to be served and are not yet. */
+  readonly waitingPorts: readonly number[]
   close(): Promise<void>
 }
 
@@ -63,6 +65,9 @@ export async function startStatusServers(options: StatusServersOptions): Promise
     },
     get metricsPort() {
       return metrics?.port
+    },
+    get waitingPorts() {
+      return open.filter(({ port }) => port === undefined).map(({ wantedPort }) => wantedPort)
     },
     close: async () => void (await Promise.all(open.map((listener) => listener.close()))),
   }

@@ -4,6 +4,7 @@ import { ProcListeners } from '../../kernel/listener/proc-listeners.ts'
 import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
 import { NETLINK_ROUTE } from '../../kernel/netlink/transport.ts'
 import { untouchedSysctl } from '../../kernel/sysctl/untouched-sysctl.ts'
+import { noTraces } from '../../kernel/traces/no-traces.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Kernel } from './kernel.ts'
@@ -19,6 +20,7 @@ export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
     sysctl: untouchedSysctl,
     addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
     listeners: new ProcListeners(),
+    traces: noTraces,
     close: async () => {},
   }
 }

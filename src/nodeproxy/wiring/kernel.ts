@@ -10,6 +10,8 @@ import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
 import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import { KernelTraces } from '../../kernel/traces/kernel-traces.ts'
+import type { Traces } from '../../kernel/traces/traces.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { IptablesBackend } from '../config/configuration.ts'
@@ -25,6 +27,7 @@ export interface Kernel {
   readonly sysctl: Sysctl
   readonly addresses: Addresses
   readonly listeners: Listeners
+  readonly traces: Traces
   close(): Promise<void>
 }
 
@@ -54,6 +57,7 @@ function withRules(
   { clock, runner }: { readonly clock: Clock; readonly runner: ProgramRunner },
 ): Kernel {
   const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)
+  const traces = new KernelTraces(rawTransport(NETLINK_NETFILTER), clock)
   return {
     netfilter,
     families: netfilter.families,
@@ -61,8 +65,10 @@ function withRules(
     sysctl: new ProcSysctl(),
     addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
     listeners: new ProcListeners(),
+    traces,
     async close() {
       conntrack.close()
+      traces.close()
       netfilter.parts.sets.close()
       await runner.close()
     },

@@ -8,6 +8,7 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { createClusterWatcher } from '../../watch/cluster-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
+import { watchProxies } from '../foreign-proxies/watch-proxies.ts'
 import type { Launch } from '../program.ts'
 import { type StatusPage, startStatusServers } from '../servers/status-servers.ts'
 import { Configuration } from './configuration.ts'
@@ -54,7 +55,7 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const { netfilter } = kernel
   const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
   try {
-    return await follow({ launch, client, nodeName }, { proxy, ...shared, backend })
+    return await follow({ launch, client, nodeName }, { proxy, ...shared, kernel, backend })
   } catch (error) {
     await proxy.stop()
     throw error
@@ -67,6 +68,7 @@ interface Parts {
   readonly conditions: Conditions
   readonly apiFailures: ApiFailures
   readonly metrics: Metrics
+  readonly kernel: Pick<Kernel, 'families' | 'traces'>
   readonly backend: StatusParts['backend']
 }
 
@@ -76,7 +78,7 @@ async function follow(
   parts: Parts,
 ): Promise<RunningNode> {
   const { log, config } = launch
-  const { proxy, configuration, conditions, metrics, apiFailures: reporter } = parts
+  const { proxy, configuration, conditions, metrics, kernel, apiFailures: reporter } = parts
   const watcher = createClusterWatcher({
     ...{ client, clock, random, nodeName, reporter },
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
@@ -90,6 +92,10 @@ async function follow(
     clock,
     ...pageConditions(conditions),
     onError: (error) => log.error({ err: error }, 'a page failed'),
+  })
+  const stopLooking = watchProxies({
+    ...{ ...kernel, conditions, clock, log },
+    heldPorts: () => servers.waitingPorts,
   })
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
@@ -105,6 +111,7 @@ async function follow(
     async close() {
       stop.abort()
       stopSampling()
+      stopLooking()
       configuration.close()
       await Promise.all([watching, servers.close(), proxy.stop()])
     },

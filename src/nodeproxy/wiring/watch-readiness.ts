@@ -14,7 +14,9 @@ export function watchReadiness(
   const of = (has: (feed: ReflectorState) => boolean) =>
     new Map(resources.map(({ resource, state }) => [resource, state !== undefined && has(state)]))
   const causes = resources.flatMap(({ resource }) => {
-    const cause = apiFailures.describe(resource)
+    // What fails before the server has said which API of endpoints it has counts for either.
+    const either = resource === 'endpoints' ? apiFailures.describe('endpointslices') : undefined
+    const cause = apiFailures.describe(resource) ?? either
     return cause === undefined ? [] : [[resource, cause] as const]
   })
   return {

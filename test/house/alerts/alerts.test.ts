@@ -34,8 +34,10 @@ function promtool(path: string, tests: readonly unknown[]) {
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'tests.yaml')
   writeFileSync(file, stringify({ rule_files: [path], evaluation_interval: '1m', tests }))
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file])
-  return { status, said: `${stdout}${stderr}` }
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], {
+    encoding: 'utf8',
+  })
+  return { status, said: stdout + stderr }
 }
 
 test.each(FILES)('every alert of $file has its histories, and no other', ({ path, cases }) => {

@@ -70,8 +70,16 @@ export const NODE_PROXY_CASES: Readonly<Record<string, AlertCase>> = {
   },
   NodeProxyCondition: {
     at: 17,
-    fires: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x30' },
-    quiet: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x9 0x30' },
+    fires: { 'nodeproxy_conditions{reason="owner-lock"}': '0 1x30' },
+    quiet: {
+      'nodeproxy_conditions{reason="owner-lock"}': '0 1x9 0x30',
+      'nodeproxy_conditions{reason="foreign-service-proxy"}': '1x30',
+    },
+  },
+  NodeProxyForeignServiceProxy: {
+    at: 63,
+    fires: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x80' },
+    quiet: { 'nodeproxy_conditions{reason="foreign-service-proxy"}': '0 1x30 0x80' },
   },
   NodeProxyProgrammingSlow: {
     at: 30,
@@ -160,6 +168,11 @@ export const ORCH_SERVER_CASES: Readonly<Record<string, AlertCase>> = {
     at: 3,
     fires: { 'apiserver_clusterip_repair_ip_errors_total{type="duplicate"}': '_ _ 1x9' },
     quiet: { 'apiserver_clusterip_repair_ip_errors_total{type="leaked"}': '_ _ 1x9' },
+  },
+  OrchServerObjectsUnreadable: {
+    at: 3,
+    fires: { 'apiserver_storage_unreadable_objects{resource="services"}': '0 2x9' },
+    quiet: { 'apiserver_storage_unreadable_objects{resource="services"}': '0 2 0x9' },
   },
   OrchServerFilesShort: {
     at: 7,

@@ -60,7 +60,7 @@ function flagsWith(folder: string): readonly string[] {
   return [
     ...[`--etcd-servers=${ETCD_URL}`, `--cert-dir=${folder}`, `--secure-port=${API_PORT}`],
     ...[`--advertise-address=${ADDRESS}`, '--endpoint-reconciler-type=none'],
-    ...['--service-account-issuer=https://kubernetes.default.svc'],
+    ...['--allow-privileged=true', '--service-account-issuer=https://kubernetes.default.svc'],
     ...['--authorization-mode=ABAC', `--authorization-policy-file=${policy}`],
     ...[`--service-account-signing-key-file=${key}`, `--service-account-key-file=${key}`],
     ...['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition'],

@@ -50,7 +50,7 @@ export async function undisturbed(
 }
 
 /** The traffic of `undisturbed`, and what became of it. All of it has ended in the end. */
-async function underTraffic(
+export async function underTraffic(
   lab: Lab,
   traffic: Traffic,
   change: () => Promise<void>,

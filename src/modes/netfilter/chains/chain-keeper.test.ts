@@ -4,7 +4,7 @@ import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import { ChainKeeper } from './chain-keeper.ts'
-import { digestCount, digestRules, objectOf } from './object.ts'
+import { digestBehind, digestCount, digestRules, objectOf } from './object.ts'
 import type { Table } from './place.ts'
 
 const CHAINS: readonly string[] = ['mangle/X-ROUTE', 'nat/X-POST', 'filter/X-FORWARD']
@@ -63,6 +63,36 @@ test('written again, a jump still stands once, and first', async () => {
     '-j NPVS-ROUTE',
     '-j ACCEPT',
   ])
+})
+
+const PORTALS = '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES'
+
+/** A kernel in which another Service proxy has put its jumps before ours. */
+async function overtaken(foreign: string) {
+  const rig = setUp()
+  await rig.keeper.apply({ set: rig.keys, unset: [] })
+  const chains = ':KUBE-SERVICES - [0:0]\n:KUBE-FIREWALL - [0:0]\n'
+  rig.iptables.alter(4, `*nat\n${chains}-I POSTROUTING 1 ${foreign}\nCOMMIT\n`)
+  const jump = rig.jumps.find((key) => key.startsWith('4/nat/'))!
+  return { ...rig, jump, rules: () => rig.iptables.listChain(4, 'nat', 'POSTROUTING') }
+}
+
+test('a fresh keeper moves its jumps before those of another Service proxy', async () => {
+  const { options, wanted, jump, rules } = await overtaken(PORTALS)
+  const fresh = new ChainKeeper(options)
+  expect(await fresh.observe()).toEqual(new Map(wanted).set(jump, digestBehind(1)))
+  expect((await fresh.apply({ set: [jump], unset: [] })).failed).toEqual(new Map())
+  expect(await rules()).toEqual(['-j NPVS-POST', PORTALS])
+})
+
+test('a jump of another Service proxy that comes later stays before ours', async () => {
+  const { keeper, wanted, options, iptables, rules } = await overtaken('-j KUBE-FIREWALL')
+  expect(await keeper.observe()).toEqual(wanted)
+  iptables.alter(4, `*nat\n-I POSTROUTING 1 ${PORTALS}\nCOMMIT\n`)
+  expect(await keeper.observe()).toEqual(wanted)
+  expect(await rules()).toEqual([PORTALS, '-j KUBE-FIREWALL', '-j NPVS-POST'])
+  await new ChainKeeper(options).removeAll()
+  expect(await rules()).toEqual([PORTALS, '-j KUBE-FIREWALL'])
 })
 
 test('two modes in one kernel see, write and remove only their own', async () => {

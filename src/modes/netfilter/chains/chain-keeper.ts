@@ -5,7 +5,7 @@ import type { ApplyResult, Change, Digest, ForeignChange, ObjectKey, Refusal } f
 import { type Applied, applyCommits } from './apply.ts'
 import { foreignChange } from './foreign-change.ts'
 import type { ChainContents, ChainKeeperOptions, Territory } from './keeper-options.ts'
-import { digestCount, digestRules } from './object.ts'
+import { countOfDigest, digestCount, digestRules } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
 import { type Commit, plan } from './plan.ts'
 import { demandRemoved } from './removal.ts'
@@ -38,6 +38,8 @@ export class ChainKeeper {
   readonly #contents: ChainContents
   /** Objects that the kernel holds, as last seen or written; jumps with their count. */
   readonly #present = new Map<ObjectKey, Digest>()
+  /** Whether everything was read once. */
+  #isAdopted = false
 
   constructor({ iptables, monitor, families, contents, prefix, tables }: ChainKeeperOptions) {
     this.#iptables = iptables
@@ -71,7 +73,12 @@ export class ChainKeeper {
     return { failed, left, uncertain }
   }
 
-  /** Digests of our chains and jumps in the kernel: all, or these; what is absent is not there. */
+  /**
+   * Digests of our chains and jumps in the kernel: all, or these; what is absent is not there.
+   * When everything is read for the first time, a jump in nat behind one of another Service proxy
+   * is not right, so it moves to the front: the proxy that started last decides. Later the other
+   * one may have been started to take over, and its jump stays where it is.
+   */
   async observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
     if (keys && keys.length > FEW_OBJECTS) return this.#observeAmong(new Set(keys))
     const seen = keys ? await observeObjects(this.#view, keys) : await this.#observeAll()
@@ -108,10 +115,12 @@ export class ChainKeeper {
     const seen = new Map<ObjectKey, Digest>()
     for (const family of this.#families) {
       for (const table of this.#territory.tables) {
-        const found = await observeTable(this.#view, family, table)
+        const view = { ...this.#view, precedes: !this.#isAdopted }
+        const found = await observeTable(view, family, table)
         for (const [key, digest] of found) seen.set(key, digest)
       }
     }
+    this.#isAdopted = true
     return seen
   }
 
@@ -136,7 +145,7 @@ export class ChainKeeper {
       wrote: (result) => count(own, result),
       contents: {
         rulesOf: (key) => this.#contents.rulesOf(key),
-        countOf: (key) => this.#present.get(key) ?? 0,
+        countOf: (key) => countOfDigest(this.#present.get(key)),
       },
       exists: (key) => this.#present.has(key),
       done: (done) => this.#committed(done),

@@ -40,3 +40,13 @@ export function digestRules(rules: readonly string[]): Digest {
 export function digestCount(count: number): Digest {
   return count as Digest
 }
+
+/** A jump that stands behind one of another Service proxy, whose rules would decide. */
+export function digestBehind(count: number): Digest {
+  return -count as Digest
+}
+
+/** How often a jump with this digest stands in its chain. */
+export function countOfDigest(digest: Digest | undefined): number {
+  return Math.abs(digest ?? 0)
+}

@@ -1,25 +1,29 @@
 import type { Iptables, SavedTable } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import { digestCount, digestRules, keyOf, objectOf } from './object.ts'
+import { hasJumpBefore } from './foreign-jump.ts'
+import { digestBehind, digestCount, digestRules, keyOf, objectOf } from './object.ts'
 import { BUILT_IN, type Place, type Table } from './place.ts'
 
 /** Where to look, and what the names of our chains begin with. */
 export interface View {
   readonly iptables: Iptables
   readonly prefix: string
+  /** Whether a jump behind one of another Service proxy is wrong; false unless given. */
+  readonly precedes?: boolean
 }
 
 type TablePlace = Pick<Place, 'family' | 'table'>
 
 /** What the kernel holds of ours in one table: our chains, and rules elsewhere that lead to them. */
 export async function observeTable(
-  { iptables, prefix }: View,
+  { iptables, prefix, precedes = false }: View,
   family: Family,
   table: Table,
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const keep = (chain: string) => chain.startsWith(prefix) || BUILT_IN[table].includes(chain)
-  return digestsOf(await iptables.save(family, table, { keep }), { family, table }, prefix)
+  const saved = await iptables.save(family, table, { keep })
+  return digestsOf(saved, { family, table }, { prefix, precedes })
 }
 
 /** Reading a whole table costs what this many processes for one chain each cost. */
@@ -37,7 +41,7 @@ export async function observeObjects(
   const found = new Map<ObjectKey, Digest>()
   for (const { chains, ...place } of tablesOf(keys)) {
     for await (const saved of readChains(view.iptables, place, chains)) {
-      for (const [key, digest] of digestsOf(saved, place, view.prefix))
+      for (const [key, digest] of digestsOf(saved, place, { prefix: view.prefix, precedes: false }))
         if (wanted.has(key) || key.includes('>')) found.set(key, digest)
     }
   }
@@ -75,7 +79,7 @@ function tablesOf(
 function digestsOf(
   saved: SavedTable,
   place: TablePlace,
-  prefix: string,
+  { prefix, precedes }: Required<Omit<View, 'iptables'>>,
 ): ReadonlyMap<ObjectKey, Digest> {
   const digests = new Map<ObjectKey, Digest>()
   const isJump = new RegExp(String.raw` ?-[jg] ${prefix}[\w-]+$`)
@@ -85,8 +89,10 @@ function digestsOf(
       continue
     }
     const jumps = rules.filter((rule) => isJump.test(rule))
+    const isBehind = precedes && place.table === 'nat' && hasJumpBefore(rules, jumps)
+    const digest = isBehind ? digestBehind : digestCount
     for (const [key, count] of countJumps(jumps, { ...place, chain }))
-      digests.set(key, digestCount(count))
+      digests.set(key, digest(count))
   }
   return digests
 }

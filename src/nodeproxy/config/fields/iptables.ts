@@ -8,7 +8,7 @@ export const iptablesFields: FieldsOf<'mode' | PathsUnder<'iptables'>> = {
     flag: 'proxy-mode',
     type: oneOf(MODE_NAMES),
     fallback: '',
-    doc: 'How the kernel forwards. Empty: iptables. auto: ipvs where this kernel can do it, else iptables, else userspace; the log says why. Changed while running, the new mode is programmed completely before the old one is removed; a mode that the kernel cannot do is refused.',
+    doc: 'How the kernel forwards. Empty: iptables. auto: ipvs where this kernel can do it, else iptables, else userspace; the log says why. nftables: as auto, with a warning, while there is no such mode. Changed while running, the new mode is programmed completely before the old one is removed; a mode that the kernel cannot do is refused.',
     reload: 'live',
     zeroIsUnset: true,
   },

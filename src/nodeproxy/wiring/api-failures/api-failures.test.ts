@@ -48,6 +48,6 @@ test.each(ALL)('while running, until it is over: $title', async (failure) => {
     expect.objectContaining({ level: 'info', message: expect.stringContaining('succeed again') }),
   )
   expect(
-    (await scene.counts()).filter((line) => line.includes('failing') && line.endsWith(' 1')),
+    (await scene.counts()).filter((line) => line.endsWith(' 1') && line.includes('failing')),
   ).toEqual([])
 })

@@ -47,6 +47,13 @@ test('auto is the best that the kernel can do', async () => {
   expect(iptables.prepared).toEqual([])
 })
 
+test('nftables is the best that the kernel can do, with a warning', async () => {
+  const { choose, lines } = rig({ mode: 'nftables' })
+  expect((await choose()).current.name).toBe('ipvs')
+  expect(lines[0]).toMatch(/^warn there is no nftables mode yet .*NP_NODEPROXY_MODE_SUBSTITUTED/)
+  expect(lines[1]).toMatch(/^info .*"why":"the best that there is/)
+})
+
 test('auto says what the better ones lack', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
   ipvs.lacks = [lack('ip_vs'), lack('xt_set')]

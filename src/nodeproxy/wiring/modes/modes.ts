@@ -2,7 +2,7 @@ import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
-import { chooseModes } from '../../config/mode-choice.ts'
+import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
 import type { Lack, ModeKind, Situation } from './mode-kind.ts'
 
 /** What is said about a changed configuration. */
@@ -90,15 +90,20 @@ export class Modes {
   }
 }
 
+const SUBSTITUTED = {
+  code: 'NP_NODEPROXY_MODE_SUBSTITUTED',
+  remedy:
+    'the best mode that there is takes its place; to choose another one, set mode (--proxy-mode)',
+}
+
 /** The first mode that the kernel can do, of those that the configuration allows. */
 async function chooseFirst(
   { kinds, trial, log }: ModesParts,
   config: NodeProxyConfiguration,
 ): Promise<Choice> {
-  const names = chooseModes(
-    config.mode,
-    kinds.map(({ name }) => name),
-  )
+  const all = kinds.map(({ name }) => name)
+  const names = chooseModes(config.mode, all)
+  if (isSubstituted(config.mode, all)) log.warn(SUBSTITUTED, 'there is no nftables mode yet')
   const lacks: Lack[] = []
   for (const kind of kinds.filter(({ name }) => names.includes(name))) {
     const readiness = await kind.prepare(trial(config))
@@ -125,7 +130,8 @@ function cannotWork(lacks: readonly Lack[]): NodeProxyError {
 }
 
 function whyFirst({ mode }: NodeProxyConfiguration): string {
-  return mode === 'auto' ? 'the best that there is, and this kernel can do it' : 'configured'
+  const isBest = mode === 'auto' || mode === 'nftables'
+  return isBest ? 'the best that there is, and this kernel can do it' : 'configured'
 }
 
 function reasonOf({ what, remedy, code }: Lack): string {

@@ -7,6 +7,7 @@ import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
 import { FakeModules } from '../../../kernel/modules/fake-modules.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
+import { noTraces } from '../../../kernel/traces/no-traces.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
 import type { Kernel } from '../kernel.ts'
 import { NO_RULES } from '../rights.ts'
@@ -26,6 +27,7 @@ function rig() {
     sysctl: new FakeSysctl(),
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
+    traces: noTraces,
     close: async () => {},
   }
   return { kernel, iptables, modules, ...recordingLog() }

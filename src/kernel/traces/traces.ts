@@ -1,0 +1,33 @@
+import type { Family } from '../../lib/ip.ts'
+import type { Backend, TableName } from '../iptables/iptables.ts'
+
+export interface ChainPlace {
+  readonly family: Family
+  readonly table: TableName
+  readonly chain: string
+}
+
+export interface FoundProcess {
+  readonly name: string
+  readonly pid: number
+}
+
+/**
+ * What other programs have in this network namespace, by its name. Every question costs the same
+ * however many rules, devices and processes there are, but for those that say otherwise. Nothing is
+ * created by a question. What this process may not see is not there.
+ */
+export interface Traces {
+  /**
+   * The iptables variants that hold a chain. The legacy one costs a copy of the table (a
+   * millisecond for some thousands of rules) when that changed since the last question.
+   */
+  variantsWith(place: ChainPlace): Promise<readonly Backend[]>
+  /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
+  hasNftTable(family: Family, name: string): Promise<boolean>
+  /** All network devices; linear in their number. */
+  devices(): Promise<ReadonlySet<string>>
+  /** Processes with one of these names; linear in the number of processes. */
+  processes(names: readonly string[]): Promise<readonly FoundProcess[]>
+  close(): void
+}

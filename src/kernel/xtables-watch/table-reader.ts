@@ -1,0 +1,76 @@
+import type { Family } from '../../lib/ip.ts'
+import { GET_ENTRIES_HEADER } from './entries.ts'
+import type { TableInfo } from './xtables.ts'
+
+/** linux/netfilter_ipv4/ip_tables.h; ip6_tables.h has the same numbers. */
+const SO_GET_INFO = 64
+const SO_GET_ENTRIES = 65
+const LEVEL = { 4: 0, 6: 41 } as const
+const DOMAIN = { 4: 2, 6: 10 } as const
+const SOCK_RAW_CLOEXEC = 3 | 0x8_0000
+const IPPROTO_RAW = 255
+/** struct ipt_getinfo: name[32], valid_hooks, hook_entry[5], underflow[5], num_entries, size. */
+const INFO_BYTES = 84
+
+/** What it takes of the C library. */
+export const READER_SIGNATURES = {
+  socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
+  getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },
+  close: { arguments: ['i32'], return: 'i32' },
+} as const
+
+export interface ReaderLibC {
+  socket(domain: number, type: number, protocol: number): number
+  getsockopt(fd: number, level: number, name: number, value: Buffer, length: Buffer): number
+  close(fd: number): number
+}
+
+/**
+ * Reads tables of the legacy iptables by system calls. A question about a table that the network
+ * namespace does not have creates it. Belongs to the network namespace of its first question.
+ */
+export class TableReader {
+  readonly #libc: ReaderLibC
+  readonly #sockets = new Map<Family, number>()
+
+  constructor(libc: ReaderLibC) {
+    this.#libc = libc
+  }
+
+  /** Costs microseconds; undefined when the kernel has no such table. */
+  info(family: Family, table: string): TableInfo | undefined {
+    const value = Buffer.alloc(INFO_BYTES)
+    value.write(table)
+    if (!this.#ask(family, SO_GET_INFO, value)) return undefined
+    return { entries: value.readUInt32LE(76), size: value.readUInt32LE(80) }
+  }
+
+  /** All rules as the kernel keeps them, in one copy; undefined when they changed meanwhile. */
+  entries(family: Family, table: string): Buffer | undefined {
+    const found = this.info(family, table)
+    if (found === undefined) return undefined
+    const value = Buffer.alloc(GET_ENTRIES_HEADER + found.size)
+    value.write(table)
+    value.writeUInt32LE(found.size, 32)
+    if (!this.#ask(family, SO_GET_ENTRIES, value)) return undefined
+    return value.subarray(GET_ENTRIES_HEADER)
+  }
+
+  close(): void {
+    for (const fd of this.#sockets.values()) if (fd >= 0) this.#libc.close(fd)
+    this.#sockets.clear()
+  }
+
+  #ask(family: Family, name: number, value: Buffer): boolean {
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(value.length)
+    return this.#libc.getsockopt(this.#socketOf(family), LEVEL[family], name, value, length) === 0
+  }
+
+  #socketOf(family: Family): number {
+    const known = this.#sockets.get(family)
+    const fd = known ?? this.#libc.socket(DOMAIN[family], SOCK_RAW_CLOEXEC, IPPROTO_RAW)
+    this.#sockets.set(family, fd)
+    return fd
+  }
+}

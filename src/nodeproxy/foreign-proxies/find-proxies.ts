@@ -1,0 +1,72 @@
+import type { TableName } from '../../kernel/iptables/iptables.ts'
+import type { Traces } from '../../kernel/traces/traces.ts'
+import type { Family } from '../../lib/ip.ts'
+import { SIGNATURES, type Signature } from './signatures.ts'
+
+/** Another Service proxy, by what there is of it. */
+export interface FoundProxy {
+  readonly signature: Signature
+  /** Each one as text: `chain KUBE-SERVICES in table nat of iptables-nft (IPv4)`. */
+  readonly traces: readonly string[]
+  /** Its processes in this network namespace, as far as this process may see them. */
+  readonly pids: readonly number[]
+}
+
+/** Looks for every proxy that is known; for processes only where there is anything else. */
+export async function findProxies(
+  traces: Traces,
+  families: readonly Family[],
+): Promise<readonly FoundProxy[]> {
+  const devices = await traces.devices()
+  const found: Omit<FoundProxy, 'pids'>[] = []
+  for (const signature of SIGNATURES) {
+    const seen = [
+      ...signature.devices.filter((name) => devices.has(name)).map((name) => `device ${name}`),
+      ...(await chainsOf(signature, traces, families)),
+      ...(await nftTablesOf(signature, traces, families)),
+    ]
+    if (seen.length > 0) found.push({ signature, traces: seen })
+  }
+  if (found.length === 0) return []
+  const processes = await traces.processes(found.map(({ signature }) => signature.process))
+  const pidsOf = ({ process }: Signature) =>
+    processes.filter(({ name }) => name === process).map(({ pid }) => pid)
+  return found.map((proxy) => ({ ...proxy, pids: pidsOf(proxy.signature) }))
+}
+
+async function chainsOf(
+  { chains }: Signature,
+  traces: Traces,
+  families: readonly Family[],
+): Promise<readonly string[]> {
+  const places = chains.flatMap((place) => families.map((family) => ({ ...place, family })))
+  const found = await Promise.all(
+    places.map(async (place) =>
+      (await traces.variantsWith(place)).map((variant) => chainText(place, variant)),
+    ),
+  )
+  return found.flat()
+}
+
+async function nftTablesOf(
+  { nftTables }: Signature,
+  traces: Traces,
+  families: readonly Family[],
+): Promise<readonly string[]> {
+  const places = nftTables.flatMap((name) => families.map((family) => ({ name, family })))
+  const found = await Promise.all(
+    places.map(async ({ name, family }) =>
+      (await traces.hasNftTable(family, name))
+        ? [`table ${family === 4 ? 'ip' : 'ip6'} ${name} of nftables`]
+        : [],
+    ),
+  )
+  return found.flat()
+}
+
+function chainText(
+  place: { readonly family: Family; readonly table: TableName; readonly chain: string },
+  variant: string,
+): string {
+  return `chain ${place.chain} in table ${place.table} of iptables-${variant} (IPv${place.family})`
+}

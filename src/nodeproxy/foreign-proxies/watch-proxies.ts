@@ -1,0 +1,48 @@
+import type { Traces } from '../../kernel/traces/traces.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Family } from '../../lib/ip.ts'
+import { regularly } from '../../lib/regularly.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { describeProxies } from './describe-proxies.ts'
+import { findProxies } from './find-proxies.ts'
+
+/** Some ten requests to the kernel. */
+const EVERY_MS = 10_000
+
+export const FOREIGN_PROXY = 'foreign-service-proxy'
+
+export interface ProxyWatchParts {
+  readonly traces: Traces
+  readonly families: readonly Family[]
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'debug'>
+  /** Ports of our own pages that another process holds. */
+  readonly heldPorts: () => readonly number[]
+}
+
+/** Looks for other Service proxies regularly; while one is there, the condition holds. The result ends it. */
+export function watchProxies(parts: ProxyWatchParts): () => void {
+  const { clock, log } = parts
+  const onError = (err: unknown) => log.debug({ err }, 'other Service proxies were not looked for')
+  let stopped = false
+  const round = () => look(parts, () => stopped)
+  void round().catch(onError)
+  const stop = regularly({ clock, everyMs: EVERY_MS, round, onError })
+  return () => {
+    stopped = true
+    stop()
+  }
+}
+
+async function look(parts: ProxyWatchParts, isStopped: () => boolean): Promise<void> {
+  const { traces, families, conditions, heldPorts } = parts
+  const found = await findProxies(traces, families)
+  if (isStopped()) return
+  if (found.length === 0) conditions.clear(FOREIGN_PROXY)
+  else {
+    const message = describeProxies(found, heldPorts())
+    conditions.raise(FOREIGN_PROXY, { message, blocksReadiness: false })
+  }
+}

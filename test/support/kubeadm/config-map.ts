@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+const CONFIG_MAP = new URL('kube-proxy.configmap.yaml', import.meta.url)
+
+/** What kubeadm's DaemonSet mounts at `/var/lib/kube-proxy`, by file name. */
+export function kubeadmFiles(): Readonly<Record<'config.conf' | 'kubeconfig.conf', string>> {
+  const { data } = parse(readFileSync(CONFIG_MAP, 'utf8')) as {
+    data: Record<'config.conf' | 'kubeconfig.conf', string>
+  }
+  return data
+}
