@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { createApiClient } from '../client/api-client.ts'
+import type { RequestReporter } from '../client/api-failures.ts'
 import { connectionTo } from '../client/load-connection.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
@@ -37,7 +38,13 @@ async function watch(
     clock = systemClock,
     proxyName,
     nodePatienceMs = 30_000,
-  }: { clock?: Clock; proxyName?: string; nodePatienceMs?: number } = {},
+    reporter = silentReporter,
+  }: {
+    clock?: Clock
+    proxyName?: string
+    nodePatienceMs?: number
+    reporter?: RequestReporter
+  } = {},
 ): Promise<Watched> {
   const server = await startScriptedServer((arrival) => cluster.answer(arrival))
   const connection = connectionTo(server.url)
@@ -51,7 +58,7 @@ async function watch(
     clock,
     random: { below: () => 0 },
     nodeName: 'node-1',
-    reporter: silentReporter,
+    reporter,
     proxyName,
     timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
     nodePatienceMs,
@@ -299,4 +306,21 @@ test('an outage changes nothing, shows, and heals by itself', async () => {
   await eventually(() => store.service(WEB) === undefined)
   await eventually(() => watcher.state().services.connected)
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
+})
+
+test('what failed under the name of one API of endpoints is over once another is followed', async () => {
+  const cluster = smallCluster()
+  cluster.discovery = []
+  cluster.refusals.set('/apis/discovery.k8s.io', 503)
+  const outcomes: string[] = []
+  const reporter: RequestReporter = {
+    failed: ({ verb, resource }) => void outcomes.push(`${verb} ${resource} failed`),
+    succeeded: (resource) => void outcomes.push(`${resource} succeeded`),
+  }
+  const { watcher } = await watch(cluster, { reporter })
+  await eventually(() => outcomes.includes('discover endpointslices failed'))
+  cluster.refusals.clear()
+  await eventually(() => watcher.synced())
+  expect(outcomes).toContain('endpointslices succeeded')
+  expect(outcomes).toContain('endpoints succeeded')
 })

@@ -1,3 +1,4 @@
+import type { ApiOperation } from '../client/api-failures.ts'
 import { createBackoff } from '../client/backoff.ts'
 import type { EndpointsApi } from '../client/discovery.ts'
 import { discoverEndpointsApi, ENDPOINTS_PATHS } from '../client/discovery.ts'
@@ -32,7 +33,6 @@ export interface EndpointsFeed {
 
 /** How often a server without discovery v1 is asked again whether it has it by now. */
 const UPGRADE_CHECK_MS = 5 * 60_000
-const DISCOVERY = { verb: 'discover', resource: 'endpointslices' } as const
 /** No collection of endpoints exists there, not even that of v1, which every API server has. */
 const NO_ENDPOINTS = statusFailure(404, undefined)
 /** Endpoints of headless Services are nothing that a node forwards to. */
@@ -79,10 +79,11 @@ class Follower implements EndpointsFeed {
       const found = await discoverEndpointsApi(client, signal)
       this.#failure = found.ok ? undefined : found.failure
       if (signal.aborted) break
-      if (!found.ok) reporter.failed(DISCOVERY, found.failure)
+      if (!found.ok) reporter.failed(this.#discovery(), found.failure)
       if (found.ok) {
+        reporter.succeeded(this.#discovery().resource)
         if (await this.#follow(found.value, signal)) backoff.reset()
-        else if (!signal.aborted) reporter.failed(DISCOVERY, NO_ENDPOINTS)
+        else if (!signal.aborted) reporter.failed(this.#discovery(), NO_ENDPOINTS)
       }
       await sleep(clock, backoff.next(), signal)
     }
@@ -120,12 +121,17 @@ class Follower implements EndpointsFeed {
       const found = await discoverEndpointsApi(client, signal)
       if (signal.aborted) return
       if (!found.ok) {
-        reporter.failed(DISCOVERY, found.failure)
+        reporter.failed(this.#discovery(), found.failure)
         continue
       }
-      reporter.succeeded(DISCOVERY.resource)
+      reporter.succeeded(this.#discovery().resource)
       best = found.value
     }
+  }
+
+  /** Reported under the name of what is followed, or would be first. */
+  #discovery(): ApiOperation {
+    return { verb: 'discover', resource: this.#api === 'v1' ? 'endpoints' : 'endpointslices' }
   }
 
   #start(api: EndpointsApi): Reflector {

@@ -141,7 +141,7 @@ test.skipIf(isUserspace())(
       await lab().daemon.start()
       await expect.poll(() => reasonsInLog().slice(before), REPORTED).toContain('timeout')
       const readyz = (await lab().daemon.http(10256, '/readyz')).body
-      expect(readyz).toMatch(/no watch on endpoints is open: no answer from \S+ within 25 s; /)
+      expect(readyz).toMatch(/no watch on endpointslices is open: no answer from \S+ within 25 s; /)
     } finally {
       lab().apiServer.signal('SIGCONT')
     }
