@@ -29,7 +29,7 @@ const STATE = `
 const FLAGS = [
   '--proxy-mode=ipvs',
   '--iptables-backend=legacy',
-  '--kubeconfig=/dev/null',
+  '--master=http://127.0.0.1:1',
   '--hostname-override=any',
   '--cluster-cidr=10.0.0.0/8',
 ]
