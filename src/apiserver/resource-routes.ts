@@ -79,10 +79,11 @@ const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove
 const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
 
 function scaleVerbs(scaled: ScaledResource): Verbs {
-  const [GET, PUT, PATCH] = [getScale, putScale, patchScale].map((verb) =>
-    verb.bind(undefined, scaled),
-  )
-  return { GET: GET!, PUT: PUT!, PATCH: PATCH! }
+  return {
+    GET: getScale.bind(undefined, scaled),
+    PUT: putScale.bind(undefined, scaled),
+    PATCH: patchScale.bind(undefined, scaled),
+  }
 }
 
 function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {

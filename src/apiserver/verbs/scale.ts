@@ -14,7 +14,7 @@ import { identityOf } from './identity-of.ts'
 import { readPatch } from './patch.ts'
 import { readNewest } from './read-newest.ts'
 import { requiredVersion } from './required-version.ts'
-import { type Transition, updateObject } from './update.ts'
+import { checkIdentity, type Transition, updateObject } from './update.ts'
 
 /** The type of the subresource `scale`, whatever is scaled. */
 export const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const
@@ -100,12 +100,8 @@ function scaleOf(scaled: ScaledResource, object: JsonObject): JsonObject {
 
 /** The object with the number of replicas that a Scale names, which may be about one version of it. */
 function withScale(request: ApiRequest, old: JsonObject, scale: JsonObject): JsonObject | Refusal {
-  const name = stringAt(scale, 'metadata', 'name')
-  if (name !== '' && name !== request.name) {
-    return badRequest(
-      `the name of the object (${JSON.stringify(name)}) does not match the name on the URL (${JSON.stringify(request.name)})`,
-    )
-  }
+  const misnamed = checkIdentity(request, scale)
+  if (misnamed !== undefined) return misnamed
   const replicas = valueAt(scale, 'spec', 'replicas') ?? 0
   if (!isReplicas(replicas)) {
     const why = `must be an integer from 0 to ${MAX_REPLICAS}`
