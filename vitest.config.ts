@@ -31,7 +31,7 @@ const NOT_OF_IPVS = [
 const NOT_OF_USERSPACE = [...OF_NO_MODE, 'lab', 'no-ipvs', 'source-address', 'drift']
 
 /**
- * Eight projects. `unit` is everything that needs neither root nor a kernel, `house` holds the
+ * Eight projects. `unit` is everything that needs neither root nor a kernel, `architecture` holds the
  * rules of the house against the source. `kernel` sends real packets through network namespaces of
  * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode, where this kernel
  * has none in User-mode Linux. `server` runs orch-server as a process, kills it, and talks to it with
@@ -54,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['test/{house,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
+          exclude: ['test/{architecture,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
           isolate: false,
           setupFiles: ['test/support/leave-as-found.ts'],
@@ -65,8 +65,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'house',
-          include: ['test/house/**/*.test.ts'],
+          name: 'architecture',
+          include: ['test/architecture/**/*.test.ts'],
           maxWorkers: '100%',
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },

@@ -8,14 +8,14 @@ import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 import { isJson, parseDocument } from './parse-document.ts'
 import { badRequest, invalid } from './refusals.ts'
 import { apiVersionOf } from './resource.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import { Refusal, type StatusCause } from './status.ts'
 
 /** Reads the object that a request carries. */
-export function readObject(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+export function readObject(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
   const { body } = request
   const { contentType } = request
-  const object = readDocument(serving, request, typeOf(request))
+  const object = readDocument(context, request, typeOf(request))
   if (object instanceof Refusal) return object
   const sent = isJson(contentType) ? { object, body } : { object }
   return checkFields(request, sent) ?? object
@@ -29,11 +29,11 @@ export interface DocumentType {
 
 /** Reads the document of a request's body, which must be of the expected type. */
 export function readDocument(
-  serving: Serving,
+  context: ServerContext,
   { body, contentType }: ApiRequest,
   expected: DocumentType,
 ): JsonObject | Refusal {
-  const document = parseDocument(body, { contentType, depth: serving.limits.jsonDepth, expected })
+  const document = parseDocument(body, { contentType, depth: context.limits.jsonDepth, expected })
   return document instanceof Refusal ? document : ofType(expected, document)
 }
 
@@ -42,8 +42,8 @@ export function checkType(request: ApiRequest, document: Json): JsonObject | Ref
   return ofType(typeOf(request), document)
 }
 
-function typeOf({ face }: ApiRequest): DocumentType {
-  return { apiVersion: apiVersionOf(face), kind: face.resource.kind }
+function typeOf({ served }: ApiRequest): DocumentType {
+  return { apiVersion: apiVersionOf(served), kind: served.resource.kind }
 }
 
 function ofType(expected: DocumentType, document: Json): JsonObject | Refusal {
@@ -65,7 +65,7 @@ function ofType(expected: DocumentType, document: Json): JsonObject | Refusal {
 
 /** A received object in stored form. */
 export function storedForm(request: ApiRequest, object: JsonObject): JsonObject {
-  return request.face.toStored?.(object) ?? object
+  return request.served.toStored?.(object) ?? object
 }
 
 /** The stored form with its defaults, or 422 with everything that is wrong; `old` is replaced. */
@@ -74,7 +74,7 @@ export function admit(
   object: JsonObject,
   old?: JsonObject,
 ): JsonObject | Refusal {
-  const { resource } = request.face
+  const { resource } = request.served
   const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
   const causes = [
     ...metadataCauses(defaulted),
@@ -89,5 +89,5 @@ export function invalidObject(
   causes: readonly StatusCause[],
 ): Refusal {
   const name = stringAt(objectAt(object, 'metadata'), 'name')
-  return invalid(request.face.resource.kind, subjectOf(request, name), causes)
+  return invalid(request.served.resource.kind, subjectOf(request, name), causes)
 }

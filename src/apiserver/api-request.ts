@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import { JSON_TYPE } from './http/media-type.ts'
 import type { Subject } from './refusals.ts'
 import type { RequestDeadline } from './request-deadline.ts'
-import type { Face } from './resource.ts'
+import type { ServedVersion } from './resource.ts'
 import type { Refusal } from './status.ts'
 
 /** One request for a resource, as the router understood it. */
 export interface ApiRequest {
   readonly method: string
-  readonly face: Face
+  readonly served: ServedVersion
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string
   /** Empty: the collection. */
@@ -49,7 +49,7 @@ export const STREAMING = 'streaming'
 export type Outcome = Reply | Refusal | typeof STREAMING
 
 export function subjectOf(request: ApiRequest, name: string = request.name): Subject {
-  return { plural: request.face.resource.plural, group: request.face.group, name }
+  return { plural: request.served.resource.plural, group: request.served.group, name }
 }
 
 export function jsonReply(code: number, body: Buffer): Reply {

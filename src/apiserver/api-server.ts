@@ -19,10 +19,10 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routes.ts'
+import type { OperatorLog, ServerContext } from './server-context.ts'
 import { ALLOCATIONS } from './services/claim.ts'
 import { AllocationRepair } from './services/repair/allocation-repair.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
-import type { OperatorLog, Serving } from './serving.ts'
 import { StoreHealth } from './store-health.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
@@ -86,18 +86,18 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   )
   const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
-  const serving = assemble({ ...options, store, onError, log, conditions })
-  const { lifecycle } = serving
+  const context = assemble({ ...options, store, onError, log, conditions })
+  const { lifecycle } = context
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
-    await ensureSystemNamespaces(serving)
-    await serving.feed.start()
-    await ensureServiceCidr(serving)
-    const repair = new AllocationRepair({ serving, metrics, onError })
+    await ensureSystemNamespaces(context)
+    await context.feed.start()
+    await ensureServiceCidr(context)
+    const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
-    const stopExpiry = expireEvents(serving, onError)
+    const stopExpiry = expireEvents(context, onError)
     stopUpkeep = () => {
       repair.stop()
       stopExpiry()
@@ -105,11 +105,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     lifecycle.loaded()
   }
   const handler: HandlerOptions = {
-    serving,
+    context,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({ each: serving.limits.requestBytes, together: MOST_BODY_BYTES }),
-    checks: healthChecks({ ...serving, store: health }),
+    bodies: new RequestBodies({ each: context.limits.requestBytes, together: MOST_BODY_BYTES }),
+    checks: healthChecks({ ...context, store: health }),
     onError,
   }
   const closeListeners = (): Promise<unknown> =>
@@ -125,15 +125,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       })
       return listening
     },
-    advertise: (at) => advertise(serving, at, onError),
+    advertise: (at) => advertise(context, at, onError),
     drain: () => lifecycle.closing(),
     close: async () => {
       lifecycle.closing()
       stopUpkeep()
       health.stop()
-      serving.watches.endAll()
+      context.watches.endAll()
       await closeListeners()
-      await serving.feed.stop()
+      await context.feed.stop()
     },
   }
 }
@@ -146,7 +146,7 @@ interface Assembly extends ApiServerOptions {
   readonly conditions: Conditions
 }
 
-function assemble(options: Assembly): Serving {
+function assemble(options: Assembly): ServerContext {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -190,13 +190,13 @@ function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject
 }
 
 function advertise(
-  serving: Serving,
+  context: ServerContext,
   { address, port }: { readonly address: string; readonly port: number },
   onError: (error: unknown) => void,
 ): Advertisement {
-  const unreachable = unreachableBecause(address, serving.allocator.ranges[0]?.family ?? 4)
+  const unreachable = unreachableBecause(address, context.allocator.ranges[0]?.family ?? 4)
   const ip = unreachable === undefined ? parseIp(address) : undefined
   const replica = ip === undefined ? undefined : { ip, port }
-  const kept = new MasterService({ serving, replica, onError })
+  const kept = new MasterService({ context, replica, onError })
   return { unreachable, stop: () => kept.stop() }
 }

@@ -5,9 +5,9 @@ import { createWireEncoder, decodeStored, encodeStored } from './codec.ts'
 import { endpointSlices } from './kinds/endpoint-slice.ts'
 import { sliceFromV1beta1, sliceToV1beta1 } from './kinds/endpoint-slice-v1beta1.ts'
 import { services } from './kinds/service.ts'
-import { type Face, facesOf } from './resource.ts'
+import { type ServedVersion, servedVersionsOf } from './resource.ts'
 
-const [face] = facesOf(services) as [Face]
+const [served] = servedVersionsOf(services) as [ServedVersion]
 
 const document = fc.dictionary(fc.string(), fc.jsonValue()).map((fields) => ({
   ...(fields as JsonObject),
@@ -23,7 +23,7 @@ test('whatever an object holds, it comes back with its type and revision', () =>
       delete expected['apiVersion']
       const metadata = { resourceVersion: String(revision), name: 'x' }
       expect(decodeStored({ value, modRevision: revision })).toEqual({ ...expected, metadata })
-      const wire = createWireEncoder(face)
+      const wire = createWireEncoder(served)
       expect(JSON.parse(wire.object(value, revision).toString())).toEqual({
         kind: 'Service',
         apiVersion: 'v1',
@@ -38,18 +38,18 @@ test('whatever an object holds, it comes back with its type and revision', () =>
 test('fields that look like numbers cannot displace the metadata', () => {
   const value = encodeStored({ 0: 'zero', metadata: { 1: 'one', name: 'x' } })
   expect(value.toString()).toBe('{"metadata":{"1":"one","name":"x"},"0":"zero"}')
-  expect(createWireEncoder(face).item(value, 7).toString()).toBe(
+  expect(createWireEncoder(served).item(value, 7).toString()).toBe(
     '{"metadata":{"resourceVersion":"7","1":"one","name":"x"},"0":"zero"}',
   )
 })
 
 test('what was never stored has no revision to show', () => {
   const value = encodeStored({ metadata: { name: 'x' }, spec: {} })
-  expect(createWireEncoder(face).item(value, 0).toString()).toBe(value.toString())
+  expect(createWireEncoder(served).item(value, 0).toString()).toBe(value.toString())
   expect(decodeStored({ value, modRevision: 0 })).toEqual({ metadata: { name: 'x' }, spec: {} })
 })
 
-test('the old face of a slice converts both ways without loss', () => {
+test('the old served version of a slice converts both ways without loss', () => {
   const endpoint = fc.record(
     {
       addresses: fc.array(fc.ipV4(), { minLength: 1, maxLength: 2 }),
@@ -67,8 +67,8 @@ test('the old face of a slice converts both ways without loss', () => {
   )
 })
 
-test('a face that converts serves converted bytes', () => {
-  const old = facesOf(endpointSlices).find((one) => one.version === 'v1beta1')!
+test('a served version that converts serves converted bytes', () => {
+  const old = servedVersionsOf(endpointSlices).find((one) => one.version === 'v1beta1')!
   const value = encodeStored({ metadata: { name: 's' }, endpoints: [{ addresses: [], zone: 'z' }] })
   expect(JSON.parse(createWireEncoder(old).object(value, 3).toString())).toEqual({
     kind: 'EndpointSlice',

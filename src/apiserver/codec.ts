@@ -1,7 +1,7 @@
 import { type JsonObject, objectAt, without } from '../lib/json.ts'
 import type { StoredEntry } from '../storage/store.ts'
 import { endOfObject } from './end-of-object.ts'
-import { apiVersionOf, type Face } from './resource.ts'
+import { apiVersionOf, type ServedVersion } from './resource.ts'
 
 /**
  * Stored form: the object without kind, apiVersion and resourceVersion, its
@@ -44,10 +44,10 @@ export interface WireEncoder {
   item(value: Buffer, revision: number): Buffer
 }
 
-/** Whole objects, as a face has them. */
-export function createWireEncoder(face: Face): WireEncoder {
-  const { fromStored } = face
-  const typed = typeHead({ kind: face.resource.kind, apiVersion: apiVersionOf(face) })
+/** Whole objects, as a served version has them. */
+export function createWireEncoder(served: ServedVersion): WireEncoder {
+  const { fromStored } = served
+  const typed = typeHead({ kind: served.resource.kind, apiVersion: apiVersionOf(served) })
   const write = (head: string, value: Buffer, revision: number): Buffer => {
     const body = fromStored === undefined ? value : convert(fromStored, value)
     const front = Buffer.from(`${head}${metadataHead(revision)}`)
@@ -62,7 +62,7 @@ export function createWireEncoder(face: Face): WireEncoder {
   }
 }
 
-/** Metadata alone, which are the same in every face, under a type of their own. */
+/** Metadata alone, which are the same in every served version, under a type of their own. */
 export function createPartialEncoder(type: ObjectType): WireEncoder {
   const typed = typeHead(type)
   const write = (value: Buffer, revision: number): Buffer => {

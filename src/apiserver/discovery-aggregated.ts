@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts'
 import { type ApiGroup, announced } from './discovery-groups.ts'
 import { type DocumentForm, documentForm } from './http/document.ts'
-import type { Face } from './resource.ts'
+import type { ServedVersion } from './resource.ts'
 
 const API_GROUP = 'apidiscovery.k8s.io'
 const KIND = 'APIGroupDiscoveryList'
@@ -30,16 +30,16 @@ function groupList(version: string, groups: readonly ApiGroup[]): JsonObject {
       metadata: { name, creationTimestamp: null },
       versions: versions.map((one) => ({
         version: one.version,
-        resources: one.faces.map(entry),
+        resources: one.servedVersions.map(entry),
         freshness: 'Current',
       })),
     })),
   }
 }
 
-function entry(face: Face): JsonObject {
-  const { group, version, resource } = face
-  const { verbs, subresources, shortNames, categories } = announced(face)
+function entry(served: ServedVersion): JsonObject {
+  const { group, version, resource } = served
+  const { verbs, subresources, shortNames, categories } = announced(served)
   const responseKind = { group, version, kind: resource.kind }
   const parts = subresources.map(({ name, kind, type, verbs: able }) => ({
     ...{ subresource: name, responseKind: { group, version, ...type, kind } },

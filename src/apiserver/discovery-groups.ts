@@ -1,11 +1,14 @@
-import { type Face, facesOf, type Resource } from './resource.ts'
+import { type Resource, type ServedVersion, servedVersionsOf } from './resource.ts'
 import { SCALE } from './verbs/scale.ts'
 
 /** An API group with its versions, the preferred one first. */
 export interface ApiGroup {
   /** Empty: the core group. */
   readonly name: string
-  readonly versions: readonly { readonly version: string; readonly faces: readonly Face[] }[]
+  readonly versions: readonly {
+    readonly version: string
+    readonly servedVersions: readonly ServedVersion[]
+  }[]
 }
 
 const OWN_BRAND = /(^|\.)orch\.io$/
@@ -15,17 +18,20 @@ const OWN_BRAND = /(^|\.)orch\.io$/
  * before this project's, because clients know how to describe only the former.
  */
 export function apiGroups(resources: readonly Resource[]): readonly ApiGroup[] {
-  const faces = Map.groupBy(resources.flatMap(facesOf), (face) => face.group)
-  const groups = [...faces].map(([name, members]) => ({ name, versions: versionsOf(members) }))
+  const servedVersions = Map.groupBy(resources.flatMap(servedVersionsOf), (served) => served.group)
+  const groups = [...servedVersions].map(([name, members]) => ({
+    name,
+    versions: versionsOf(members),
+  }))
   const [own = [], others = []] = [true, false].map((brand) =>
     groups.filter(({ name }) => OWN_BRAND.test(name) === brand),
   )
   return [...others, ...own]
 }
 
-function versionsOf(faces: readonly Face[]): ApiGroup['versions'] {
-  const versions = Map.groupBy(faces, (face) => face.version)
-  return [...versions].map(([version, members]) => ({ version, faces: members }))
+function versionsOf(servedVersions: readonly ServedVersion[]): ApiGroup['versions'] {
+  const versions = Map.groupBy(servedVersions, (served) => served.version)
+  return [...versions].map(([version, members]) => ({ version, servedVersions: members }))
 }
 
 export interface DiscoveredSubresource {
@@ -47,8 +53,8 @@ const WRITE_VERBS = ['get', 'patch', 'update']
 const READ_VERBS = ['get', 'list', 'watch']
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
-/** What a face announces. Only one group of a resource has its short names: twice is ambiguous. */
-export function announced({ resource, group }: Face): DiscoveredResource {
+/** What a served version announces. Only one group of a resource has its short names: twice is ambiguous. */
+export function announced({ resource, group }: ServedVersion): DiscoveredResource {
   const { shortNames, categories, versions } = resource
   const isFirst = group === versions[0]?.group
   return {

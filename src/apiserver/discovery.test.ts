@@ -74,14 +74,14 @@ test('a client that has the document gets 304, and no body', async () => {
 })
 
 test('the names of the ecosystem come first, and alone have short names', () => {
-  const faces = ['web.orch.io', 'web.k8s.io'].map((group) => ({ group, version: 'v1' }))
+  const servedVersions = ['web.orch.io', 'web.k8s.io'].map((group) => ({ group, version: 'v1' }))
   const own: Resource = {
     ...services,
     plural: 'own',
-    versions: faces.slice(0, 1),
+    versions: servedVersions.slice(0, 1),
     shortNames: ['o'],
   }
-  const both: Resource = { ...services, plural: 'both', versions: faces.toReversed() }
+  const both: Resource = { ...services, plural: 'both', versions: servedVersions.toReversed() }
   const documents = discoveryDocuments([own, both])
   const read = (path: string): JsonObject => {
     const form = documents.get(path)!.at(-1)!

@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.ts'
 import { aggregatedForms } from './discovery-aggregated.ts'
 import { type ApiGroup, announced, apiGroups } from './discovery-groups.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
-import { apiVersionOf, type Face, type Resource } from './resource.ts'
+import { apiVersionOf, type Resource, type ServedVersion } from './resource.ts'
 import { groupVersionPath } from './resource-paths.ts'
 
 /** Which groups, versions and resources there are, as documents by path. */
@@ -41,21 +41,24 @@ function groupEntry({ name, versions: members }: ApiGroup): JsonObject {
 }
 
 function resourceDocuments({ name, versions }: ApiGroup) {
-  return versions.map(({ version, faces }) => {
+  return versions.map(({ version, servedVersions }) => {
     const of = { group: name, version }
-    const document = jsonForm(() => resourceList(apiVersionOf(of), faces))
+    const document = jsonForm(() => resourceList(apiVersionOf(of), servedVersions))
     return [groupVersionPath(of), [document]] as const
   })
 }
 
-function resourceList(groupVersion: string, faces: readonly Face[]): JsonObject {
-  const resources = faces.flatMap((face) => [entry(face), ...subresourceEntries(face)])
+function resourceList(groupVersion: string, servedVersions: readonly ServedVersion[]): JsonObject {
+  const resources = servedVersions.flatMap((served) => [
+    entry(served),
+    ...subresourceEntries(served),
+  ])
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources }
 }
 
-function entry(face: Face): JsonObject {
-  const { plural, singular, kind, namespaced } = face.resource
-  const { verbs, shortNames, categories } = announced(face)
+function entry(served: ServedVersion): JsonObject {
+  const { plural, singular, kind, namespaced } = served.resource
+  const { verbs, shortNames, categories } = announced(served)
   return {
     name: plural,
     singularName: singular,
@@ -67,9 +70,9 @@ function entry(face: Face): JsonObject {
   }
 }
 
-function subresourceEntries(face: Face): readonly JsonObject[] {
-  const { plural, namespaced } = face.resource
-  return announced(face).subresources.map(({ name, kind, type, verbs }) => ({
+function subresourceEntries(served: ServedVersion): readonly JsonObject[] {
+  const { plural, namespaced } = served.resource
+  return announced(served).subresources.map(({ name, kind, type, verbs }) => ({
     ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...type, kind },
     verbs: [...verbs],
   }))

@@ -3,7 +3,7 @@ import { type JsonObject, stringAt } from '../lib/json.ts'
 import { partialRepresentation, plainRepresentation } from './document-representation.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { services } from './kinds/service.ts'
-import { type Face, facesOf } from './resource.ts'
+import { type ServedVersion, servedVersionsOf } from './resource.ts'
 import { POD, PODS, SERVICES, service, startApi } from './test-api.ts'
 
 const PARTIAL = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
@@ -112,18 +112,18 @@ test('there is no list form of one object', async () => {
   expect([answer.status, answer.body['reason']]).toEqual([406, 'NotAcceptable'])
 })
 
-test('all faces of an object have the same metadata', () => {
+test('all served versions of an object have the same metadata', () => {
   const metadata = { name: 'x', labels: { a: 'b' }, managedFields: [{ apiVersion: 'v1' }] }
   const stored = { metadata, endpoints: [], roleRef: {}, subjects: [] }
-  const faces = catalogue.flatMap(facesOf)
-  const shown = faces.map(({ fromStored }) => (fromStored?.(stored) ?? stored)['metadata'])
-  expect(shown).toEqual(faces.map(() => metadata))
+  const servedVersions = catalogue.flatMap(servedVersionsOf)
+  const shown = servedVersions.map(({ fromStored }) => (fromStored?.(stored) ?? stored)['metadata'])
+  expect(shown).toEqual(servedVersions.map(() => metadata))
 })
 
 test('watchers share the bytes of an event when they want the same, and only then', () => {
-  const [face] = facesOf(services) as [Face]
+  const [served] = servedVersionsOf(services) as [ServedVersion]
   const ids = () => [
-    plainRepresentation(face).id,
+    plainRepresentation(served).id,
     partialRepresentation('v1').id,
     partialRepresentation('v1beta1').id,
   ]

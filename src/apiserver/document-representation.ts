@@ -8,14 +8,14 @@ import {
 import { JSON_TYPE } from './http/media-type.ts'
 import { listMetadata } from './list-metadata.ts'
 import type { Representation, Shown } from './representation.ts'
-import { apiVersionOf, type Face } from './resource.ts'
+import { apiVersionOf, type ServedVersion } from './resource.ts'
 
 export const PARTIAL_OBJECT = 'PartialObjectMetadata'
 
 /** Objects as they are. */
-export function plainRepresentation(face: Face): Representation {
-  const type = { kind: face.resource.kind, apiVersion: apiVersionOf(face) }
-  return documents(type.apiVersion, type, createWireEncoder(face))
+export function plainRepresentation(served: ServedVersion): Representation {
+  const type = { kind: served.resource.kind, apiVersion: apiVersionOf(served) }
+  return documents(type.apiVersion, type, createWireEncoder(served))
 }
 
 /** Objects by their metadata alone, of a version of meta.k8s.io: all that a garbage collector reads. */

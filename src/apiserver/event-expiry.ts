@@ -4,7 +4,7 @@ import { regularly } from '../lib/regularly.ts'
 import type { Item } from './cache/item.ts'
 import { deleteUnchanged } from './delete-unchanged.ts'
 import { events } from './kinds/event.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 
 /** Events are forgotten this long after they were last seen. */
 const LIFETIME_MS = 3_600_000
@@ -13,12 +13,15 @@ const SWEEP_MS = 60_000
 const IN_ONE_GO = 250
 
 /** Keeps the number of Events bounded by their age; the returned function ends that. */
-export function expireEvents(serving: Serving, onError: (error: unknown) => void): () => void {
-  const { clock } = serving
-  return regularly({ clock, everyMs: SWEEP_MS, round: () => sweep(serving), onError })
+export function expireEvents(
+  context: ServerContext,
+  onError: (error: unknown) => void,
+): () => void {
+  const { clock } = context
+  return regularly({ clock, everyMs: SWEEP_MS, round: () => sweep(context), onError })
 }
 
-async function sweep({ clock, feed, store }: Serving): Promise<void> {
+async function sweep({ clock, feed, store }: ServerContext): Promise<void> {
   const oldest = clock.now() - LIFETIME_MS
   for (const [index, item] of [...feed.cache(events).snapshot()].entries()) {
     if (index % IN_ONE_GO === 0) await setImmediate()

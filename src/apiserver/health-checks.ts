@@ -65,10 +65,10 @@ export function healthChecks({
     name: 'shutdown',
     fault: () => (lifecycle.isClosing ? 'the server is stopping' : undefined),
   }
-  const serving = [ping, reads, caches]
+  const context = [ping, reads, caches]
   return {
-    healthz: [...serving, writes, lasting],
+    healthz: [...context, writes, lasting],
     livez: [ping],
-    readyz: [...serving, shutdown, lasting],
+    readyz: [...context, shutdown, lasting],
   }
 }

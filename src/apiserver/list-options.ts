@@ -1,7 +1,7 @@
 import type { Item } from './cache/item.ts'
 import { invalidText } from './causes.ts'
 import { badRequest, invalidOptions } from './refusals.ts'
-import type { Face } from './resource.ts'
+import type { ServedVersion } from './resource.ts'
 import { type FieldSelector, parseFieldSelector } from './selector/field-selector.ts'
 import { type LabelSelector, parseLabelSelector } from './selector/label-selector.ts'
 import { Refusal } from './status.ts'
@@ -23,8 +23,11 @@ export interface ListOptions {
 }
 
 /** The list options of a query, refused where the protocol refuses them. */
-export function parseListOptions(face: Face, query: URLSearchParams): ListOptions | Refusal {
-  const selection = parseSelection(face, query)
+export function parseListOptions(
+  served: ServedVersion,
+  query: URLSearchParams,
+): ListOptions | Refusal {
+  const selection = parseSelection(served, query)
   if (selection instanceof Refusal) return selection
   const revision = parseRevision(query)
   if (revision instanceof Refusal) return revision
@@ -75,10 +78,10 @@ function checkCombination(
 }
 
 /** Label and field selectors of a query as one. */
-export function parseSelection(face: Face, query: URLSearchParams): Selection | Refusal {
+export function parseSelection(served: ServedVersion, query: URLSearchParams): Selection | Refusal {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '')
   if (labels instanceof Refusal) return labels
-  const supported = supportedFields(face)
+  const supported = supportedFields(served)
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '', (one) => supported.has(one))
   if (fields instanceof Refusal) return fields
   return selectionOf(labels, fields)
@@ -96,8 +99,12 @@ function selectionOf(
   }
 }
 
-function supportedFields(face: Face): ReadonlySet<string> {
-  return new Set(['metadata.name', 'metadata.namespace', ...Object.keys(face.resource.fields({}))])
+function supportedFields(served: ServedVersion): ReadonlySet<string> {
+  return new Set([
+    'metadata.name',
+    'metadata.namespace',
+    ...Object.keys(served.resource.fields({})),
+  ])
 }
 
 /** `resourceVersion` of a query. */

@@ -4,7 +4,7 @@ import { isReadable, readItem } from './cache/item.ts'
 import { namespaces } from './kinds/namespace.ts'
 import { forbidden, notFound } from './refusals.ts'
 import { storageKey } from './resource.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import type { Refusal } from './status.ts'
 import { unreadableRefusal } from './unreadable.ts'
 
@@ -14,18 +14,18 @@ import { unreadableRefusal } from './unreadable.ts'
  * because the cache turned out to be behind.
  */
 export async function namespaceCondition(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   fresh: boolean,
 ): Promise<readonly Compare[] | Refusal> {
-  if (!request.face.resource.namespaced) return []
+  if (!request.served.resource.namespaced) return []
   const key = storageKey(namespaces, '', request.namespace)
-  const cached = fresh ? undefined : serving.feed.cache(namespaces).get(key)
+  const cached = fresh ? undefined : context.feed.cache(namespaces).get(key)
   if (cached !== undefined) {
     if (cached.fields['status.phase'] === 'Terminating') return terminating(request)
     return [{ key, modRevision: cached.revision }]
   }
-  const entry = await serving.store.get(key)
+  const entry = await context.store.get(key)
   if (entry === undefined)
     return notFound({ plural: 'namespaces', group: '', name: request.namespace })
   const item = readItem(namespaces, entry)

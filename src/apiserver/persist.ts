@@ -4,8 +4,8 @@ import type { Compare, Operation, StoredEntry } from '../storage/store.ts'
 import { invalidObject } from './admit.ts'
 import type { ApiRequest } from './api-request.ts'
 import { encodeStored } from './codec.ts'
+import type { ServerContext } from './server-context.ts'
 import type { AllocationPlan } from './services/service-allocator.ts'
-import type { Serving } from './serving.ts'
 import type { Refusal, StatusCause } from './status.ts'
 import { checkStorable } from './storable.ts'
 
@@ -48,23 +48,23 @@ const ATTEMPTS = 100
  * transaction. Writing what is already there does nothing.
  */
 export async function persist(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   write: Write,
 ): Promise<Persisted | Refusal | Stale> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const plan = allocate(serving, request, write)
+    const plan = allocate(context, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
     if (isUnchanged(write, plan.object)) return { ...write.before!, isCommitted: false }
     const value = encodeStored(plan.object)
-    const refused = checkStorable(value, serving.limits)
+    const refused = checkStorable(value, context.limits)
     if (refused !== undefined) return refused
     const modRevision = write.before?.modRevision ?? 0
     if (write.dryRun) return { value, modRevision, isCommitted: false }
     const own = { key: write.key, modRevision }
     const compare = [own, ...write.compare, ...plan.compare]
     const put: Operation = { op: 'put', key: write.key, value }
-    const result = await serving.store.txn({ compare, operations: [put, ...plan.operations] })
+    const result = await context.store.txn({ compare, operations: [put, ...plan.operations] })
     if (result.committed) return { value, modRevision: result.revision, isCommitted: true }
     const lost = compare.filter(
       (one, index) => (result.current[index]?.modRevision ?? 0) !== one.modRevision,
@@ -72,7 +72,7 @@ export async function persist(
     const taken = lost.filter((one) => plan.compare.includes(one))
     if (taken.length < lost.length) return new Stale(result.current[0])
     for (const { key } of taken) {
-      const cause = serving.allocator.taken(key, write.next)
+      const cause = context.allocator.taken(key, write.next)
       if (cause !== undefined) return invalidObject(request, write.next, [cause])
     }
   }
@@ -80,13 +80,13 @@ export async function persist(
 }
 
 function allocate(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   write: Write,
 ): AllocationPlan | { readonly cause: StatusCause } {
-  if (request.face.resource.kind !== 'Service')
+  if (request.served.resource.kind !== 'Service')
     return { object: write.next, compare: [], operations: [] }
-  const plan = serving.allocator.plan(write.key, write.next, write.old)
+  const plan = context.allocator.plan(write.key, write.next, write.old)
   return 'object' in plan ? plan : { cause: plan }
 }
 

@@ -18,7 +18,7 @@ import {
 import type { ListMeta } from './list-metadata.ts'
 import type { Written } from './persist.ts'
 import { notAcceptable } from './refusals.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import { Refusal } from './status.ts'
 import { parseIncluded, tableRepresentation } from './table/table-representation.ts'
 import { yamlRepresentation } from './yaml-representation.ts'
@@ -51,22 +51,25 @@ type Shape = 'object' | 'list'
 
 /** The form of answer that the client prefers among those that there are. */
 export function negotiate(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   shape: Shape,
 ): AnswerForm | Refusal {
   for (const asked of parseAccept(request.accept)) {
-    if (asksForYaml(asked)) return yamlRepresentation(request.face)
-    const found = inJson(serving, request, { asked, shape })
+    if (asksForYaml(asked)) return yamlRepresentation(request.served)
+    const found = inJson(context, request, { asked, shape })
     if (found !== undefined) return found
   }
   return notAcceptable([JSON_TYPE, YAML])
 }
 
 /** The same for the events of a watch, which are JSON. */
-export function negotiateEvents(serving: Serving, request: ApiRequest): Representation | Refusal {
+export function negotiateEvents(
+  context: ServerContext,
+  request: ApiRequest,
+): Representation | Refusal {
   for (const asked of parseAccept(request.accept)) {
-    const found = inJson(serving, request, { asked, shape: 'object' })
+    const found = inJson(context, request, { asked, shape: 'object' })
     if (found !== undefined) return found
   }
   return notAcceptable([JSON_TYPE])
@@ -78,19 +81,19 @@ interface Preference {
 }
 
 function inJson(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   preference: Preference,
 ): Representation | Refusal | undefined {
   const { asked } = preference
-  if (allowsPlainJson(asked)) return plainRepresentation(request.face)
-  return allowsJson(asked) ? transformed(serving, request, preference) : undefined
+  if (allowsPlainJson(asked)) return plainRepresentation(request.served)
+  return allowsJson(asked) ? transformed(context, request, preference) : undefined
 }
 
 /** Objects as another kind; undefined when there is no such form. */
 function transformed(
-  { clock }: Serving,
-  { face, query }: ApiRequest,
+  { clock }: ServerContext,
+  { served, query }: ApiRequest,
   { asked: { parameters }, shape }: Preference,
 ): Representation | Refusal | undefined {
   const version = parameters.get('v') ?? ''
@@ -103,17 +106,17 @@ function transformed(
   const include = parseIncluded(query)
   return include instanceof Refusal
     ? include
-    : tableRepresentation({ face, version, include, clock })
+    : tableRepresentation({ served, version, include, clock })
 }
 
 /** One object as an answer. */
 export function objectReply(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   code: number,
   written: Written,
 ): Reply | Refusal {
-  const representation = negotiate(serving, request, 'object')
+  const representation = negotiate(context, request, 'object')
   if (representation instanceof Refusal) return representation
   const shown = { value: written.value, revision: written.modRevision }
   const { contentType } = representation

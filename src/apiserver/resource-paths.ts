@@ -1,4 +1,4 @@
-import { apiVersionOf, type Face } from './resource.ts'
+import { apiVersionOf, type ServedVersion } from './resource.ts'
 
 /** Where the resources of one group and version are: `/api/v1`, `/apis/apps/v1`. */
 export function groupVersionPath(of: { readonly group: string; readonly version: string }): string {
@@ -14,9 +14,9 @@ export interface ResourcePaths {
   readonly one: string
 }
 
-/** The places below `root` that a face has; `parameter` writes `namespace` and `name`. */
+/** The places below `root` that a served version has; `parameter` writes `namespace` and `name`. */
 export function resourcePaths(
-  { resource }: Face,
+  { resource }: ServedVersion,
   root: string,
   parameter: (name: string) => string,
 ): ResourcePaths {

@@ -1,8 +1,8 @@
 import type { Outcome, StreamRequest } from './api-request.ts'
 import { parseFlag } from './list-options.ts'
-import type { Face, ScaledResource } from './resource.ts'
+import type { ScaledResource, ServedVersion } from './resource.ts'
 import { groupVersionPath, resourcePaths } from './resource-paths.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import { create } from './verbs/create.ts'
 import { remove } from './verbs/delete.ts'
 import { removeCollection } from './verbs/delete-collection.ts'
@@ -14,58 +14,58 @@ import { getScale, patchScale, putScale } from './verbs/scale.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './watch/watch.ts'
 
-type Verb = (serving: Serving, request: StreamRequest) => Promise<Outcome>
+type Verb = (context: ServerContext, request: StreamRequest) => Promise<Outcome>
 
 type Verbs = Readonly<Record<string, Verb>>
 
 /** What can be done at a path of a resource. */
 export interface ResourceRoute {
   readonly kind: 'resource'
-  readonly face: Face
+  readonly served: ServedVersion
   readonly subresource: string
   readonly verbs: Verbs
   /** Whether GET is a watch without being asked to. */
   readonly isWatch: boolean
 }
 
-/** Every path of a face. */
-export function resourceRoutes(face: Face): ReadonlyMap<string, ResourceRoute> {
-  return new Map([...objectRoutes(face), ...watchRoutes(face)])
+/** Every path of a served version. */
+export function resourceRoutes(served: ServedVersion): ReadonlyMap<string, ResourceRoute> {
+  return new Map([...objectRoutes(served), ...watchRoutes(served)])
 }
 
 type Paths = ReadonlyMap<string, ResourceRoute>
 
-function objectRoutes(face: Face): Paths {
-  const { resource } = face
+function objectRoutes(served: ServedVersion): Paths {
+  const { resource } = served
   const { deletedOneByOne, derived = [], isReadOnly, reserved, scale, status } = resource
-  const { everywhere, collection, one } = resourcePaths(face, groupVersionPath(face), parameter)
+  const { everywhere, collection, one } = resourcePaths(served, groupVersionPath(served), parameter)
   const whole = deletedOneByOne ? growingVerbs : collectionVerbs
-  const paths = new Map([[everywhere, routeOf(face, { GET: listOrWatch })]])
-  if (isReadOnly) return paths.set(one, routeOf(face, { GET: get }))
-  paths.set(collection, routeOf(face, whole)).set(one, routeOf(face, objectVerbs))
-  if (status !== undefined) paths.set(`${one}/status`, routeOf(face, statusVerbs, 'status'))
-  if (scale !== undefined) paths.set(`${one}/scale`, routeOf(face, scaleVerbs(scale), 'scale'))
+  const paths = new Map([[everywhere, routeOf(served, { GET: listOrWatch })]])
+  if (isReadOnly) return paths.set(one, routeOf(served, { GET: get }))
+  paths.set(collection, routeOf(served, whole)).set(one, routeOf(served, objectVerbs))
+  if (status !== undefined) paths.set(`${one}/status`, routeOf(served, statusVerbs, 'status'))
+  if (scale !== undefined) paths.set(`${one}/scale`, routeOf(served, scaleVerbs(scale), 'scale'))
   if (reserved !== undefined) {
     const { subresource } = reserved
-    paths.set(`${one}/${subresource}`, routeOf(face, { PUT: update, PATCH: patch }, subresource))
+    paths.set(`${one}/${subresource}`, routeOf(served, { PUT: update, PATCH: patch }, subresource))
   }
   for (const each of derived) {
     const verbs = { GET: getDerived.bind(undefined, each) }
-    paths.set(`${one}/${each.name}`, routeOf(face, verbs, each.name))
+    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
   }
   return paths
 }
 
 /** The paths that are watches by themselves: deprecated, and still asked by old clients. */
-function watchRoutes(face: Face): Paths {
-  const root = `${groupVersionPath(face)}/watch`
-  const { everywhere, collection, one } = resourcePaths(face, root, parameter)
-  const route = { ...routeOf(face, { GET: watch }), isWatch: true }
+function watchRoutes(served: ServedVersion): Paths {
+  const root = `${groupVersionPath(served)}/watch`
+  const { everywhere, collection, one } = resourcePaths(served, root, parameter)
+  const route = { ...routeOf(served, { GET: watch }), isWatch: true }
   return new Map([everywhere, collection, one].map((path) => [path, route]))
 }
 
-function routeOf(face: Face, verbs: Verbs, subresource = ''): ResourceRoute {
-  return { kind: 'resource', face, subresource, verbs, isWatch: false }
+function routeOf(served: ServedVersion, verbs: Verbs, subresource = ''): ResourceRoute {
+  return { kind: 'resource', served, subresource, verbs, isWatch: false }
 }
 
 /** As the router writes it. */
@@ -86,6 +86,6 @@ function scaleVerbs(scaled: ScaledResource): Verbs {
   }
 }
 
-function listOrWatch(serving: Serving, request: StreamRequest): Promise<Outcome> {
-  return parseFlag(request.query, 'watch') ? watch(serving, request) : list(serving, request)
+function listOrWatch(context: ServerContext, request: StreamRequest): Promise<Outcome> {
+  return parseFlag(request.query, 'watch') ? watch(context, request) : list(context, request)
 }

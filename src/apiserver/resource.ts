@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../lib/json.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import type { Column } from './table/column.ts'
 
 /** Fields by which objects of a resource can be selected, apart from metadata. */
@@ -57,7 +57,7 @@ export interface DerivedSubresource {
   readonly name: string
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
-  readonly derive: (serving: Serving, object: JsonObject) => Promise<JsonObject>
+  readonly derive: (context: ServerContext, object: JsonObject) => Promise<JsonObject>
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */
@@ -76,15 +76,15 @@ export interface ResourceVersion {
 }
 
 /** One resource under one group and version: what a URL names. */
-export interface Face extends ResourceVersion {
+export interface ServedVersion extends ResourceVersion {
   readonly resource: Resource
 }
 
-export function apiVersionOf(face: { readonly group: string; readonly version: string }): string {
-  return face.group === '' ? face.version : `${face.group}/${face.version}`
+export function apiVersionOf(served: { readonly group: string; readonly version: string }): string {
+  return served.group === '' ? served.version : `${served.group}/${served.version}`
 }
 
-export function facesOf(resource: Resource): readonly Face[] {
+export function servedVersionsOf(resource: Resource): readonly ServedVersion[] {
   return resource.versions.map((version) => ({ ...version, resource }))
 }
 

@@ -4,7 +4,7 @@ import { CUSTOM_RESOURCES_PATH, noCustomResources } from './discovery-custom-res
 import type { HealthEndpoint } from './health-checks.ts'
 import { jsonForm, type ServedDocument } from './http/document.ts'
 import { openapiDocuments } from './openapi/openapi-documents.ts'
-import { facesOf, type Resource } from './resource.ts'
+import { type Resource, servedVersionsOf } from './resource.ts'
 import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
 import { GIT_VERSION } from './version.ts'
 
@@ -49,8 +49,8 @@ export function createRoutes(
   const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...OTHERS, ...described.keys()]
   on('/', { kind: 'document', document: pathsDocument(paths) })
   on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
-  for (const face of resources.flatMap(facesOf)) {
-    for (const [path, route] of resourceRoutes(face)) on(path, route)
+  for (const served of resources.flatMap(servedVersionsOf)) {
+    for (const [path, route] of resourceRoutes(served)) on(path, route)
   }
   return (path) => {
     const found = router.find('GET', path)

@@ -3,7 +3,7 @@ import type { ApiRequest } from './api-request.ts'
 import type { UnreadableObject } from './cache/item.ts'
 import { internalError } from './refusals.ts'
 import { type Resource, storageKey, storagePrefix } from './resource.ts'
-import type { Serving } from './serving.ts'
+import type { ServerContext } from './server-context.ts'
 import type { Refusal } from './status.ts'
 
 /** Objects that one message names. */
@@ -11,7 +11,7 @@ const MAX_NAMED = 5
 
 /** The stored object of this name, if it is one that cannot be read. */
 export function unreadableAt(
-  { feed }: Pick<Serving, 'feed'>,
+  { feed }: Pick<ServerContext, 'feed'>,
   resource: Resource,
   at: { readonly namespace: string; readonly name: string },
 ): UnreadableObject | undefined {
@@ -20,7 +20,7 @@ export function unreadableAt(
 
 /** Those of a resource in a namespace; empty: in all of them. */
 export function unreadableUnder(
-  { feed }: Pick<Serving, 'feed'>,
+  { feed }: Pick<ServerContext, 'feed'>,
   resource: Resource,
   namespace: string,
 ): readonly UnreadableObject[] {

@@ -2,13 +2,13 @@ import { createWireEncoder } from './codec.ts'
 import { YAML } from './http/media-type.ts'
 import { listMetadata } from './list-metadata.ts'
 import type { AnswerForm, Shown } from './representation.ts'
-import { apiVersionOf, type Face } from './resource.ts'
+import { apiVersionOf, type ServedVersion } from './resource.ts'
 import { writeYaml, writeYamlItem } from './write-yaml.ts'
 
 /** Objects as they are, for people: in YAML. */
-export function yamlRepresentation(face: Face): AnswerForm {
-  const wire = createWireEncoder(face)
-  const type = { apiVersion: apiVersionOf(face), kind: face.resource.kind }
+export function yamlRepresentation(served: ServedVersion): AnswerForm {
+  const wire = createWireEncoder(served)
+  const type = { apiVersion: apiVersionOf(served), kind: served.resource.kind }
   const list = { ...type, kind: `${type.kind}List` }
   return {
     contentType: YAML,

@@ -11,15 +11,15 @@ const SERVER_METADATA = [
 ]
 
 /**
- * Fields are owned in the version that objects are stored in, whatever face a
- * request uses: who applies through one face and another is one owner.
+ * Fields are owned in the version that objects are stored in, whatever served version a
+ * request uses: who applies through one served version and another is one owner.
  */
 export function ownedVersion(request: ApiRequest): string {
-  return apiVersionOf(request.face.resource.versions[0]!)
+  return apiVersionOf(request.served.resource.versions[0]!)
 }
 
 export function ownedStructure(request: ApiRequest): Structure {
-  const message = messageOf(ownedVersion(request), request.face.resource.kind)
+  const message = messageOf(ownedVersion(request), request.served.resource.kind)
   return message === undefined ? unknownStructure : structureOf(message)
 }
 
@@ -28,7 +28,7 @@ export function ownedPart(request: ApiRequest, object: JsonObject): JsonObject {
   const { status } = object
   const metadata = without(objectAt(object, 'metadata'), ...SERVER_METADATA)
   const rest = without(object, 'kind', 'apiVersion', 'metadata')
-  if (request.face.resource.status === undefined) return { metadata, ...rest }
+  if (request.served.resource.status === undefined) return { metadata, ...rest }
   if (request.subresource !== 'status') return { metadata, ...without(rest, 'status') }
   return status === undefined ? { metadata } : { metadata, status }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ApiRequest } from '../api-request.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 import { boundedOwners } from './bounded-owners.ts'
 import { fieldChanges } from './field-changes.ts'
@@ -26,7 +26,7 @@ const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
  * on; otherwise clients may edit or, with `[{}]`, forget them.
  */
 export function tracked(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   next: JsonObject,
   { old, sent }: Origin,
@@ -38,6 +38,6 @@ export function tracked(
   const owners = readOwners(sent) ?? readOwners(old) ?? []
   const before = ownedPart(request, old ?? NOTHING)
   const changes = fieldChanges(ownedStructure(request), before, ownedPart(request, next))
-  const after = ownersAfterUpdate(owners, writerOf(serving, request), changes)
+  const after = ownersAfterUpdate(owners, writerOf(context, request), changes)
   return withOwners(next, boundedOwners(after))
 }

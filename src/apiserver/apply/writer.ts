@@ -1,7 +1,7 @@
 import { timestamp } from '../../lib/timestamp.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../causes.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal, type StatusCause } from '../status.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
@@ -20,13 +20,13 @@ export function isApply(request: ApiRequest): boolean {
 }
 
 /** Who this request writes as: its `fieldManager`, or the program that its User-Agent names. */
-export function writerOf(serving: Serving, request: ApiRequest): Writer {
+export function writerOf(context: ServerContext, request: ApiRequest): Writer {
   return {
     name: request.query.get(NAME) || programOf(request) || 'unknown',
     operation: isApply(request) ? 'Apply' : 'Update',
     subresource: request.subresource,
     apiVersion: ownedVersion(request),
-    time: timestamp(serving.clock.now()),
+    time: timestamp(context.clock.now()),
   }
 }
 

@@ -6,7 +6,7 @@ import type { ApiRequest } from '../api-request.ts'
 import { addWarning } from '../http/warning.ts'
 import { services } from '../kinds/service.ts'
 import { RequestDeadline } from '../request-deadline.ts'
-import { facesOf } from '../resource.ts'
+import { servedVersionsOf } from '../resource.ts'
 import { checkFields, type SentFields } from './check-fields.ts'
 
 function check(directive: string | undefined, sent: SentFields) {
@@ -14,7 +14,7 @@ function check(directive: string | undefined, sent: SentFields) {
   const query = new URLSearchParams(directive === undefined ? {} : { fieldValidation: directive })
   const request: ApiRequest = {
     method: 'POST',
-    face: facesOf(services)[0]!,
+    served: servedVersionsOf(services)[0]!,
     namespace: 'default',
     name: '',
     subresource: '',

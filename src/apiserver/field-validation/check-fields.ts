@@ -48,8 +48,8 @@ export function checkFields(request: ApiRequest, sent: SentFields): Refusal | un
 
 const NOTHING: FieldFindings = { unknown: [], mistyped: [] }
 
-function newFindings({ face }: ApiRequest, { object, before }: SentFields): FieldFindings {
-  const message = messageOf(apiVersionOf(face), face.resource.kind)
+function newFindings({ served }: ApiRequest, { object, before }: SentFields): FieldFindings {
+  const message = messageOf(apiVersionOf(served), served.resource.kind)
   if (message === undefined) return NOTHING
   const found = examineFields(message, object)
   if (before === undefined || found.unknown.length + found.mistyped.length === 0) return found
@@ -70,11 +70,11 @@ function duplicates({ body }: SentFields): readonly string[] {
   return twice.map((path) => `duplicate field "${path.slice(0, LONGEST_PATH)}"`)
 }
 
-function cannotBeHandled({ face }: ApiRequest, problems: readonly string[], cause = ''): Refusal {
-  const { kind } = face.resource
+function cannotBeHandled({ served }: ApiRequest, problems: readonly string[], cause = ''): Refusal {
+  const { kind } = served.resource
   const list = problems.join(', ')
   return badRequest(
-    `${kind} in version "${face.version}" cannot be handled as a ${kind}: ${cause}${list}`,
+    `${kind} in version "${served.version}" cannot be handled as a ${kind}: ${cause}${list}`,
   )
 }
 

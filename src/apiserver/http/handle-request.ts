@@ -14,7 +14,7 @@ import {
 } from '../refusals.ts'
 import { RequestDeadline } from '../request-deadline.ts'
 import type { FoundRoute, Route } from '../routes.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { storeRefusal } from '../store-refusal.ts'
 import { versionReply } from '../version.ts'
@@ -26,7 +26,7 @@ import { type Exchange, send, sendRefusal } from './send.ts'
 import { addWarning } from './warning.ts'
 
 export interface HandlerOptions {
-  readonly serving: Serving
+  readonly context: ServerContext
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
@@ -43,17 +43,17 @@ export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { serving } = options
+  const { context } = options
   const exchange = { request, response }
   try {
     const outcome = await decide(options, request, response)
     if (outcome === STREAMING) return
-    if (outcome instanceof Refusal) sendRefusal(serving, exchange, outcome)
-    else send(serving, exchange, outcome)
+    if (outcome instanceof Refusal) sendRefusal(context, exchange, outcome)
+    else send(context, exchange, outcome)
   } catch (error) {
     options.onError(error)
     if (response.headersSent) response.destroy()
-    else sendRefusal(serving, exchange, storeRefusal(error) ?? internalError())
+    else sendRefusal(context, exchange, storeRefusal(error) ?? internalError())
   }
 }
 
@@ -70,12 +70,12 @@ async function decide(
   const exchange = { request, response, query: target.query }
   countRequest(options.metrics, exchange, found)
   if (found === undefined) return noSuchPath()
-  const { serving, metrics } = options
+  const { context, metrics } = options
   const body = hasVerb(found, request) ? await options.bodies.take(exchange) : NO_BODY
   if (body instanceof Refusal) return body
   const serve = async (): Promise<Outcome> => serveRoute(options, found, { ...exchange, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
-  return isExempt ? serve() : withSeat(serving.flow, metrics, exchange, serve)
+  return isExempt ? serve() : withSeat(context.flow, metrics, exchange, serve)
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -98,19 +98,19 @@ function serveRoute(
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
-  if (!options.serving.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
-  return verb(options.serving, apiRequest(options.serving, found, { ...exchange, route }))
+  if (!options.context.lifecycle.isLoaded) return serviceUnavailable('the server is starting')
+  return verb(options.context, apiRequest(options.context, found, { ...exchange, route }))
 }
 
 /** What is no resource: the server about itself. */
 function describeServer(
-  { serving, metrics, checks }: HandlerOptions,
+  { context, metrics, checks }: HandlerOptions,
   { route, name }: FoundRoute,
   exchange: QueriedExchange,
 ): Outcome | Promise<Outcome> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
   if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
-  if (route.kind !== 'health') return metricsReply(metrics, serving)
+  if (route.kind !== 'health') return metricsReply(metrics, context)
   const all = checks[route.endpoint]
   const chosen = name === '' ? all : all.filter((check) => check.name === name)
   return chosen.length === 0 ? noSuchPath() : healthReply(route.endpoint, chosen, exchange.query)
@@ -129,13 +129,13 @@ interface ResourceExchange extends TakenExchange {
 }
 
 function apiRequest(
-  { clock, limits }: Serving,
+  { clock, limits }: ServerContext,
   found: FoundRoute,
   { request, response, query, body, route }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
-    face: route.face,
+    served: route.served,
     namespace: found.namespace,
     name: found.name,
     subresource: route.subresource,

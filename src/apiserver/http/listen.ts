@@ -3,7 +3,7 @@ import { createServer as createHttpsServer, Server as HttpsServer } from 'node:h
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 
 export interface ListenOptions {
@@ -50,7 +50,7 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
   return {
     ...reachedAt(server.address(), tls === undefined ? 'http' : 'https'),
     present: (certificate) => present(server, certificate),
-    close: () => closeServer(server, handler.serving),
+    close: () => closeServer(server, handler.context),
   }
 }
 
@@ -67,7 +67,7 @@ function reachedAt(
 const HANDSHAKE_MS = 10_000
 
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
-  const { limits } = handler.serving
+  const { limits } = handler.context
   const http: ServerOptions = {
     ...httpArrival(limits.requestTimeout),
     maxHeaderSize: limits.headerBytes,
@@ -95,7 +95,7 @@ const CLOSE_MS = 2000
  */
 const LINGER_MS = 250
 
-function closeServer(server: Server, { clock, watches }: Serving): Promise<void> {
+function closeServer(server: Server, { clock, watches }: ServerContext): Promise<void> {
   watches.endAll()
   return new Promise((resolve) => {
     const cancelLinger = clock.after(LINGER_MS, () => server.closeIdleConnections())

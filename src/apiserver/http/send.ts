@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { Reply } from '../api-request.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { type Refusal, statusDocument } from '../status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
 import { endAnswer } from './end-answer.ts'
@@ -28,20 +28,20 @@ const SMALL = 128 << 10
 const SLICE = 1 << 20
 
 /** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
-export function send(serving: Serving, { request, response }: Exchange, given: Reply): void {
+export function send(context: ServerContext, { request, response }: Exchange, given: Reply): void {
   if (response.destroyed) return
   const isTagged = response.hasHeader('ETag')
   const reply = !isTagged && asksForIndent(request) ? indented(given) : given
   const headers = {
     'Content-Type': reply.contentType,
     'Cache-Control': 'no-cache, private',
-    ...(request.complete && !serving.lifecycle.isClosing ? {} : { Connection: 'close' }),
+    ...(request.complete && !context.lifecycle.isClosing ? {} : { Connection: 'close' }),
   }
   const chunks: Chunks = reply.body[Symbol.iterator]()
   const { head, isWhole } = takeHead(chunks)
   if (isWhole) {
     response.writeHead(reply.code, { ...headers, 'Content-Length': head.length })
-    endAnswer(response, { last: head, stalledMs: serving.limits.stalledClientTimeout })
+    endAnswer(response, { last: head, stalledMs: context.limits.stalledClientTimeout })
     return
   }
   const isCompressed = acceptsGzip(request.headers['accept-encoding'])
@@ -50,16 +50,16 @@ export function send(serving: Serving, { request, response }: Exchange, given: R
   response.writeHead(reply.code, headers)
   const sink = isCompressed ? gzipInto(response) : response
   sink.write(head)
-  sendRest(serving, { response, sink }, chunks)
+  sendRest(context, { response, sink }, chunks)
 }
 
-export function sendRefusal(serving: Serving, exchange: Exchange, refusal: Refusal): void {
+export function sendRefusal(context: ServerContext, exchange: Exchange, refusal: Refusal): void {
   const { status } = refusal
   const { response } = exchange
   const retry = status.details?.retryAfterSeconds
   if (retry !== undefined && !response.headersSent) response.setHeader('Retry-After', retry)
   const body = [Buffer.from(`${JSON.stringify(statusDocument(status))}\n`)]
-  send(serving, exchange, { code: status.code, contentType: 'application/json', body })
+  send(context, exchange, { code: status.code, contentType: 'application/json', body })
 }
 
 function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: boolean } {
@@ -73,29 +73,29 @@ function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: bo
   return { head: Buffer.concat(parts), isWhole: false }
 }
 
-function sendRest(serving: Serving, sending: Sending, chunks: Chunks): void {
+function sendRest(context: ServerContext, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
   for (let bytes = 0; bytes < SLICE; ) {
     if (response.destroyed || sink.destroyed) return
-    if (sink.writableNeedDrain) return awaitDrain(serving, sending, chunks)
+    if (sink.writableNeedDrain) return awaitDrain(context, sending, chunks)
     const next = chunks.next()
     if (next.done === true) {
-      endAnswer(response, { sink, stalledMs: serving.limits.stalledClientTimeout })
+      endAnswer(response, { sink, stalledMs: context.limits.stalledClientTimeout })
       return
     }
     bytes += next.value.length
     sink.write(next.value)
   }
-  setImmediate(() => sendRest(serving, sending, chunks))
+  setImmediate(() => sendRest(context, sending, chunks))
 }
 
-function awaitDrain(serving: Serving, sending: Sending, chunks: Chunks): void {
+function awaitDrain(context: ServerContext, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
-  const cancel = serving.clock.after(serving.limits.stalledClientTimeout, () => response.destroy())
+  const cancel = context.clock.after(context.limits.stalledClientTimeout, () => response.destroy())
   sink.once('close', cancel)
   sink.once('drain', () => {
     cancel()
     sink.off('close', cancel)
-    setImmediate(() => sendRest(serving, sending, chunks))
+    setImmediate(() => sendRest(context, sending, chunks))
   })
 }

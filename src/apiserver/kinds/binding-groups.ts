@@ -8,7 +8,7 @@ export function canonicalBinding(binding: JsonObject): JsonObject {
   return renameGroups(binding, canonicalGroup)
 }
 
-/** The stored binding as the face of our own group shows it. */
+/** The stored binding as the served version of our own group shows it. */
 export function bindingOfOrch(binding: JsonObject): JsonObject {
   return renameGroups(binding, (group) => (group === RBAC_GROUP ? ORCH_GROUP : group))
 }

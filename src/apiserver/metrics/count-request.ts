@@ -27,8 +27,13 @@ export function countRequest(
 function placeOf(found: FoundRoute | undefined) {
   if (found?.route.kind !== 'resource')
     return { group: '', version: '', resource: '', subresource: '' }
-  const { face, subresource } = found.route
-  return { group: face.group, version: face.version, resource: face.resource.plural, subresource }
+  const { served, subresource } = found.route
+  return {
+    group: served.group,
+    version: served.version,
+    resource: served.resource.plural,
+    subresource,
+  }
 }
 
 function verbOf(method: string, { name, route }: FoundRoute, query: URLSearchParams): string {

@@ -1,7 +1,7 @@
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { Reply } from '../api-request.ts'
 import { REQUEST_KINDS } from '../flow/request-flow.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
@@ -14,8 +14,8 @@ export function createServerMetrics(more?: () => Promise<string>): ServerMetrics
 }
 
 /** What GET /metrics answers: the counts so far, and how things stand now. */
-export async function metricsReply(metrics: ServerMetrics, serving: Serving): Promise<Reply> {
-  const { store, feed, flow, watches } = serving
+export async function metricsReply(metrics: ServerMetrics, context: ServerContext): Promise<Reply> {
+  const { store, feed, flow, watches } = context
   for (const kind of REQUEST_KINDS) {
     const { taken, waiting } = flow.load(kind)
     metrics.inFlight.set({ request_kind: kind }, taken)

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { facesOf, type Resource } from '../resource.ts'
+import { type Resource, servedVersionsOf } from '../resource.ts'
 import { messageSchema, type SchemaStyle } from './message-schema.ts'
 import { type ApiPath, apiPaths, type Operation, operationExtensions } from './operation.ts'
 import { PATCH_TYPES } from './patch-types.ts'
@@ -11,7 +11,7 @@ import { servedKinds } from './served-kinds.ts'
 export function documentV2(resources: readonly Resource[], version: string): JsonObject {
   const kinds = servedKinds(resources)
   const style: SchemaStyle = { kinds, refer: reference, hasAlternatives: false }
-  const paths = resources.flatMap(facesOf).flatMap(apiPaths)
+  const paths = resources.flatMap(servedVersionsOf).flatMap(apiPaths)
   return {
     swagger: '2.0',
     info: { title: 'orch-server', version },

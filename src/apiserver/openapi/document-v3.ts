@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { Face } from '../resource.ts'
+import type { ServedVersion } from '../resource.ts'
 import { messageSchema, type SchemaStyle } from './message-schema.ts'
 import { type ApiPath, apiPaths, type Operation, operationExtensions } from './operation.ts'
 import { PATCH_TYPES } from './patch-types.ts'
@@ -9,12 +9,12 @@ import type { ServedKinds } from './served-kinds.ts'
 
 /** One group version in version 3 of OpenAPI: its paths, and the schemas that they lead to. */
 export function documentV3(
-  faces: readonly Face[],
+  servedVersions: readonly ServedVersion[],
   kinds: ServedKinds,
   version: string,
 ): JsonObject {
   const style: SchemaStyle = { kinds, refer: within, hasAlternatives: true }
-  const paths = faces.flatMap(apiPaths)
+  const paths = servedVersions.flatMap(apiPaths)
   return {
     openapi: '3.0.0',
     info: { title: 'orch-server', version },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { documentForm, jsonForm, type ServedDocument } from '../http/document.ts'
-import { apiVersionOf, type Face, facesOf, type Resource } from '../resource.ts'
+import { apiVersionOf, type Resource, type ServedVersion, servedVersionsOf } from '../resource.ts'
 import { documentV2 } from './document-v2.ts'
 import { documentV3 } from './document-v3.ts'
 import { encodeV2 } from './protobuf-v2.ts'
@@ -37,17 +37,17 @@ function versionDocuments(
   version: string,
 ): ReadonlyMap<string, ServedDocument> {
   const kinds = servedKinds(resources)
-  const faces = Map.groupBy(resources.flatMap(facesOf), nameOf)
+  const servedVersions = Map.groupBy(resources.flatMap(servedVersionsOf), nameOf)
   return new Map(
-    [...faces].map(([name, members]) => [
+    [...servedVersions].map(([name, members]) => [
       name,
       [jsonForm(() => documentV3(members, kinds, version))],
     ]),
   )
 }
 
-function nameOf(face: Face): string {
-  return `${face.group === '' ? 'api' : 'apis'}/${apiVersionOf(face)}`
+function nameOf(served: ServedVersion): string {
+  return `${served.group === '' ? 'api' : 'apis'}/${apiVersionOf(served)}`
 }
 
 /** Where each document is; the hash in the address changes with what it says. */

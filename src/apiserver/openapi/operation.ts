@@ -3,8 +3,8 @@ import { JSON_TYPE, YAML } from '../http/media-type.ts'
 import {
   apiVersionOf,
   type DerivedSubresource,
-  type Face,
   type ReservedFields,
+  type ServedVersion,
 } from '../resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource-paths.ts'
 import { messageOf } from '../schema/message-of.ts'
@@ -33,10 +33,10 @@ export interface ApiPath {
   readonly operations: readonly Operation[]
 }
 
-/** Every path of a face, with what can be done there. */
-export function apiPaths(face: Face): readonly ApiPath[] {
-  const { namespaced, status, reserved, derived = [] } = face.resource
-  const paths = resourcePaths(face, groupVersionPath(face), (name) => `{${name}}`)
+/** Every path of a served version, with what can be done there. */
+export function apiPaths(served: ServedVersion): readonly ApiPath[] {
+  const { namespaced, status, reserved, derived = [] } = served.resource
+  const paths = resourcePaths(served, groupVersionPath(served), (name) => `{${name}}`)
   const inside = namespaced ? ['namespace'] : []
   const at = (
     path: string,
@@ -46,68 +46,71 @@ export function apiPaths(face: Face): readonly ApiPath[] {
   const below = (subresource: string, operations: readonly Operation[]): ApiPath =>
     at(`${paths.one}${subresource}`, [...inside, 'name'], operations)
   return [
-    at(paths.collection, inside, collectionOperations(face)),
-    below('', objectOperations(face, '')),
-    ...(status === undefined ? [] : [below('/status', objectOperations(face, 'Status'))]),
+    at(paths.collection, inside, collectionOperations(served)),
+    below('', objectOperations(served, '')),
+    ...(status === undefined ? [] : [below('/status', objectOperations(served, 'Status'))]),
     ...(reserved === undefined
       ? []
-      : [below(`/${reserved.subresource}`, reservedOperations(face, reserved))]),
-    ...derived.map((each) => below(`/${each.name}`, [derivedOperation(face, each)])),
-    ...(namespaced ? [at(paths.everywhere, [], [listOperation(face, 'AllNamespaces')])] : []),
+      : [below(`/${reserved.subresource}`, reservedOperations(served, reserved))]),
+    ...derived.map((each) => below(`/${each.name}`, [derivedOperation(served, each)])),
+    ...(namespaced ? [at(paths.everywhere, [], [listOperation(served, 'AllNamespaces')])] : []),
   ]
 }
 
 const REMOVAL = { body: 'meta.v1.DeleteOptions', answer: 'meta.v1.Status' }
 
-function collectionOperations(face: Face): readonly Operation[] {
-  const message = messageOf(apiVersionOf(face), face.resource.kind)
+function collectionOperations(served: ServedVersion): readonly Operation[] {
+  const message = messageOf(apiVersionOf(served), served.resource.kind)
   const growing = [
-    listOperation(face, ''),
-    operation(face, ['post', 'post', WRITE], { body: message, answer: message }),
+    listOperation(served, ''),
+    operation(served, ['post', 'post', WRITE], { body: message, answer: message }),
   ]
-  if (face.resource.deletedOneByOne) return growing
+  if (served.resource.deletedOneByOne) return growing
   const query = [...SELECT, ...DELETE]
-  return [...growing, operation(face, ['delete', 'deletecollection', query], REMOVAL)]
+  return [...growing, operation(served, ['delete', 'deletecollection', query], REMOVAL)]
 }
 
-function listOperation(face: Face, suffix: string): Operation {
-  const answer = messageOf(apiVersionOf(face), `${face.resource.kind}List`)
-  return operation(face, ['get', 'list', LIST], { body: undefined, answer }, suffix)
+function listOperation(served: ServedVersion, suffix: string): Operation {
+  const answer = messageOf(apiVersionOf(served), `${served.resource.kind}List`)
+  return operation(served, ['get', 'list', LIST], { body: undefined, answer }, suffix)
 }
 
-function objectOperations(face: Face, suffix: string): readonly Operation[] {
-  const message = messageOf(apiVersionOf(face), face.resource.kind)
+function objectOperations(served: ServedVersion, suffix: string): readonly Operation[] {
+  const message = messageOf(apiVersionOf(served), served.resource.kind)
   const kept: readonly Operation[] = [
-    operation(face, ['get', 'get', []], { body: undefined, answer: message }, suffix),
-    operation(face, ['put', 'put', WRITE], { body: message, answer: message }, suffix),
+    operation(served, ['get', 'get', []], { body: undefined, answer: message }, suffix),
+    operation(served, ['put', 'put', WRITE], { body: message, answer: message }, suffix),
     operation(
-      face,
+      served,
       ['patch', 'patch', [...WRITE, FORCE]],
       { body: 'patch', answer: message },
       suffix,
     ),
   ]
-  return suffix === '' ? [...kept, operation(face, ['delete', 'delete', DELETE], REMOVAL)] : kept
+  return suffix === '' ? [...kept, operation(served, ['delete', 'delete', DELETE], REMOVAL)] : kept
 }
 
-function reservedOperations(face: Face, { subresource }: ReservedFields): readonly Operation[] {
-  const all = objectOperations(face, capitalised(subresource))
+function reservedOperations(
+  served: ServedVersion,
+  { subresource }: ReservedFields,
+): readonly Operation[] {
+  const all = objectOperations(served, capitalised(subresource))
   return all.filter(({ method }) => method === 'put' || method === 'patch')
 }
 
-function derivedOperation(face: Face, { name, kind }: DerivedSubresource): Operation {
-  const answer = messageOf(apiVersionOf(face), kind)
-  const read = operation(face, ['get', 'get', []], { body: undefined, answer }, capitalised(name))
+function derivedOperation(served: ServedVersion, { name, kind }: DerivedSubresource): Operation {
+  const answer = messageOf(apiVersionOf(served), kind)
+  const read = operation(served, ['get', 'get', []], { body: undefined, answer }, capitalised(name))
   return { ...read, kind: { ...read.kind, kind }, types: [JSON_TYPE] }
 }
 
 function operation(
-  face: Face,
+  served: ServedVersion,
   [method, action, query]: readonly [Operation['method'], string, readonly QueryParameter[]],
   messages: Pick<Operation, 'body' | 'answer'>,
   suffix = '',
 ): Operation {
-  const { group, version, resource } = face
+  const { group, version, resource } = served
   const scope = resource.namespaced && suffix !== 'AllNamespaces' ? 'Namespaced' : ''
   const words = [...(group === '' ? ['core'] : group.split('.')), version].map(capitalised)
   const id = `${action}${words.join('')}${scope}${resource.kind}${suffix}`

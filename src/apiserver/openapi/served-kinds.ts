@@ -1,4 +1,4 @@
-import { apiVersionOf, type Face, facesOf, type Resource } from '../resource.ts'
+import { apiVersionOf, type Resource, type ServedVersion, servedVersionsOf } from '../resource.ts'
 import { messageOf } from '../schema/message-of.ts'
 
 export interface GroupVersionKind {
@@ -12,12 +12,12 @@ export type ServedKinds = ReadonlyMap<string, readonly GroupVersionKind[]>
 
 /** Every kind that clients exchange with the server, its lists included, by message. */
 export function servedKinds(resources: readonly Resource[]): ServedKinds {
-  const faces = resources.flatMap(facesOf)
-  const kinds = faces.flatMap((face) => [
-    kindOf(face, face.resource.kind),
-    kindOf(face, `${face.resource.kind}List`),
-    kindOf(face, 'DeleteOptions'),
-    ...(face.resource.derived ?? []).map(({ kind }) => kindOf(face, kind)),
+  const servedVersions = resources.flatMap(servedVersionsOf)
+  const kinds = servedVersions.flatMap((served) => [
+    kindOf(served, served.resource.kind),
+    kindOf(served, `${served.resource.kind}List`),
+    kindOf(served, 'DeleteOptions'),
+    ...(served.resource.derived ?? []).map(({ kind }) => kindOf(served, kind)),
   ])
   const status = { group: '', version: 'v1', kind: 'Status' }
   const byMessage = new Map<string, Map<string, GroupVersionKind>>()
@@ -30,6 +30,6 @@ export function servedKinds(resources: readonly Resource[]): ServedKinds {
   return new Map([...byMessage].map(([message, members]) => [message, [...members.values()]]))
 }
 
-function kindOf({ group, version }: Face, kind: string): GroupVersionKind {
+function kindOf({ group, version }: ServedVersion, kind: string): GroupVersionKind {
   return { group, version, kind }
 }

@@ -3,7 +3,7 @@ import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { invalidValue } from '../causes.ts'
 import { nodes } from '../kinds/node.ts'
 import { storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { StatusCause } from '../status.ts'
 import { newExternalIPs } from './captured-addresses.ts'
 
@@ -12,7 +12,7 @@ import { newExternalIPs } from './captured-addresses.ts'
  * take the ports that the node serves itself. A load balancer may be one.
  */
 export function nodeCapture(
-  { feed }: Serving,
+  { feed }: ServerContext,
   next: JsonObject,
   old: JsonObject | undefined,
 ): StatusCause | undefined {

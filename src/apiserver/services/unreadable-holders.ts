@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { invalidValue } from '../causes.ts'
 import { services } from '../kinds/service.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { StatusCause } from '../status.ts'
 import { newlyCaptured } from './captured-addresses.ts'
 
@@ -11,7 +11,7 @@ import { newlyCaptured } from './captured-addresses.ts'
  * Service gets a new one. ClusterIPs and node ports have keys of their own.
  */
 export function addressOfUnreadable(
-  { feed }: Pick<Serving, 'feed'>,
+  { feed }: Pick<ServerContext, 'feed'>,
   next: JsonObject,
   old: JsonObject | undefined,
 ): StatusCause | undefined {

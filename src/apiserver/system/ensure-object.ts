@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Written } from '../persist.ts'
 import type { Resource } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 import { createObject } from '../verbs/create.ts'
 import { updateObject } from '../verbs/update.ts'
@@ -19,16 +19,16 @@ export interface KeptObject {
 
 /** Makes the object, or puts it right; what is right is not written. */
 export async function ensureObject(
-  serving: Serving,
+  context: ServerContext,
   { resource, namespace, name, next }: KeptObject,
 ): Promise<Written | Refusal> {
-  const request = systemRequest(serving, { method: 'PUT', resource, namespace, name })
-  return updateOrCreate(serving, request, {
-    update: () => updateObject(serving, request, next, { dryRun: false, isConditional: false }),
+  const request = systemRequest(context, { method: 'PUT', resource, namespace, name })
+  return updateOrCreate(context, request, {
+    update: () => updateObject(context, request, next, { dryRun: false, isConditional: false }),
     create: () => {
       const fresh = { metadata: {}, ...next({}) }
       const named = { ...fresh, metadata: { ...(fresh.metadata as JsonObject), name } }
-      return createObject(serving, { ...request, method: 'POST' }, named, false)
+      return createObject(context, { ...request, method: 'POST' }, named, false)
     },
   })
 }

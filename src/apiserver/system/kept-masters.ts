@@ -6,7 +6,7 @@ import { endpointSlices } from '../kinds/endpoint-slice.ts'
 import { endpoints } from '../kinds/endpoints.ts'
 import { services } from '../kinds/service.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { unreadableAt } from '../unreadable.ts'
 import { discard } from '../verbs/discard-unreadable.ts'
@@ -21,7 +21,7 @@ export const MASTER_RESOURCES: readonly Resource[] = [services, endpoints, endpo
 
 /** The Services of the API and their endpoints, as this server left them in the store. */
 export class KeptMasters {
-  readonly #serving: Serving
+  readonly #context: ServerContext
   readonly #masters: readonly Master[]
   /**
    * The Services that this server has once seen in its range. With replicas whose ranges
@@ -31,9 +31,9 @@ export class KeptMasters {
   /** The revisions in which we left our objects, by storage key. */
   readonly #written = new Map<string, number>()
 
-  constructor(serving: Serving) {
-    this.#serving = serving
-    const [range] = serving.allocator.ranges
+  constructor(context: ServerContext) {
+    this.#context = context
+    const [range] = context.allocator.ranges
     this.#masters = range === undefined ? [] : mastersOf(range)
   }
 
@@ -41,7 +41,7 @@ export class KeptMasters {
   get isTampered(): boolean {
     return [...this.#written].some(([key, revision]) => {
       const resource = MASTER_RESOURCES.find((one) => key.startsWith(storagePrefix(one)))!
-      const cache = this.#serving.feed.cache(resource)
+      const cache = this.#context.feed.cache(resource)
       return (cache.get(key)?.revision ?? cache.revision) > revision
     })
   }
@@ -58,7 +58,7 @@ export class KeptMasters {
       const failure =
         (await this.#moveIn(master)) ?? (await this.#ensure(masterObjects(master, replicas)))
       if (failure !== undefined) failures.push(failure)
-      const ip = await strayAddress(this.#serving, master)
+      const ip = await strayAddress(this.#context, master)
       if (ip !== undefined) stray.push(`${master.name} at ${ip}`)
     }
     this.#report(stray)
@@ -69,15 +69,15 @@ export class KeptMasters {
   /** Once in the life of a server its range may have been changed: at its start. */
   async #moveIn(master: Master): Promise<NodeProxyError | undefined> {
     if (this.#settled.has(master.name)) return undefined
-    const isStray = (await strayAddress(this.#serving, master)) !== undefined
-    const isDone = !isStray || (await replaceStray(this.#serving, master).catch(asMasterError))
+    const isStray = (await strayAddress(this.#context, master)) !== undefined
+    const isDone = !isStray || (await replaceStray(this.#context, master).catch(asMasterError))
     if (isDone instanceof NodeProxyError) return isDone
     if (isDone) this.#settled.add(master.name)
     return undefined
   }
 
   #report(stray: readonly string[]): void {
-    const { allocator, conditions } = this.#serving
+    const { allocator, conditions } = this.#context
     const reason = 'api-service-address'
     if (stray.length === 0) return conditions.clear(reason)
     const message = `the Services of the API are not at the first addresses of --service-cluster-ip-range ${allocator.described.address}: ${stray.join(', ')}; the certificate of this server does not name these addresses: start all replicas with the same range, or free the first addresses of this one`
@@ -86,15 +86,15 @@ export class KeptMasters {
 
   /** What others have damaged beyond reading is made anew. */
   async #discardUnreadable({ resource, ...at }: KeptObject): Promise<void> {
-    const unreadable = unreadableAt(this.#serving, resource, at)
-    if (unreadable !== undefined) await discard(this.#serving, resource, unreadable)
+    const unreadable = unreadableAt(this.#context, resource, at)
+    if (unreadable !== undefined) await discard(this.#context, resource, unreadable)
   }
 
   /** Endpoints are of no use without their Service, so the first failure is the last. */
   async #ensure(objects: readonly KeptObject[]): Promise<NodeProxyError | undefined> {
     for (const object of objects) {
       await this.#discardUnreadable(object)
-      const written = await ensureObject(this.#serving, object)
+      const written = await ensureObject(this.#context, object)
       if (written instanceof Refusal) return refusedError(object, written)
       const key = storageKey(object.resource, object.namespace, object.name)
       this.#written.set(key, written.modRevision)
@@ -104,7 +104,7 @@ export class KeptMasters {
 
   /** Slices for ports that no server has, or that others made to send Pods elsewhere. */
   async #removeOtherSlices(): Promise<void> {
-    const { feed, store } = this.#serving
+    const { feed, store } = this.#context
     const names = new Set(this.#masters.map(({ name }) => name))
     const prefix = storagePrefix(endpointSlices, MASTER_NAMESPACE)
     for (const { key, revision, labels } of feed.cache(endpointSlices).under(prefix)) {

@@ -1,10 +1,10 @@
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { KeptMasters, MASTER_RESOURCES } from './kept-masters.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 import { ReplicaLeases } from './replica-leases.ts'
 
 export interface MasterServiceOptions {
-  readonly serving: Serving
+  readonly context: ServerContext
   /** Where this server is reached; undefined: not by Pods. */
   readonly replica: ReplicaAddress | undefined
   readonly onError: (error: unknown) => void
@@ -39,9 +39,9 @@ export class MasterService {
 
   constructor(options: MasterServiceOptions) {
     this.#options = options
-    const { feed, store } = options.serving
+    const { feed, store } = options.context
     this.#leases = new ReplicaLeases(store)
-    this.#kept = new KeptMasters(options.serving)
+    this.#kept = new KeptMasters(options.context)
     const look = (): void => this.#look()
     this.#unsubscribe = MASTER_RESOURCES.map((resource) => feed.cache(resource).subscribe(look))
     this.#round()
@@ -63,7 +63,7 @@ export class MasterService {
 
   /** No more than one waits: in many at once, after the store was slow, others would miss theirs. */
   #round(): void {
-    this.#cancel = this.#options.serving.clock.after(ROUND_MS, () => this.#round())
+    this.#cancel = this.#options.context.clock.after(ROUND_MS, () => this.#round())
     if (this.#isRoundDue) return
     this.#isRoundDue = true
     this.#enqueue(() => {

@@ -8,9 +8,9 @@ import type { ApiRequest } from '../api-request.ts'
 import { decodeStored, encodeStored } from '../codec.ts'
 import { services } from '../kinds/service.ts'
 import { storageKey } from '../resource.ts'
+import type { ServerContext } from '../server-context.ts'
 import { addressKey, allocationFor } from '../services/claim.ts'
 import { releaseOperations } from '../services/release-operations.ts'
-import type { Serving } from '../serving.ts'
 import { Refusal } from '../status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
 import type { Master } from './masters.ts'
@@ -21,10 +21,10 @@ import { systemRequest } from './system-request.ts'
  * only that one stands in its certificate.
  */
 export async function strayAddress(
-  serving: Serving,
+  context: ServerContext,
   { name, ip }: Master,
 ): Promise<string | undefined> {
-  const found = await readNewest(serving, requestFor(serving, name))
+  const found = await readNewest(context, requestFor(context, name))
   if (found === undefined || found instanceof Refusal) return undefined
   const present = parseIp(stringAt(decodeStored(found), 'spec', 'clusterIP'))
   return present === ip ? undefined : present
@@ -38,15 +38,15 @@ export async function strayAddress(
  * @returns whether nothing is left to do
  * @throws NP_APISERVER_MASTER_SERVICE
  */
-export async function replaceStray(serving: Serving, master: Master): Promise<boolean> {
-  const { store, log } = serving
-  const request = requestFor(serving, master.name)
-  const before = await readNewest(serving, request)
+export async function replaceStray(context: ServerContext, master: Master): Promise<boolean> {
+  const { store, log } = context
+  const request = requestFor(context, master.name)
+  const before = await readNewest(context, request)
   if (before === undefined || before instanceof Refusal) return true
   const old = decodeStored(before)
   const key = storageKey(services, MASTER_NAMESPACE, master.name)
   const address = addressKey(master.ip)
-  const value = encodeStored(successorOf(serving, old, master))
+  const value = encodeStored(successorOf(context, old, master))
   const operations: readonly Operation[] = [
     { op: 'put', key, value },
     { op: 'put', key: address, value: allocationFor(key) },
@@ -66,7 +66,7 @@ export async function replaceStray(serving: Serving, master: Master): Promise<bo
 }
 
 function successorOf(
-  { clock, random }: Serving,
+  { clock, random }: ServerContext,
   old: JsonObject,
   { ip, family }: Master,
 ): JsonObject {
@@ -91,8 +91,8 @@ function takenError({ name, ip }: Master): NodeProxyError {
   )
 }
 
-function requestFor(serving: Serving, name: string): ApiRequest {
-  return systemRequest(serving, {
+function requestFor(context: ServerContext, name: string): ApiRequest {
+  return systemRequest(context, {
     ...{ method: 'PUT', resource: services, namespace: MASTER_NAMESPACE },
     name,
   })

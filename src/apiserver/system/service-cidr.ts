@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { ensureObject } from './ensure-object.ts'
 
@@ -10,16 +10,16 @@ import { ensureObject } from './ensure-object.ts'
 const NAME = 'kubernetes'
 
 /** Makes the ServiceCIDR name the ranges that this server takes ClusterIPs from. */
-export async function ensureServiceCidr(serving: Serving): Promise<void> {
-  const cidrs = serving.allocator.ranges.map(({ cidr }) => cidr)
+export async function ensureServiceCidr(context: ServerContext): Promise<void> {
+  const cidrs = context.allocator.ranges.map(({ cidr }) => cidr)
   const ready: Json = {
     type: 'Ready',
     status: 'True',
     reason: '',
     message: 'the server takes ClusterIPs from these ranges',
-    lastTransitionTime: timestamp(serving.clock.now()),
+    lastTransitionTime: timestamp(context.clock.now()),
   }
-  const written = await ensureObject(serving, {
+  const written = await ensureObject(context, {
     resource: serviceCidrs,
     namespace: '',
     name: NAME,

@@ -5,7 +5,7 @@ import { NODE_LEASES } from '../../resources/names.ts'
 import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 
 /** What the cluster itself lives in: these may not be deleted. */
 export const LASTING_NAMESPACES: readonly string[] = [
@@ -19,11 +19,14 @@ export const LASTING_NAMESPACES: readonly string[] = [
 const NEEDED = [...LASTING_NAMESPACES, NODE_LEASES]
 
 /** Makes the namespaces that clients take for granted. */
-export async function ensureSystemNamespaces(serving: Serving): Promise<void> {
-  for (const name of NEEDED) await ensureNamespace(serving, name)
+export async function ensureSystemNamespaces(context: ServerContext): Promise<void> {
+  for (const name of NEEDED) await ensureNamespace(context, name)
 }
 
-async function ensureNamespace({ store, clock, random }: Serving, name: string): Promise<void> {
+async function ensureNamespace(
+  { store, clock, random }: ServerContext,
+  name: string,
+): Promise<void> {
   const key = storageKey(namespaces, '', name)
   const value = encodeStored({
     metadata: {

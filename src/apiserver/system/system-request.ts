@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../api-request.ts'
 import { RequestDeadline } from '../request-deadline.ts'
-import { facesOf, type Resource } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import { type Resource, servedVersionsOf } from '../resource.ts'
+import type { ServerContext } from '../server-context.ts'
 
 export interface SystemRequest {
   readonly method: 'POST' | 'PUT'
@@ -15,12 +15,12 @@ const TIMEOUT_MS = 5000
 
 /** A request that the server makes of itself, without a body. */
 export function systemRequest(
-  { clock }: Pick<Serving, 'clock'>,
+  { clock }: Pick<ServerContext, 'clock'>,
   { method, resource, namespace, name }: SystemRequest,
 ): ApiRequest {
-  const [face] = facesOf(resource)
+  const [served] = servedVersionsOf(resource)
   return {
-    ...{ method, namespace, name, face: face! },
+    ...{ method, namespace, name, served: served! },
     subresource: '',
     query: new URLSearchParams(),
     accept: 'application/json',

@@ -6,7 +6,7 @@ import { SERVICES, service, startApi } from '../test-api.ts'
 import { tableRepresentation } from './table-representation.ts'
 
 const table = tableRepresentation({
-  face: { resource: configMaps, group: '', version: 'v1' },
+  served: { resource: configMaps, group: '', version: 'v1' },
   version: 'v1',
   include: 'None',
   clock: new FakeClock(0),

@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../http/media-type.ts'
 import { listMetadata } from '../list-metadata.ts'
 import { badRequest } from '../refusals.ts'
 import type { Representation, Shown } from '../representation.ts'
-import { apiVersionOf, type Face } from '../resource.ts'
+import { apiVersionOf, type ServedVersion } from '../resource.ts'
 import type { Refusal } from '../status.ts'
 import type { Column } from './column.ts'
 
@@ -16,7 +16,7 @@ export type Included = (typeof INCLUDED)[number]
 const INCLUDED = ['Metadata', 'Object', 'None'] as const
 
 export interface TableOptions {
-  readonly face: Face
+  readonly served: ServedVersion
   /** Version of meta.k8s.io. */
   readonly version: string
   readonly include: Included
@@ -25,8 +25,8 @@ export interface TableOptions {
 
 /** Objects as the rows of a meta.k8s.io Table, which clients print as it is. */
 export function tableRepresentation(options: TableOptions): Representation {
-  const { face, version, include } = options
-  const { columns } = face.resource
+  const { served, version, include } = options
+  const { columns } = served.resource
   const head = (metadata: JsonObject, withColumns: boolean): string => {
     const columnDefinitions = withColumns ? columns.map(definition) : null
     const type = { kind: 'Table', apiVersion: `meta.k8s.io/${version}` }
@@ -39,7 +39,7 @@ export function tableRepresentation(options: TableOptions): Representation {
   }
   return {
     contentType: JSON_TYPE,
-    id: `table/${version}/${include}/${apiVersionOf(face)}`,
+    id: `table/${version}/${include}/${apiVersionOf(served)}`,
     object: (shown) => one(shown, true),
     list: (items, meta) => writeRows(head(listMetadata(meta), true), items, rowText),
     event: one,
@@ -82,19 +82,19 @@ function definition(column: Column): JsonObject {
 }
 
 function row(options: TableOptions, shown: Shown): JsonObject {
-  const { face, include, clock } = options
+  const { served, include, clock } = options
   const stored = decodeStored({ value: shown.value, modRevision: shown.revision })
-  const object = face.fromStored?.(stored) ?? stored
+  const object = served.fromStored?.(stored) ?? stored
   const now = clock.now()
-  const cells = face.resource.columns.map((column) => column.cell(object, now))
+  const cells = served.resource.columns.map((column) => column.cell(object, now))
   return { cells, ...included(options, object, include) }
 }
 
 function included(options: TableOptions, object: JsonObject, include: Included): JsonObject {
-  const { face, version } = options
+  const { served, version } = options
   if (include === 'None') return {}
   if (include === 'Object') {
-    return { object: { kind: face.resource.kind, apiVersion: apiVersionOf(face), ...object } }
+    return { object: { kind: served.resource.kind, apiVersion: apiVersionOf(served), ...object } }
   }
   const kind = { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` }
   return { object: { ...kind, metadata: objectAt(object, 'metadata') } }

@@ -17,7 +17,7 @@ import { parseYaml } from '../parse-yaml.ts'
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { apiVersionOf } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { createObject } from './create.ts'
 import { requiredVersion } from './required-version.ts'
@@ -29,30 +29,30 @@ const MOST_PROBLEMS = 10
 
 /** PATCH by server-side apply: makes the object when there is none. */
 export async function apply(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   dryRun: boolean,
 ): Promise<Outcome> {
-  const applied = checkWriter(request) ?? readApplied(serving, request)
+  const applied = checkWriter(request) ?? readApplied(context, request)
   if (applied instanceof Refusal) return applied
-  const writer = writerOf(serving, request)
+  const writer = writerOf(context, request)
   const transition = (old: JsonObject) => appliedTo(request, writer, old, applied)
   const isConditional = requiredVersion(applied) !== ''
-  const written = await updateOrCreate(serving, request, {
-    update: () => updateObject(serving, request, transition, { dryRun, isConditional }),
+  const written = await updateOrCreate(context, request, {
+    update: () => updateObject(context, request, transition, { dryRun, isConditional }),
     create: async () => {
       const fresh = firstOf(request, writer, applied)
-      return fresh instanceof Refusal ? fresh : createObject(serving, request, fresh, dryRun)
+      return fresh instanceof Refusal ? fresh : createObject(context, request, fresh, dryRun)
     },
   })
   if (written instanceof Refusal) return written
-  return objectReply(serving, request, written.isNew ? 201 : 200, written)
+  return objectReply(context, request, written.isNew ? 201 : 200, written)
 }
 
 /** The applied object, known to be of the right type, name and shape. */
-function readApplied(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+function readApplied(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
   const { body } = request
-  const document = parseYaml(body, serving.limits.jsonDepth)
+  const document = parseYaml(body, context.limits.jsonDepth)
   if (document instanceof Refusal) return document
   const object = checkType(request, dropNulls(document))
   if (object instanceof Refusal) return object
@@ -92,7 +92,7 @@ function appliedTo(
   if ('conflicts' in result) return applyConflict(result.conflicts)
   const recorded = withLastApplied(writer.name, result.object, applied)
   const object = withPreconditions(recorded, applied)
-  return withOwners(request.face.fromStored?.(object) ?? object, result.owners)
+  return withOwners(request.served.fromStored?.(object) ?? object, result.owners)
 }
 
 /** Who wrote an object before owners were known. */
@@ -125,9 +125,9 @@ function firstOf(request: ApiRequest, writer: Writer, applied: JsonObject): Json
 }
 
 function untyped(request: ApiRequest, problems: readonly string[]): Refusal {
-  const { face, namespace, name } = request
+  const { served, namespace, name } = request
   const object = namespace === '' ? name : `${namespace}/${name}`
-  const type = `${apiVersionOf(face)}, Kind=${face.resource.kind}`
+  const type = `${apiVersionOf(served)}, Kind=${served.resource.kind}`
   const shown = problems.slice(0, MOST_PROBLEMS).join('; ')
   return badRequest(`failed to create typed patch object (${object}; ${type}): ${shown}`)
 }

@@ -1,7 +1,7 @@
 import { sleep } from '../../lib/sleep.ts'
 import { type ApiRequest, subjectOf } from '../api-request.ts'
 import { tooManyRequests } from '../refusals.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 
 /** Milliseconds; with few replicas a longer pause would only leave the turn to the others. */
@@ -13,14 +13,14 @@ const MAX_PAUSE_MS = 32
  * deadline has passed: nothing was written, so the client may repeat it.
  */
 export async function awaitRetry(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   losses: number,
 ): Promise<Refusal | undefined> {
   const { signal } = request.deadline
   if (losses > 1) {
     const bound = Math.min(2 ** losses, MAX_PAUSE_MS)
-    await sleep(serving.clock, 1 + serving.random.below(bound), signal)
+    await sleep(context.clock, 1 + context.random.below(bound), signal)
   }
   return signal.aborted ? contended(request) : undefined
 }

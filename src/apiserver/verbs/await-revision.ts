@@ -1,13 +1,13 @@
 import { revisionTooLarge } from '../refusals.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 
 /** Waits a little until the caches show `revision`; 504 when they do not get there. */
 export async function awaitRevision(
-  serving: Serving,
+  context: ServerContext,
   revision: number,
 ): Promise<Refusal | undefined> {
-  const { feed, limits } = serving
+  const { feed, limits } = context
   if (await feed.until(revision, limits.futureRevisionTimeout)) return undefined
   return revisionTooLarge(revision, feed.revision)
 }

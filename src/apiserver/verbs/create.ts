@@ -11,7 +11,7 @@ import { persist, Stale, type Written } from '../persist.ts'
 import { alreadyExists, badRequest } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { parseDryRun } from './dry-run.ts'
@@ -24,38 +24,38 @@ const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const LONGEST_BASE = 58
 
 /** POST of a collection. */
-export async function create(serving: Serving, request: ApiRequest): Promise<Outcome> {
+export async function create(context: ServerContext, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  const object = readObject(serving, request)
+  const object = readObject(context, request)
   if (object instanceof Refusal) return object
   const problem = checkMetadata(request, object)
   if (problem !== undefined) return problem
-  const written = await createObject(serving, request, object, dryRun)
-  return written instanceof Refusal ? written : objectReply(serving, request, 201, written)
+  const written = await createObject(context, request, object, dryRun)
+  return written instanceof Refusal ? written : objectReply(context, request, 201, written)
 }
 
 /** Stores a new object under its name, or under one generated from `generateName`. */
 export async function createObject(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   object: JsonObject,
   dryRun: boolean,
 ): Promise<Written | Refusal> {
   const named = stringAt(object, 'metadata', 'name')
   const attempt = async (isRetry: boolean): Promise<Written | Refusal | Stale> => {
-    const name = named || generateName(serving, stringAt(object, 'metadata', 'generateName'))
-    const compare = await namespaceCondition(serving, request, isRetry)
+    const name = named || generateName(context, stringAt(object, 'metadata', 'generateName'))
+    const compare = await namespaceCondition(context, request, isRetry)
     if (compare instanceof Refusal) return compare
-    const written = await createNamed(serving, request, { object, name, compare, dryRun })
+    const written = await createNamed(context, request, { object, name, compare, dryRun })
     const isTaken = written instanceof Stale && written.newest !== undefined
     return isTaken && named !== '' ? alreadyExists(subjectOf(request, name)) : written
   }
   let written = await attempt(false)
   for (let losses = 1; written instanceof Stale; losses++) {
-    const late = await awaitRetry(serving, request, losses)
+    const late = await awaitRetry(context, request, losses)
     if (late !== undefined) return late
-    written = await inTurnOfNamespace(serving, request, () => attempt(true))
+    written = await inTurnOfNamespace(context, request, () => attempt(true))
   }
   return written
 }
@@ -65,13 +65,13 @@ export async function createObject(
  * namespace takes turns with those, or it would lose again as long as they come.
  */
 async function inTurnOfNamespace<T>(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   attempt: () => Promise<T>,
 ): Promise<T | Refusal> {
-  if (!request.face.resource.namespaced) return attempt()
+  if (!request.served.resource.namespaced) return attempt()
   const key = storageKey(namespaces, '', request.namespace)
-  const turn = await serving.turns.take(key, request.deadline)
+  const turn = await context.turns.take(key, request.deadline)
   if (turn === undefined) return contended(request)
   try {
     return await attempt()
@@ -89,21 +89,21 @@ interface NamedObject {
 }
 
 async function createNamed(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   { object, name, compare, dryRun }: NamedObject,
 ): Promise<Written | Refusal | Stale> {
-  const next = admit(request, storedForm(request, newObject(serving, request, object, name)))
+  const next = admit(request, storedForm(request, newObject(context, request, object, name)))
   if (next instanceof Refusal) return next
-  const refused = checkWrite(serving, request, next)
+  const refused = checkWrite(context, request, next)
   if (refused !== undefined) return refused
-  const key = storageKey(request.face.resource, request.namespace, name)
-  const owned = tracked(serving, request, next, { old: undefined, sent: object })
+  const key = storageKey(request.served.resource, request.namespace, name)
+  const owned = tracked(context, request, next, { old: undefined, sent: object })
   if (owned instanceof Refusal) return owned
-  const existing = dryRun ? await serving.store.get(key) : undefined
+  const existing = dryRun ? await context.store.get(key) : undefined
   if (existing !== undefined) return new Stale(existing)
   const write = { key, before: undefined, old: undefined, next: owned, compare, dryRun }
-  return persist(serving, request, write)
+  return persist(context, request, write)
 }
 
 function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undefined {
@@ -127,12 +127,12 @@ export function wrongNamespace(): Refusal {
 
 /** The object as a new one: the server's metadata replace whatever the client sent. */
 function newObject(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   object: JsonObject,
   name: string,
 ): JsonObject {
-  const { resource } = request.face
+  const { resource } = request.served
   const sent = without(
     objectAt(object, 'metadata'),
     ...['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
@@ -141,9 +141,9 @@ function newObject(
   const metadata = {
     name,
     ...(resource.namespaced ? { namespace: request.namespace } : {}),
-    uid: serving.random.uuid(),
+    uid: context.random.uuid(),
     ...(resource.countsGenerations ? { generation: 1 } : {}),
-    creationTimestamp: timestamp(serving.clock.now()),
+    creationTimestamp: timestamp(context.clock.now()),
     ...sent,
   }
   const { status: rules, reserved = { keep: (next: JsonObject) => next } } = resource
@@ -153,10 +153,10 @@ function newObject(
   return reserved.keep({ ...without(object, 'status'), metadata, ...initial }, undefined)
 }
 
-function generateName(serving: Serving, base: string): string {
+function generateName(context: ServerContext, base: string): string {
   let suffix = ''
   for (let index = 0; index < SUFFIX_LENGTH; index++) {
-    suffix += SUFFIX_ALPHABET[serving.random.below(SUFFIX_ALPHABET.length)]
+    suffix += SUFFIX_ALPHABET[context.random.below(SUFFIX_ALPHABET.length)]
   }
   return base.slice(0, LONGEST_BASE) + suffix
 }

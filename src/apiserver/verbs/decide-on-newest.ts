@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../api-request.ts'
 import { type Persisted, Stale, type Written } from '../persist.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { readCached, readNewest } from './read-newest.ts'
@@ -22,19 +22,19 @@ export interface Decision<T extends Persisted> {
  * version: the writers before them would only make them fail later.
  */
 export async function decideOnNewest<T extends Persisted>(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   decision: Decision<T>,
 ): Promise<T | Refusal | undefined> {
-  const cached = readCached(serving, request)
-  if (decision.isConditional) return settle(serving, request, decision, cached)
-  const key = storageKey(request.face.resource, request.namespace, request.name)
-  const turn = await serving.turns.take(key, request.deadline)
+  const cached = readCached(context, request)
+  if (decision.isConditional) return settle(context, request, decision, cached)
+  const key = storageKey(request.served.resource, request.namespace, request.name)
+  const turn = await context.turns.take(key, request.deadline)
   if (turn === undefined) return contended(request)
   let left: Written | undefined
   try {
-    const guess = newerOf(readCached(serving, request), turn.newest)
-    const outcome = await settle(serving, request, decision, guess)
+    const guess = newerOf(readCached(context, request), turn.newest)
+    const outcome = await settle(context, request, decision, guess)
     if (isProof(outcome)) left = outcome
     return outcome
   } finally {
@@ -43,14 +43,14 @@ export async function decideOnNewest<T extends Persisted>(
 }
 
 async function settle<T extends Persisted>(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   { decide }: Decision<T>,
   guess: Written | undefined,
 ): Promise<T | Refusal | undefined> {
   let outcome = guess && (await decide(guess))
   if (!isProof(outcome) && !(outcome instanceof Stale)) {
-    const newest = await readNewest(serving, request)
+    const newest = await readNewest(context, request)
     if (newest === undefined || newest instanceof Refusal) return newest
     if (outcome === undefined || newest.modRevision !== guess?.modRevision) {
       outcome = await decide(newest)
@@ -58,7 +58,7 @@ async function settle<T extends Persisted>(
   }
   for (let losses = 1; outcome instanceof Stale; losses++) {
     if (outcome.newest === undefined) return undefined
-    const late = await awaitRetry(serving, request, losses)
+    const late = await awaitRetry(context, request, losses)
     outcome = late ?? (await decide(outcome.newest))
   }
   return outcome

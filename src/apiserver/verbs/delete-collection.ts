@@ -3,7 +3,7 @@ import type { Item } from '../cache/item.ts'
 import { parseListOptions } from '../list-options.ts'
 import { negotiate, type Shown } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
@@ -15,35 +15,38 @@ import { discard } from './discard-unreadable.ts'
  * DELETE of a collection: every object that the selectors match, one by one. Without selectors
  * those go as well that cannot be read.
  */
-export async function removeCollection(serving: Serving, request: ApiRequest): Promise<Outcome> {
-  const options = parseListOptions(request.face, request.query)
+export async function removeCollection(
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<Outcome> {
+  const options = parseListOptions(request.served, request.query)
   if (options instanceof Refusal) return options
-  const deleteOptions = readDeleteOptions(serving, request)
+  const deleteOptions = readDeleteOptions(context, request)
   if (deleteOptions instanceof Refusal) return deleteOptions
-  const representation = negotiate(serving, request, 'list')
+  const representation = negotiate(context, request, 'list')
   if (representation instanceof Refusal) return representation
-  const late = await awaitRevision(serving, await serving.store.revision())
+  const late = await awaitRevision(context, await context.store.revision())
   if (late !== undefined) return late
-  const { resource } = request.face
-  const all = serving.feed.cache(resource).under(storagePrefix(resource, request.namespace))
+  const { resource } = request.served
+  const all = context.feed.cache(resource).under(storagePrefix(resource, request.namespace))
   const deleted = await deleteEach(
-    serving,
+    context,
     request,
     all.filter((item) => options.selection.matches(item)),
     deleteOptions,
   )
   if (deleted instanceof Refusal) return deleted
-  const unreadable = unreadableUnder(serving, resource, request.namespace)
+  const unreadable = unreadableUnder(context, resource, request.namespace)
   if (options.selection.everything && !deleteOptions.dryRun) {
-    for (const one of unreadable) await discard(serving, resource, one)
+    for (const one of unreadable) await discard(context, resource, one)
   } else warnOfUnreadable(request, unreadable)
-  const revision = await serving.store.revision()
+  const revision = await context.store.revision()
   const { contentType } = representation
   return { code: 200, contentType, body: representation.list(deleted, { revision }) }
 }
 
 async function deleteEach(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   items: readonly Item[],
   options: DeleteOptions,
@@ -51,7 +54,7 @@ async function deleteEach(
   const deleted: Shown[] = []
   for (const { namespace, fields } of items) {
     const one = { ...request, namespace, name: fields['metadata.name']! }
-    const outcome = await deleteObject(serving, one, options)
+    const outcome = await deleteObject(context, one, options)
     if (outcome instanceof Refusal) return outcome
     if (outcome === undefined) continue
     deleted.push({ value: outcome.value, revision: outcome.modRevision })

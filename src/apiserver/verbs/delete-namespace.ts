@@ -5,7 +5,7 @@ import { events } from '../kinds/event.ts'
 import { claimsToBeEmpty, namespaces, waitsToBeEmpty } from '../kinds/namespace.ts'
 import { conflict, forbidden } from '../refusals.ts'
 import { storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
 import { unreadableAt, unreadableUnder } from '../unreadable.ts'
@@ -13,10 +13,10 @@ import { discard } from './discard-unreadable.ts'
 import { parseDryRun } from './dry-run.ts'
 
 /** The namespaces of the system may not be deleted; one that cannot be read is made anew by it. */
-export function protectNamespace(serving: Serving, request: ApiRequest): Refusal | undefined {
-  if (request.face.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
+export function protectNamespace(context: ServerContext, request: ApiRequest): Refusal | undefined {
+  if (request.served.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
     return undefined
-  if (unreadableAt(serving, namespaces, request) !== undefined) return undefined
+  if (unreadableAt(context, namespaces, request) !== undefined) return undefined
   return forbidden(subjectOf(request), 'this namespace may not be deleted')
 }
 
@@ -25,12 +25,12 @@ export function protectNamespace(serving: Serving, request: ApiRequest): Refusal
  * A create compares the namespace's revision, so none slips in behind this look.
  */
 export async function isDeserted(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   closed: JsonObject,
 ): Promise<boolean> {
-  if (request.face.resource !== namespaces || !waitsToBeEmpty(closed)) return false
-  return (await leftIn(serving, request.name)) === undefined
+  if (request.served.resource !== namespaces || !waitsToBeEmpty(closed)) return false
+  return (await leftIn(context, request.name)) === undefined
 }
 
 /**
@@ -38,33 +38,33 @@ export async function isDeserted(
  * read in it goes with it: no client can see it, so none can delete it first.
  */
 export async function checkEmptied(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   next: JsonObject,
   old: JsonObject,
 ): Promise<Refusal | undefined> {
-  if (request.face.resource !== namespaces || !claimsToBeEmpty(next, old)) return undefined
+  if (request.served.resource !== namespaces || !claimsToBeEmpty(next, old)) return undefined
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
-  if (parseDryRun(request) === false) await discardIn(serving, request.name)
-  const left = await leftIn(serving, request.name)
+  if (parseDryRun(request) === false) await discardIn(context, request.name)
+  const left = await leftIn(context, request.name)
   if (left === undefined) return undefined
   return conflict(subjectOf(request), `there are still ${left} in it`)
 }
 
-async function discardIn(serving: Serving, namespace: string): Promise<void> {
+async function discardIn(context: ServerContext, namespace: string): Promise<void> {
   for (const resource of catalogue.filter(({ namespaced }) => namespaced)) {
-    for (const one of unreadableUnder(serving, resource, namespace)) {
-      await discard(serving, resource, one)
+    for (const one of unreadableUnder(context, resource, namespace)) {
+      await discard(context, resource, one)
     }
   }
 }
 
 /** A resource of which something is left in a namespace. Events keep none. */
-async function leftIn(serving: Serving, namespace: string): Promise<string | undefined> {
+async function leftIn(context: ServerContext, namespace: string): Promise<string | undefined> {
   for (const resource of catalogue) {
     if (!resource.namespaced || resource === events) continue
     const prefix = storagePrefix(resource, namespace)
-    const page = await serving.store.list({ prefix, limit: 1 })
+    const page = await context.store.list({ prefix, limit: 1 })
     if (page.refused !== undefined || page.entries.length > 0) return resource.plural
   }
   return undefined

@@ -3,7 +3,7 @@ import { type ApiRequest, subjectOf } from '../api-request.ts'
 import { invalidValue, unsupportedValue } from '../causes.ts'
 import { parseDocument } from '../parse-document.ts'
 import { badRequest, conflict, invalid } from '../refusals.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal, type StatusCause } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
 
@@ -25,8 +25,11 @@ const POLICIES = ['Foreground', 'Background', 'Orphan'] as const
 export type Propagation = (typeof POLICIES)[number]
 
 /** Reads the DeleteOptions of a request: its body, if any, and its query for what that omits. */
-export function readDeleteOptions(serving: Serving, request: ApiRequest): DeleteOptions | Refusal {
-  const document = readOptions(serving, request)
+export function readDeleteOptions(
+  context: ServerContext,
+  request: ApiRequest,
+): DeleteOptions | Refusal {
+  const document = readOptions(context, request)
   if (document instanceof Refusal) return document
   const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
   const propagation = readPropagation(given(POLICY), given('orphanDependents'))
@@ -49,11 +52,11 @@ export function readDeleteOptions(serving: Serving, request: ApiRequest): Delete
 
 const OPTIONS = { apiVersion: 'v1', kind: 'DeleteOptions' }
 
-function readOptions(serving: Serving, request: ApiRequest): JsonObject | Refusal {
+function readOptions(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
   const { body } = request
   if (body.length === 0) return {}
   const { contentType } = request
-  const depth = serving.limits.jsonDepth
+  const depth = context.limits.jsonDepth
   const document = parseDocument(body, { contentType, depth, expected: OPTIONS })
   if (document instanceof Refusal) return document
   return isJsonObject(document) ? document : badRequest('DeleteOptions must be a JSON object')

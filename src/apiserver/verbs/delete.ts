@@ -6,7 +6,7 @@ import { type Persisted, persist, Stale, type Written } from '../persist.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal, successDocument } from '../status.ts'
 import { unreadableAt } from '../unreadable.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
@@ -22,20 +22,20 @@ export interface Deleted extends Persisted {
 }
 
 /** DELETE of one object. */
-export async function remove(serving: Serving, request: ApiRequest): Promise<Outcome> {
-  const options = readDeleteOptions(serving, request)
+export async function remove(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+  const options = readDeleteOptions(context, request)
   if (options instanceof Refusal) return options
   const marked =
-    protectNamespace(serving, request) ?? (await deleteObject(serving, request, options))
-  const unreadable = unreadableAt(serving, request.face.resource, request)
+    protectNamespace(context, request) ?? (await deleteObject(context, request, options))
+  const unreadable = unreadableAt(context, request.served.resource, request)
   if (unreadable !== undefined && marked instanceof Refusal) {
-    return removeUnreadable(serving, request, { unreadable, options })
+    return removeUnreadable(context, request, { unreadable, options })
   }
   if (marked === undefined) return notFound(subjectOf(request))
   if (marked instanceof Refusal) return marked
-  const deleted = options.dryRun ? marked : await withoutWaiting(serving, request, marked)
-  const returnsObject = !deleted.isGone || request.face.resource.returnsDeleted === true
-  if (returnsObject) return objectReply(serving, request, 200, deleted)
+  const deleted = options.dryRun ? marked : await withoutWaiting(context, request, marked)
+  const returnsObject = !deleted.isGone || request.served.resource.returnsDeleted === true
+  if (returnsObject) return objectReply(context, request, 200, deleted)
   const { plural: kind, group, name } = subjectOf(request)
   const uid = stringAt(decodeStored(deleted), 'metadata', 'uid')
   const details = { name, ...(group === '' ? {} : { group }), kind, uid }
@@ -44,39 +44,39 @@ export async function remove(serving: Serving, request: ApiRequest): Promise<Out
 
 /** Deletes or marks an object; undefined when there is none. */
 export async function deleteObject(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   options: DeleteOptions,
 ): Promise<Deleted | Refusal | undefined> {
-  const { resource } = request.face
+  const { resource } = request.served
   const key = storageKey(resource, request.namespace, request.name)
   const decide = async (before: Written): Promise<Deleted | Refusal | Stale> => {
     const old = decodeStored(before)
     const refused = checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
-    const next = markedForDeletion(resource, old, options, serving.clock.now())
+    const next = markedForDeletion(resource, old, options, context.clock.now())
     const isGone = isOver(resource, next)
     const write = { key, before, old, next, compare: [], dryRun: options.dryRun }
     const last = resource === pods ? next : old
     const written = isGone
-      ? await removeObject(serving, request, { ...write, next: last })
-      : await persist(serving, request, write)
+      ? await removeObject(context, request, { ...write, next: last })
+      : await persist(context, request, write)
     return written instanceof Refusal || written instanceof Stale ? written : { ...written, isGone }
   }
   const isConditional = options.resourceVersion !== ''
-  return decideOnNewest(serving, request, { isConditional, decide })
+  return decideOnNewest(context, request, { isConditional, decide })
 }
 
 /** A namespace in which nothing is goes at once: there is nobody to wait for. */
 async function withoutWaiting(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   marked: Deleted,
 ): Promise<Deleted> {
   const closed = decodeStored(marked)
-  if (marked.isGone || !(await isDeserted(serving, request, closed))) return marked
-  const key = storageKey(request.face.resource, request.namespace, request.name)
+  if (marked.isGone || !(await isDeserted(context, request, closed))) return marked
+  const key = storageKey(request.served.resource, request.namespace, request.name)
   const removal = { key, before: marked, old: closed, next: closed, dryRun: false }
-  const written = await removeObject(serving, request, removal)
+  const written = await removeObject(context, request, removal)
   return written instanceof Stale ? marked : { ...written, isGone: true }
 }

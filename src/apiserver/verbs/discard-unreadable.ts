@@ -9,8 +9,8 @@ import { namespaces } from '../kinds/namespace.ts'
 import { services } from '../kinds/service.ts'
 import { conflict } from '../refusals.ts'
 import type { Resource } from '../resource.ts'
+import type { ServerContext } from '../server-context.ts'
 import { allocationsOf } from '../services/release-operations.ts'
-import type { Serving } from '../serving.ts'
 import { type Refusal, successDocument } from '../status.ts'
 import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
 import type { DeleteOptions } from './delete-options.ts'
@@ -21,17 +21,17 @@ import type { DeleteOptions } from './delete-options.ts'
  * refused: a uid as precondition, and leaving dependents behind.
  */
 export async function removeUnreadable(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   {
     unreadable,
     options,
   }: { readonly unreadable: UnreadableObject; readonly options: DeleteOptions },
 ): Promise<Outcome> {
-  const { resource } = request.face
+  const { resource } = request.served
   const refused = checkOptions(request, unreadable, options)
   if (refused !== undefined) return refused
-  const isDone = options.dryRun || (await discard(serving, resource, unreadable))
+  const isDone = options.dryRun || (await discard(context, resource, unreadable))
   if (!isDone) return conflict(subjectOf(request))
   const { plural: kind, group, name } = subjectOf(request)
   const details = { name, ...(group === '' ? {} : { group }), kind }
@@ -40,25 +40,25 @@ export async function removeUnreadable(
 
 /** Removes the bytes with what they held; false when somebody has written the key since. */
 export async function discard(
-  serving: Serving,
+  context: ServerContext,
   resource: Resource,
   { key, revision, cause }: UnreadableObject,
 ): Promise<boolean> {
-  const operations = await operationsFor(serving, resource, key)
+  const operations = await operationsFor(context, resource, key)
   const compare = [{ key, modRevision: revision }]
-  const { committed } = await serving.store.txn({ compare, operations })
+  const { committed } = await context.store.txn({ compare, operations })
   const fields = { key, revision, cause }
-  if (committed) serving.log.warn(fields, 'an object that could not be read was discarded')
+  if (committed) context.log.warn(fields, 'an object that could not be read was discarded')
   return committed
 }
 
 async function operationsFor(
-  serving: Serving,
+  context: ServerContext,
   resource: Resource,
   key: string,
 ): Promise<readonly Operation[]> {
-  if (resource === namespaces) return [{ op: 'put', key, value: renewedNamespace(serving, key) }]
-  const held = resource === services ? await allocationsOf(serving.store, key) : []
+  if (resource === namespaces) return [{ op: 'put', key, value: renewedNamespace(context, key) }]
+  const held = resource === services ? await allocationsOf(context.store, key) : []
   return [key, ...held].map((one) => ({ op: 'delete', key: one }))
 }
 
@@ -87,7 +87,7 @@ function checkOptions(
  * a new one, which is emptied as any namespace that is being deleted. Those of
  * the system are never deleted and begin anew.
  */
-function renewedNamespace({ clock, random }: Serving, key: string): Buffer {
+function renewedNamespace({ clock, random }: ServerContext, key: string): Buffer {
   const name = key.slice(key.lastIndexOf('/') + 1)
   const now = timestamp(clock.now())
   const isLasting = LASTING_NAMESPACES.includes(name)

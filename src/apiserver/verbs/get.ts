@@ -2,18 +2,18 @@ import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
 import { parseRevision } from '../list-options.ts'
 import { notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { awaitRevision } from './await-revision.ts'
 import { readNewest } from './read-newest.ts'
 
 /** GET of one object: always the newest, which any resourceVersion allows. */
-export async function get(serving: Serving, request: ApiRequest): Promise<Outcome> {
+export async function get(context: ServerContext, request: ApiRequest): Promise<Outcome> {
   const revision = parseRevision(request.query)
   if (revision instanceof Refusal) return revision
-  const late = await awaitRevision(serving, revision ?? 0)
+  const late = await awaitRevision(context, revision ?? 0)
   if (late !== undefined) return late
-  const found = await readNewest(serving, request)
+  const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
-  return found instanceof Refusal ? found : objectReply(serving, request, 200, found)
+  return found instanceof Refusal ? found : objectReply(context, request, 200, found)
 }

@@ -7,7 +7,7 @@ import { type ListOptions, parseListOptions } from '../list-options.ts'
 import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
 import { negotiate } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
@@ -21,44 +21,44 @@ interface Found {
 }
 
 /** GET of a collection. */
-export async function list(serving: Serving, request: ApiRequest): Promise<Outcome> {
-  const options = parseListOptions(request.face, request.query)
+export async function list(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+  const options = parseListOptions(request.served, request.query)
   if (options instanceof Refusal) return options
-  const representation = negotiate(serving, request, 'list')
+  const representation = negotiate(context, request, 'list')
   if (representation instanceof Refusal) return representation
-  const found = await find(serving, request, options)
+  const found = await find(context, request, options)
   if (found instanceof Refusal) return found
   const { contentType } = representation
   return { code: 200, contentType, body: representation.list(found.items, found.meta) }
 }
 
 async function find(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   options: ListOptions,
 ): Promise<Found | Refusal> {
   const token = options.continueToken === '' ? undefined : decodeContinue(options.continueToken)
   if (token instanceof Refusal) return token
   if (token === undefined && options.match === 'Exact') {
-    const late = await awaitRevision(serving, options.revision ?? 0)
-    return late ?? readPage(serving, request, options, { revision: options.revision!, after: '' })
+    const late = await awaitRevision(context, options.revision ?? 0)
+    return late ?? readPage(context, request, options, { revision: options.revision!, after: '' })
   }
-  if (token !== undefined) return readPage(serving, request, options, token)
-  const late = await awaitRevision(serving, options.revision ?? (await serving.store.revision()))
+  if (token !== undefined) return readPage(context, request, options, token)
+  const late = await awaitRevision(context, options.revision ?? (await context.store.revision()))
   if (late !== undefined) return late
-  const { resource } = request.face
-  warnOfUnreadable(request, unreadableUnder(serving, resource, request.namespace))
-  return readCache(serving, request, options)
+  const { resource } = request.served
+  warnOfUnreadable(request, unreadableUnder(context, resource, request.namespace))
+  return readCache(context, request, options)
 }
 
 /** The first page (or all) of what the cache holds now. */
-function readCache(serving: Serving, request: ApiRequest, options: ListOptions): Found {
+function readCache(context: ServerContext, request: ApiRequest, options: ListOptions): Found {
   const { selection, limit = Number.POSITIVE_INFINITY } = options
-  const cache = serving.feed.cache(request.face.resource)
-  const prefix = storagePrefix(request.face.resource, request.namespace)
+  const cache = context.feed.cache(request.served.resource)
+  const prefix = storagePrefix(request.served.resource, request.namespace)
   const all = cache.under(prefix)
   const items = selection.everything ? all : all.filter((item) => selection.matches(item))
-  const { revision } = serving.feed
+  const { revision } = context.feed
   if (items.length <= limit) return { items, meta: { revision } }
   const page = items.slice(0, limit)
   const token = { revision, after: page.at(-1)!.key.slice(prefix.length) }
@@ -68,19 +68,19 @@ function readCache(serving: Serving, request: ApiRequest, options: ListOptions):
 
 /** A page at an older revision, from the store. */
 async function readPage(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   options: ListOptions,
   token: ContinueToken,
 ): Promise<Found | Refusal> {
   const { selection, limit = Number.POSITIVE_INFINITY } = options
-  const { resource } = request.face
+  const { resource } = request.served
   const prefix = storagePrefix(resource, request.namespace)
   const items: Item[] = []
   let { revision } = token
   let after = token.after === '' ? undefined : `${prefix}${token.after}`
   while (true) {
-    const page = await serving.store.list({
+    const page = await context.store.list({
       prefix,
       limit: selection.everything ? Math.min(limit, Number.MAX_SAFE_INTEGER) : SCAN,
       ...(after === undefined ? {} : { after }),

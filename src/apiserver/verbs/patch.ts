@@ -10,7 +10,7 @@ import { strategicMerge } from '../patch/strategic-merge.ts'
 import { badRequest, notFound, unsupportedMediaType } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { apiVersionOf } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { apply } from './apply.ts'
 import { parseDryRun } from './dry-run.ts'
@@ -20,11 +20,11 @@ import { updateObject } from './update.ts'
 type Change = (document: JsonObject, patch: Json) => Json | Refusal
 
 /** PATCH of an object, or of its status. */
-export async function patch(serving: Serving, request: ApiRequest): Promise<Outcome> {
+export async function patch(context: ServerContext, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  if (isApply(request)) return apply(serving, request, dryRun)
-  const read = readPatch(serving, request)
+  if (isApply(request)) return apply(context, request, dryRun)
+  const read = readPatch(context, request)
   if (read instanceof Refusal) return read
   const { body } = request
   const { change, isConditional } = read
@@ -34,9 +34,9 @@ export async function patch(serving: Serving, request: ApiRequest): Promise<Outc
     if (object instanceof Refusal) return object
     return checkFields(request, { object, before: old, body }) ?? object
   }
-  const written = await updateObject(serving, request, transition, { dryRun, isConditional })
+  const written = await updateObject(context, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
-  return written instanceof Refusal ? written : objectReply(serving, request, 200, written)
+  return written instanceof Refusal ? written : objectReply(context, request, 200, written)
 }
 
 /** A patch as it was sent. */
@@ -48,11 +48,11 @@ export interface ReadPatch {
 }
 
 /** Reads a patch of any type but server-side apply. */
-export function readPatch(serving: Serving, request: ApiRequest): ReadPatch | Refusal {
-  const types = patchTypes(serving, request)
+export function readPatch(context: ServerContext, request: ApiRequest): ReadPatch | Refusal {
+  const types = patchTypes(context, request)
   const change = types.get(request.contentType)
   if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
-  const document = parseJson(request.body, serving.limits.jsonDepth)
+  const document = parseJson(request.body, context.limits.jsonDepth)
   if (document instanceof Refusal) return document
   const isConditional = namesVersion(document)
   return { change: (before) => change(before, document), isConditional }
@@ -67,12 +67,12 @@ function namesVersion(patch: Json): boolean {
 
 const VERSION_PATH = '/metadata/resourceVersion'
 
-function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, Change> {
+function patchTypes(context: ServerContext, request: ApiRequest): ReadonlyMap<string, Change> {
   return new Map<string, Change>([
     [
       'application/json-patch+json',
       (document, change) => {
-        const patched = applyJsonPatch(document, change, serving.limits)
+        const patched = applyJsonPatch(document, change, context.limits)
         return typeof patched === 'string' ? doesNotFit(request, document, patched) : patched
       },
     ],
@@ -88,7 +88,7 @@ function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, 
       (document, change) => {
         if (!isJsonObject(change))
           return badRequest('a strategic merge patch must be a JSON object')
-        const merged = strategicMerge(request.face.resource.kind, document, change)
+        const merged = strategicMerge(request.served.resource.kind, document, change)
         return 'value' in merged ? merged.value : doesNotFit(request, document, merged.problem)
       },
     ],
@@ -97,7 +97,7 @@ function patchTypes(serving: Serving, request: ApiRequest): ReadonlyMap<string, 
 
 /** The object as its clients know it, so that a patch may test kind and apiVersion. */
 function typed(request: ApiRequest, object: JsonObject): JsonObject {
-  return { kind: request.face.resource.kind, apiVersion: apiVersionOf(request.face), ...object }
+  return { kind: request.served.resource.kind, apiVersion: apiVersionOf(request.served), ...object }
 }
 
 function doesNotFit(request: ApiRequest, document: JsonObject, problem: string): Refusal {

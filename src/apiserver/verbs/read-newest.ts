@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../api-request.ts'
 import type { Written } from '../persist.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import type { Refusal } from '../status.ts'
 import { unreadableAt, unreadableRefusal } from '../unreadable.ts'
 import { awaitRevision } from './await-revision.ts'
@@ -12,20 +12,20 @@ import { awaitRevision } from './await-revision.ts'
  * Undefined when there is none, 500 when it cannot be read.
  */
 export async function readNewest(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
 ): Promise<Written | Refusal | undefined> {
-  const late = await awaitRevision(serving, await serving.store.revision())
+  const late = await awaitRevision(context, await context.store.revision())
   if (late !== undefined) return late
-  const unreadable = unreadableAt(serving, request.face.resource, request)
-  return unreadable === undefined ? readCached(serving, request) : unreadableRefusal(unreadable)
+  const unreadable = unreadableAt(context, request.served.resource, request)
+  return unreadable === undefined ? readCached(context, request) : unreadableRefusal(unreadable)
 }
 
 /** The object as the cache shows it now: the newest, unless somebody wrote a moment ago. */
 export function readCached(
-  serving: Serving,
-  { face: { resource }, namespace, name }: ApiRequest,
+  context: ServerContext,
+  { served: { resource }, namespace, name }: ApiRequest,
 ): Written | undefined {
-  const item = serving.feed.cache(resource).get(storageKey(resource, namespace, name))
+  const item = context.feed.cache(resource).get(storageKey(resource, namespace, name))
   return item && { value: item.value, modRevision: item.revision }
 }

@@ -4,8 +4,8 @@ import { encodeStored } from '../codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { services } from '../kinds/service.ts'
 import { type Persisted, Stale, type Written } from '../persist.ts'
+import type { ServerContext } from '../server-context.ts'
 import { releaseOperations } from '../services/release-operations.ts'
-import type { Serving } from '../serving.ts'
 import { removeEvents } from './remove-events.ts'
 
 /** An object that goes. */
@@ -21,16 +21,16 @@ export interface Removal {
 
 /** Removes an object with all that it holds, and returns its last state. */
 export async function removeObject(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   { key, before, old, next, dryRun }: Removal,
 ): Promise<Persisted | Stale> {
   const { modRevision } = before
   const last = { value: encodeStored(next), modRevision }
   if (dryRun) return { ...last, isCommitted: false }
-  if (request.face.resource === namespaces) await removeEvents(serving, request.name)
-  const { store } = serving
-  const isService = request.face.resource === services
+  if (request.served.resource === namespaces) await removeEvents(context, request.name)
+  const { store } = context
+  const isService = request.served.resource === services
   const release = isService ? await releaseOperations(store, key, old) : []
   const operations = [{ op: 'delete', key } as const, ...release]
   const result = await store.txn({ compare: [{ key, modRevision }], operations })

@@ -7,7 +7,7 @@ import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
 import type { Written } from '../persist.ts'
 import { badRequest, invalid, notAcceptable, notFound } from '../refusals.ts'
 import type { ScaledResource } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { parseDryRun } from './dry-run.ts'
 import { identityOf } from './identity-of.ts'
@@ -25,10 +25,10 @@ const MAX_REPLICAS = 2 ** 31 - 1
 /** GET of the number of replicas of an object. */
 export async function getScale(
   scaled: ScaledResource,
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
 ): Promise<Outcome> {
-  const found = await readNewest(serving, request)
+  const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
   return found instanceof Refusal ? found : scaleReply(scaled, request, found)
 }
@@ -36,13 +36,13 @@ export async function getScale(
 /** PUT: the number of replicas of the body, and nothing else of it. */
 export async function putScale(
   scaled: ScaledResource,
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
 ): Promise<Outcome> {
-  const document = readDocument(serving, request, TYPE)
+  const document = readDocument(context, request, TYPE)
   if (document instanceof Refusal) return document
   const isConditional = requiredVersion(document) !== ''
-  return write(scaled, serving, request, {
+  return write(scaled, context, request, {
     isConditional,
     transition: (old) => withScale(request, old, document),
   })
@@ -51,12 +51,12 @@ export async function putScale(
 /** PATCH, of any type but server-side apply. */
 export async function patchScale(
   scaled: ScaledResource,
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
 ): Promise<Outcome> {
-  const patch = readPatch(serving, request)
+  const patch = readPatch(context, request)
   if (patch instanceof Refusal) return patch
-  return write(scaled, serving, request, {
+  return write(scaled, context, request, {
     isConditional: patch.isConditional,
     transition: (old) => {
       const patched = patch.change(scaleOf(scaled, old))
@@ -75,13 +75,13 @@ interface ScaleWrite {
 
 async function write(
   scaled: ScaledResource,
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   { transition, isConditional }: ScaleWrite,
 ): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  const written = await updateObject(serving, request, transition, { dryRun, isConditional })
+  const written = await updateObject(context, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
   return written instanceof Refusal ? written : scaleReply(scaled, request, written)
 }

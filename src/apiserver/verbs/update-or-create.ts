@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../api-request.ts'
 import type { Written } from '../persist.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { awaitRetry } from './await-retry.ts'
 
@@ -20,7 +20,7 @@ export interface UpdatedOrCreated extends Written {
  * or deletes it in between costs another round, until the request's deadline.
  */
 export async function updateOrCreate(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   { update, create }: UpdateOrCreate,
 ): Promise<UpdatedOrCreated | Refusal> {
@@ -31,7 +31,7 @@ export async function updateOrCreate(
     const created = await create()
     if (!(created instanceof Refusal)) return { ...created, isNew: true }
     if (created.status.reason !== 'AlreadyExists') return created
-    const late = await awaitRetry(serving, request, losses)
+    const late = await awaitRetry(context, request, losses)
     if (late !== undefined) return late
   }
 }

@@ -9,7 +9,7 @@ import { type Persisted, persist, type Stale, type Written } from '../persist.ts
 import { badRequest, conflict, notFound } from '../refusals.ts'
 import { objectReply } from '../representation.ts'
 import { storageKey } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal } from '../status.ts'
 import { createObject, wrongNamespace } from './create.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
@@ -22,24 +22,24 @@ import { updateOrCreate } from './update-or-create.ts'
 import { checkWrite } from './write-rules.ts'
 
 /** PUT of an object, or of its status. */
-export async function update(serving: Serving, request: ApiRequest): Promise<Outcome> {
+export async function update(context: ServerContext, request: ApiRequest): Promise<Outcome> {
   const dryRun = parseDryRun(request)
   if (dryRun instanceof Refusal) return dryRun
-  const sent = readObject(serving, request)
+  const sent = readObject(context, request)
   if (sent instanceof Refusal) return sent
   const problem = checkIdentity(request, sent)
   if (problem !== undefined) return problem
-  const { resource } = request.face
+  const { resource } = request.served
   const isConditional = requiredVersion(sent) !== ''
   const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
   const mayCreate = resource.createOnUpdate && request.subresource === '' && !isConditional
-  const written = await updateOrCreate(serving, request, {
-    update: () => updateObject(serving, request, () => sent, { dryRun, isConditional }),
+  const written = await updateOrCreate(context, request, {
+    update: () => updateObject(context, request, () => sent, { dryRun, isConditional }),
     create: async () =>
-      mayCreate ? createObject(serving, request, named, dryRun) : notFound(subjectOf(request)),
+      mayCreate ? createObject(context, request, named, dryRun) : notFound(subjectOf(request)),
   })
   if (written instanceof Refusal) return written
-  return objectReply(serving, request, written.isNew ? 201 : 200, written)
+  return objectReply(context, request, written.isNew ? 201 : 200, written)
 }
 
 /** Computes an object's next state from the present one, in the request's version. */
@@ -53,28 +53,28 @@ export interface UpdateOptions {
 
 /** Applies a transition to the stored object; undefined when there is none. */
 export async function updateObject(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   transition: Transition,
   { dryRun, isConditional }: UpdateOptions,
 ): Promise<Written | Refusal | undefined> {
-  const { resource, fromStored = (object) => object } = request.face
+  const { resource, fromStored = (object) => object } = request.served
   const key = storageKey(resource, request.namespace, request.name)
   const decide = async (before: Written): Promise<Persisted | Refusal | Stale> => {
     const old = decodeStored(before)
-    const next = await nextState(serving, request, transition(fromStored(old)), old)
+    const next = await nextState(context, request, transition(fromStored(old)), old)
     if (next instanceof Refusal) return next
     const write = { key, before, old, next, compare: [], dryRun }
     return isOver(resource, next)
-      ? removeObject(serving, request, write)
-      : persist(serving, request, write)
+      ? removeObject(context, request, write)
+      : persist(context, request, write)
   }
-  return decideOnNewest(serving, request, { isConditional, decide })
+  return decideOnNewest(context, request, { isConditional, decide })
 }
 
 /** What an update makes of an object, allowed and complete. */
 async function nextState(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   next: JsonObject | Refusal,
   old: JsonObject,
@@ -84,11 +84,11 @@ async function nextState(
   if (refused !== undefined) return refused
   const admitted = admitUpdate(request, next, old)
   if (admitted instanceof Refusal) return admitted
-  const broken = checkWrite(serving, request, admitted, old)
+  const broken = checkWrite(context, request, admitted, old)
   if (broken !== undefined) return broken
-  const owned = tracked(serving, request, admitted, { old, sent: next })
+  const owned = tracked(context, request, admitted, { old, sent: next })
   if (owned instanceof Refusal) return owned
-  return (await checkEmptied(serving, request, owned, old)) ?? owned
+  return (await checkEmptied(context, request, owned, old)) ?? owned
 }
 
 /** 400 when an object is not the one that the URL names. */
@@ -121,7 +121,7 @@ function checkVersion(request: ApiRequest, next: JsonObject, old: JsonObject): R
 
 /** Some resources must not be replaced by who does not say what. Their status may be. */
 function checkUnconditional(request: ApiRequest, next: JsonObject): Refusal | undefined {
-  if (!request.face.resource.updateNeedsVersion || request.subresource !== '') return undefined
+  if (!request.served.resource.updateNeedsVersion || request.subresource !== '') return undefined
   const missing = invalidValue('metadata.resourceVersion', '', 'must be specified for an update')
   return invalidObject(request, next, [missing])
 }
@@ -131,7 +131,7 @@ function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): Js
   const problem = checkFinalizers(request, next, old)
   if (problem !== undefined) return problem
   const metadata = keptMetadata(objectAt(next, 'metadata'), objectAt(old, 'metadata'))
-  const { status, reserved } = request.face.resource
+  const { status, reserved } = request.served.resource
   const sent = storedForm(request, { ...next, metadata })
   const isFree = reserved === undefined || request.subresource === reserved.subresource
   const stored = isFree ? sent : reserved.keep(sent, old)
@@ -188,7 +188,7 @@ function keptMetadata(next: JsonObject, old: JsonObject): JsonObject {
 }
 
 function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject): JsonObject {
-  if (!request.face.resource.countsGenerations) return next
+  if (!request.served.resource.countsGenerations) return next
   const content = (object: JsonObject) =>
     without(object, 'metadata', 'status', 'kind', 'apiVersion')
   if (isDeepStrictEqual(content(next), content(old))) return next

@@ -4,10 +4,10 @@ import { invalidObject } from '../admit.ts'
 import type { ApiRequest } from '../api-request.ts'
 import { causeOf } from '../causes.ts'
 import { services } from '../kinds/service.ts'
+import type { ServerContext } from '../server-context.ts'
 import { captureWarnings } from '../services/capture-warnings.ts'
 import { nodeCapture } from '../services/node-capture.ts'
 import { addressOfUnreadable } from '../services/unreadable-holders.ts'
-import type { Serving } from '../serving.ts'
 import type { Refusal } from '../status.ts'
 
 /**
@@ -15,16 +15,16 @@ import type { Refusal } from '../status.ts'
  * one or beside the other objects of the cluster.
  */
 export function checkWrite(
-  serving: Serving,
+  context: ServerContext,
   request: ApiRequest,
   next: JsonObject,
   old?: JsonObject,
 ): Refusal | undefined {
-  const { resource } = request.face
+  const { resource } = request.served
   const fixed = old === undefined ? [] : validateUpdate(resource.kind, next, old).map(causeOf)
   const captured =
     resource === services
-      ? (nodeCapture(serving, next, old) ?? addressOfUnreadable(serving, next, old))
+      ? (nodeCapture(context, next, old) ?? addressOfUnreadable(context, next, old))
       : undefined
   const causes = captured === undefined ? fixed : [...fixed, captured]
   if (causes.length > 0) return invalidObject(request, next, causes)

@@ -6,7 +6,7 @@ import {
   type Selection,
 } from '../list-options.ts'
 import { invalidOptions } from '../refusals.ts'
-import type { Face } from '../resource.ts'
+import type { ServedVersion } from '../resource.ts'
 import { Refusal } from '../status.ts'
 
 export interface WatchOptions {
@@ -23,8 +23,11 @@ export interface WatchOptions {
   readonly timeoutSeconds: number | undefined
 }
 
-export function parseWatchOptions(face: Face, query: URLSearchParams): WatchOptions | Refusal {
-  const selection = parseSelection(face, query)
+export function parseWatchOptions(
+  served: ServedVersion,
+  query: URLSearchParams,
+): WatchOptions | Refusal {
+  const selection = parseSelection(served, query)
   if (selection instanceof Refusal) return selection
   const revision = parseRevision(query)
   if (revision instanceof Refusal) return revision

@@ -4,7 +4,7 @@ import { endAnswer } from '../http/end-answer.ts'
 import { expired, serviceUnavailable, tooManyRequests } from '../refusals.ts'
 import { eventFrame, negotiateEvents, type Representation } from '../representation.ts'
 import { storagePrefix } from '../resource.ts'
-import type { Serving } from '../serving.ts'
+import type { ServerContext } from '../server-context.ts'
 import { Refusal, statusDocument } from '../status.ts'
 import { awaitRevision } from '../verbs/await-revision.ts'
 import { bookmark, initialEventsEnd } from './bookmark.ts'
@@ -22,40 +22,44 @@ interface Start {
 }
 
 /** A watch, by `?watch` or by its path: an endless answer of one JSON event per line. */
-export async function watch(serving: Serving, request: StreamRequest): Promise<Outcome> {
-  const options = parseWatchOptions(request.face, request.query)
+export async function watch(context: ServerContext, request: StreamRequest): Promise<Outcome> {
+  const options = parseWatchOptions(request.served, request.query)
   if (options instanceof Refusal) return options
-  const representation = negotiateEvents(serving, request)
+  const representation = negotiateEvents(context, request)
   if (representation instanceof Refusal) return representation
-  const { watches } = serving
+  const { watches } = context
   if (watches.isClosed) return serviceUnavailable('the server is stopping')
   if (watches.isFull) return tooManyRequests('too many watches at one time', 5)
   const needsNewest = options.revision === undefined
-  const wanted = needsNewest ? await serving.store.revision() : options.revision
-  const late = await awaitRevision(serving, wanted)
+  const wanted = needsNewest ? await context.store.revision() : options.revision
+  const late = await awaitRevision(context, wanted)
   if (late !== undefined) return late
-  const start = startOf(serving, request, options)
+  const start = startOf(context, request, options)
   open(request)
   if (start instanceof Refusal) {
     const document = Buffer.from(JSON.stringify(statusDocument(start.status)))
     endAnswer(request.response, {
       last: eventFrame('ERROR', document),
-      stalledMs: serving.limits.stalledClientTimeout,
+      stalledMs: context.limits.stalledClientTimeout,
     })
     return STREAMING
   }
-  run(serving, request, { options, representation, start })
+  run(context, request, { options, representation, start })
   return STREAMING
 }
 
 /** Where the watch begins: with the present objects, or with the changes after a revision. */
-function startOf(serving: Serving, request: StreamRequest, options: WatchOptions): Start | Refusal {
-  const { resource } = request.face
-  const cache = serving.feed.cache(resource)
+function startOf(
+  context: ServerContext,
+  request: StreamRequest,
+  options: WatchOptions,
+): Start | Refusal {
+  const { resource } = request.served
+  const cache = context.feed.cache(resource)
   const { revision = 0, initialEvents = revision === 0 } = options
   if (initialEvents || revision === 0) {
     const initial = initialEvents ? cache.under(storagePrefix(resource, request.namespace)) : []
-    return { initial, from: cache.window.next, revision: serving.feed.revision }
+    return { initial, from: cache.window.next, revision: context.feed.revision }
   }
   const from = cache.window.numberAfter(revision)
   if (from === undefined) return expired(revision, cache.window.floor)
@@ -77,16 +81,16 @@ interface Run {
 }
 
 function run(
-  serving: Serving,
+  context: ServerContext,
   request: StreamRequest,
   { options, representation, start }: Run,
 ): void {
-  const { clock, feed, limits, watches } = serving
-  const { face, response } = request
+  const { clock, feed, limits, watches } = context
+  const { served, response } = request
   const { selection } = options
   const stream = new WatchStream({
     response,
-    cache: feed.cache(face.resource),
+    cache: feed.cache(served.resource),
     representation,
     matches: (item) => isAsked(request, item) && selection.matches(item),
     initial: start.initial,
@@ -104,7 +108,7 @@ function run(
     known = feed.revision
     stream.write(bookmark(representation, known))
   }
-  const lifetime = durationMs(serving, options)
+  const lifetime = durationMs(context, options)
   const cancels = [
     clock.after(lifetime, () => stream.end()),
     clock.after(Math.max(0, lifetime - LAST_BOOKMARK_MS), remind),
@@ -128,8 +132,8 @@ function isAsked({ namespace, name }: StreamRequest, item: Item): boolean {
 }
 
 /** The client's wish within the server's bound, or something below the bound so that clients spread. */
-function durationMs(serving: Serving, options: WatchOptions): number {
-  const { limits, random } = serving
+function durationMs(context: ServerContext, options: WatchOptions): number {
+  const { limits, random } = context
   const { timeoutSeconds } = options
   if (timeoutSeconds !== undefined) return Math.min(timeoutSeconds * 1000, limits.watchDuration)
   const half = Math.ceil(limits.watchDuration / 2)

@@ -1,7 +1,7 @@
 import { regularly } from '../../../lib/regularly.ts'
 import { deleteUnchanged } from '../../delete-unchanged.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
-import type { Serving } from '../../serving.ts'
+import type { ServerContext } from '../../server-context.ts'
 import { isOfTheApi } from '../../system/masters.ts'
 import { allocationFor, describeKey } from '../claim.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
@@ -10,7 +10,7 @@ import { type LastingFault, recordFault } from './record-fault.ts'
 import { reportOutside } from './report-outside.ts'
 
 export interface RepairOptions {
-  readonly serving: Serving
+  readonly context: ServerContext
   readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs' | 'outsideRange'>
   readonly onError: (error: unknown) => void
 }
@@ -40,10 +40,10 @@ export class AllocationRepair {
 
   /** The first round; others follow. */
   async start(): Promise<void> {
-    const { serving, onError } = this.#options
+    const { context, onError } = this.#options
     const round = (): Promise<void> => this.#round()
     await round().catch(onError)
-    this.#stop = regularly({ clock: serving.clock, everyMs: PERIOD_MS, round, onError })
+    this.#stop = regularly({ clock: context.clock, everyMs: PERIOD_MS, round, onError })
   }
 
   /** Begins no other round. */
@@ -52,7 +52,7 @@ export class AllocationRepair {
   }
 
   async #round(): Promise<void> {
-    const { store, allocator, conditions } = this.#options.serving
+    const { store, allocator, conditions } = this.#options.context
     const holdings = await readHoldings(store)
     if (holdings === undefined) return
     const isInRange = (key: string): boolean => allocator.gives(key)
@@ -73,7 +73,7 @@ export class AllocationRepair {
     ]
     const value = allocationFor(holder.key)
     const operations = [{ op: 'put', key, value } as const]
-    const { committed } = await this.#options.serving.store.txn({ compare, operations })
+    const { committed } = await this.#options.context.store.txn({ compare, operations })
     if (committed) this.#count(key, 'repair')
   }
 
@@ -86,7 +86,7 @@ export class AllocationRepair {
     this.#leaks = new Map(seen.map(({ id, rounds }) => [id, rounds]))
     for (const { key, revision, rounds } of seen) {
       if (rounds < ROUNDS) continue
-      const isFreed = await deleteUnchanged(this.#options.serving.store, key, revision)
+      const isFreed = await deleteUnchanged(this.#options.context.store, key, revision)
       if (isFreed) this.#count(key, 'leak')
     }
   }
@@ -101,7 +101,7 @@ export class AllocationRepair {
     this.#told = new Set(found.map(({ id }) => id))
     for (const { fault, claim } of found.filter(({ id }) => !before.has(id))) {
       this.#count(claim.key, fault)
-      await recordFault(this.#options.serving, claim, fault)
+      await recordFault(this.#options.context, claim, fault)
     }
   }
 

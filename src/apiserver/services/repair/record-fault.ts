@@ -4,7 +4,7 @@ import { isReadable, readItem } from '../../cache/item.ts'
 import { decodeStored } from '../../codec.ts'
 import { events } from '../../kinds/event.ts'
 import { services } from '../../kinds/service.ts'
-import type { Serving } from '../../serving.ts'
+import type { ServerContext } from '../../server-context.ts'
 import { systemRequest } from '../../system/system-request.ts'
 import { createObject } from '../../verbs/create.ts'
 import { describeKey } from '../claim.ts'
@@ -22,15 +22,15 @@ const FAULTS: Readonly<
 
 /** An Event at the Service that holds what it should not; none when it is gone. */
 export async function recordFault(
-  serving: Serving,
+  context: ServerContext,
   { key, holder }: Claim,
   fault: LastingFault,
 ): Promise<void> {
-  const entry = await serving.store.get(holder.key)
+  const entry = await context.store.get(holder.key)
   if (entry === undefined || !isReadable(readItem(services, entry))) return
   const metadata = objectAt(decodeStored(entry), 'metadata')
   const namespace = stringAt(metadata, 'namespace')
-  const now = serving.clock.now()
+  const now = context.clock.now()
   const event = coreEvent({
     regarding: {
       ...{ apiVersion: 'v1', kind: 'Service', namespace },
@@ -42,7 +42,7 @@ export async function recordFault(
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
   const about = { method: 'POST', resource: events, namespace, name: '' } as const
-  await createObject(serving, systemRequest(serving, about), event, false)
+  await createObject(context, systemRequest(context, about), event, false)
 }
 
 function happening(key: string, fault: LastingFault) {

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { table } from './import-table.ts'
 import { root } from './source-file.ts'
 
-test('docs/design/rooms.md shows the import table as it is enforced', () => {
-  const page = readFileSync(join(root, 'docs/design/rooms.md'), 'utf8')
+test('docs/design/modules.md shows the import table as it is enforced', () => {
+  const page = readFileSync(join(root, 'docs/design/modules.md'), 'utf8')
   const rows = [...page.matchAll(/^\| ([\w/.*]+) \| [^|]+ \| ([^|]+) \|$/gm)].filter(
     ([, room]) => room !== 'room',
   )

@@ -15,7 +15,7 @@ import type { WatchRegistry } from './watch/watch-registry.ts'
 export type OperatorLog = Pick<Logger, 'info' | 'warn'>
 
 /** What every verb works with. */
-export interface Serving {
+export interface ServerContext {
   readonly store: Store
   readonly feed: Feed
   readonly clock: Clock

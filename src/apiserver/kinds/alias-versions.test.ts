@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { objectAt, stringAt } from '../../lib/json.ts'
-import { facesOf } from '../resource.ts'
+import { servedVersionsOf } from '../resource.ts'
 import { startApi } from '../test-api.ts'
 import { catalogue } from './catalogue.ts'
 
@@ -11,7 +11,7 @@ test.each([
   ['networking', 'networkpolicies', { spec: {} }],
   ['coordination', 'leases', { spec: {} }],
   ['discovery', 'endpointslices', { addressType: 'IPv4', endpoints: [] }],
-])('%s has two faces on one storage', async (group, plural, parts) => {
+])('%s is served under two groups from one storage', async (group, plural, parts) => {
   const api = await startApi()
   const path = (brand: string): string => `/apis/${group}.${brand}.io/${IN_DEFAULT}/${plural}`
   const made = await api.make(path('orch'), { metadata: { name: 'x' }, ...parts })
@@ -30,15 +30,15 @@ test.each([
   )
 })
 
-test('the face of the ecosystem comes first', () => {
+test('the version of Kubernetes comes first', () => {
   for (const resource of catalogue) {
-    const groups = facesOf(resource).map((face) => face.group)
+    const groups = servedVersionsOf(resource).map((served) => served.group)
     expect(groups[0]).not.toContain('orch.io')
   }
 })
 
 test.each(['k8s', 'orch'])(
-  'a binding sent with the group of %s.io is shown with that of its face',
+  'a binding sent with the group of %s.io is shown with that of its served version',
   async (sent) => {
     const api = await startApi()
     const apiGroup = `rbac.authorization.${sent}.io`
