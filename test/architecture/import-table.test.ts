@@ -3,7 +3,7 @@ import { importFault } from './import-table.ts'
 import { importsOf } from './module-import.ts'
 import { readSources } from './source-file.ts'
 
-test('every import of src is allowed by the table of docs/design/rooms.md', async () => {
+test('every import of src is allowed by the table of docs/design/modules.md', async () => {
   const sources = await readSources('src')
   expect(sources.flatMap(importsOf).map(importFault).filter(Boolean)).toEqual([])
 })
@@ -24,7 +24,7 @@ const faulty: readonly (readonly [path: string, text: string])[] = [
   ['src/nodeproxy/a.ts', "import { listen } from '../apiserver/server.ts'"],
   ['src/dns/a.ts', "import { open } from '../storage/store.ts'"],
   ['src/cellar/a.ts', "import { hash } from '../lib/hash.ts'"],
-  ['src/lib/a.ts', "import { root } from '../../test/house/source-file.ts'"],
+  ['src/lib/a.ts', "import { root } from '../../test/architecture/source-file.ts'"],
 ]
 
 test.each(faulty)('%s: %s is found', (path, text) => {
