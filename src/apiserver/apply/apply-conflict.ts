@@ -1,4 +1,4 @@
-import { Refusal, type StatusCause } from '../status.ts'
+import { Refusal, type StatusCause } from '../status/status.ts'
 import { pathText } from './field-path.ts'
 import type { Owner } from './owner.ts'
 import type { Conflict } from './ownership-change.ts'

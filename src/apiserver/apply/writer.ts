@@ -1,8 +1,8 @@
 import { timestamp } from '../../lib/timestamp.ts'
-import type { ApiRequest } from '../api-request.ts'
-import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../causes.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, type StatusCause } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../status/causes.ts'
+import { Refusal, type StatusCause } from '../status/status.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
 

@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
-import { withSeat } from '../flow/with-seat.ts'
-import type { HealthCheck, HealthEndpoint } from '../health-checks.ts'
-import { healthReply } from '../health-reply.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { versionReply } from '../discovery/version.ts'
+import { parseMediaType } from '../encoding/media-type.ts'
+import { withSeat } from '../flow-control/limit-in-flight.ts'
+import type { HealthCheck, HealthEndpoint } from '../health/health-checks.ts'
+import { healthReply } from '../health/health-reply.ts'
 import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
+import { documentReply } from '../negotiation/served-document.ts'
+import { storeRefusal } from '../persist/store-failure-status.ts'
+import { type Outcome, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import { RequestDeadline } from '../request/request-deadline.ts'
+import type { FoundRoute, Route } from '../routing/routes.ts'
+import { Refusal } from '../status/status.ts'
 import {
   badRequest,
   internalError,
   methodNotAllowed,
   noSuchPath,
   serviceUnavailable,
-} from '../refusals.ts'
-import { RequestDeadline } from '../request-deadline.ts'
-import type { FoundRoute, Route } from '../routes.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { storeRefusal } from '../store-refusal.ts'
-import { versionReply } from '../version.ts'
-import { documentReply } from './document.ts'
-import { parseMediaType } from './media-type.ts'
+} from '../status/status-errors.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget } from './request-target.ts'
 import { type Exchange, send, sendRefusal } from './send.ts'

@@ -3,7 +3,7 @@ import { createServer as createHttpsServer, Server as HttpsServer } from 'node:h
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
-import type { ServerContext } from '../server-context.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 
 export interface ListenOptions {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { RequestBodies } from './request-bodies.ts'
 
 /** Requests as they come in, each begun by `length` announced bytes. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, tooLarge, tooManyRequests } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
+import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
 import type { Exchange } from './send.ts'
 
 export interface BodyLimits {

@@ -1,5 +1,5 @@
-import { badRequest } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import type { Refusal } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export interface RequestTarget {
   /** The path as it was sent; decoding it yields no slash, dot segment or control character. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
-import type { Reply } from '../api-request.ts'
-import type { ServerContext } from '../server-context.ts'
-import { type Refusal, statusDocument } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Reply } from '../request/api-request.ts'
+import { endAnswer } from '../request/end-response.ts'
+import { type Refusal, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
-import { endAnswer } from './end-answer.ts'
 import { asksForIndent, indented } from './indented.ts'
 
 /** The two ends of one HTTP exchange. */

@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
 import { EMPTIED } from '../../resources/finalizers.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
 

@@ -2,7 +2,7 @@ import { inBreaths } from '../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
 import type { Item } from '../cache/item.ts'
-import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'
+import { type DerivedSubresource, storageKey, storagePrefix } from '../resource/resource.ts'
 import { services } from './service.ts'
 
 /** The variables by which a Pod finds Services, as they would be set if it started now. */

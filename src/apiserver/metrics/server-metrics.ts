@@ -1,7 +1,7 @@
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
-import type { Reply } from '../api-request.ts'
-import { REQUEST_KINDS } from '../flow/request-flow.ts'
-import type { ServerContext } from '../server-context.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { REQUEST_KINDS } from '../flow-control/in-flight-limits.ts'
+import type { Reply } from '../request/api-request.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>

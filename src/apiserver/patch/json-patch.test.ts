@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { applyJsonPatch } from './json-patch.ts'
 
 const LIMITS = { patchOperations: 10_000, patchCopyBytes: 1000, jsonDepth: 10 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { badRequest, tooLarge } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
+import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { PatchedDocument } from './patched-document.ts'
 
 export interface JsonPatchLimits {

@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../encoding/parse-json.ts'
 import { type JsonForm, jsonFormOf } from '../schema/json-form.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { WireFault } from './wire-fault.ts'
 import { BYTES, VARINT, type WireReader } from './wire-reader.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { decodeProtobuf } from './decode-protobuf.ts'
 import { recordedBodies } from './recorded-bodies.ts'
 import { bytesField, varintField } from './test-encoder.ts'

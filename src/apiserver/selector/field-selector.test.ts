@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { type FieldSelector, type Fields, parseFieldSelector } from './field-selector.ts'
 
 function parse(text: string): FieldSelector | undefined {

@@ -1,5 +1,5 @@
-import { badRequest } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import type { Refusal } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export type Fields = Readonly<Record<string, string>>
 

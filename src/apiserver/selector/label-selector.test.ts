@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
 import { type Labels, parseLabelSelector } from './label-selector.ts'
 
 function matches(text: string, labels: Labels): boolean {

@@ -1,6 +1,6 @@
 import { isLabelValue, isQualifiedName } from '../../resources/names.ts'
-import { badRequest } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import { Refusal } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export type Labels = Readonly<Record<string, string>>
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { invalidValue } from '../causes.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { services } from '../kinds/service.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { StatusCause } from '../status.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 import { newlyCaptured } from './captured-addresses.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
-import { deleteUnchanged } from '../delete-unchanged.ts'
-import { parseJson } from '../parse-json.ts'
-import { Refusal } from '../status.ts'
+import { parseJson } from '../encoding/parse-json.ts'
+import { deleteUnchanged } from '../persist/delete-unchanged.ts'
+import { Refusal } from '../status/status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
 /** Keys of the store that are no objects: one for each server, written anew in every round. */

@@ -2,10 +2,10 @@ import { timestamp } from '../../lib/timestamp.ts'
 import { EMPTIED } from '../../resources/finalizers.ts'
 import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import { NODE_LEASES } from '../../resources/names.ts'
-import { encodeStored } from '../codec.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { encodeStored } from '../encoding/codec.ts'
 import { namespaces } from '../kinds/namespace.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
+import { storageKey } from '../resource/resource.ts'
 
 /** What the cluster itself lives in: these may not be deleted. */
 export const LASTING_NAMESPACES: readonly string[] = [

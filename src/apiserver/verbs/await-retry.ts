@@ -1,8 +1,8 @@
 import { sleep } from '../../lib/sleep.ts'
-import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { tooManyRequests } from '../refusals.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import type { Refusal } from '../status/status.ts'
+import { tooManyRequests } from '../status/status-errors.ts'
 
 /** Milliseconds; with few replicas a longer pause would only leave the turn to the others. */
 const MAX_PAUSE_MS = 32

@@ -1,6 +1,6 @@
-import { revisionTooLarge } from '../refusals.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Refusal } from '../status/status.ts'
+import { revisionTooLarge } from '../status/status-errors.ts'
 
 /** Waits a little until the caches show `revision`; 504 when they do not get there. */
 export async function awaitRevision(

@@ -1,8 +1,8 @@
-import type { ApiRequest } from '../api-request.ts'
-import { type Persisted, Stale, type Written } from '../persist.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { type Persisted, Stale, type Written } from '../persist/persist.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import { Refusal } from '../status/status.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { readCached, readNewest } from './read-newest.ts'
 

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { invalidValue, unsupportedValue } from '../causes.ts'
-import { parseDocument } from '../parse-document.ts'
-import { badRequest, conflict, invalid } from '../refusals.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, type StatusCause } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { parseDocument } from '../negotiation/parse-document.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import { invalidValue, unsupportedValue } from '../status/causes.ts'
+import { Refusal, type StatusCause } from '../status/status.ts'
+import { badRequest, conflict, invalid } from '../status/status-errors.ts'
 import { parseDryRun } from './dry-run.ts'
 
 export interface DeleteOptions {

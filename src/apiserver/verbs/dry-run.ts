@@ -1,7 +1,7 @@
-import type { ApiRequest } from '../api-request.ts'
-import { invalidText } from '../causes.ts'
-import { badRequest } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { invalidText } from '../status/causes.ts'
+import type { Refusal } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 /** Whether the request must change nothing: `dryRun=All`. */
 export function parseDryRun(request: ApiRequest): boolean | Refusal {

@@ -1,15 +1,19 @@
 import type { RevisionRefusal } from '../../storage/store.ts'
-import type { ApiRequest, Outcome } from '../api-request.ts'
 import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
-import { type ContinueToken, decodeContinue, encodeContinue } from '../continue-token.ts'
-import type { ListMeta } from '../list-metadata.ts'
-import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
-import { negotiate } from '../representation.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
+import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import {
+  type ContinueToken,
+  decodeContinue,
+  encodeContinue,
+} from '../negotiation/continue-token.ts'
+import type { ListMeta } from '../negotiation/list-metadata.ts'
+import { negotiate } from '../negotiation/representation.ts'
+import type { ApiRequest, Outcome } from '../request/api-request.ts'
+import { type ListOptions, parseListOptions } from '../request/list-options.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import { Refusal } from '../status/status.ts'
+import { continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /** Entries read from the store at once while a selector looks for matches. */

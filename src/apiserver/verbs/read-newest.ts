@@ -1,9 +1,9 @@
-import type { ApiRequest } from '../api-request.ts'
-import type { Written } from '../persist.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
-import { unreadableAt, unreadableRefusal } from '../unreadable.ts'
+import { unreadableAt, unreadableRefusal } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../persist/persist.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import type { Refusal } from '../status/status.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { ApiRequest } from '../api-request.ts'
-import type { Written } from '../persist.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../persist/persist.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { Refusal } from '../status/status.ts'
 import { awaitRetry } from './await-retry.ts'
 
 /** The two ways to write an object of which it is not known whether it exists. */

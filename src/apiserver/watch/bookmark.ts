@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { encodeStored } from '../codec.ts'
-import { eventFrame, type Representation } from '../representation.ts'
+import { encodeStored } from '../encoding/codec.ts'
+import { eventFrame, type Representation } from '../negotiation/representation.ts'
 
 const INITIAL_EVENTS_END = { annotations: { 'k8s.io/initial-events-end': 'true' } }
 

@@ -4,10 +4,10 @@ import {
   parseRevision,
   parseSelection,
   type Selection,
-} from '../list-options.ts'
-import { invalidOptions } from '../refusals.ts'
-import type { ServedVersion } from '../resource.ts'
-import { Refusal } from '../status.ts'
+} from '../request/list-options.ts'
+import type { ServedVersion } from '../resource/resource.ts'
+import { Refusal } from '../status/status.ts'
+import { invalidOptions } from '../status/status-errors.ts'
 
 export interface WatchOptions {
   readonly selection: Selection

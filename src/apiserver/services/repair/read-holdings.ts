@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
 import { isReadable, readItem } from '../../cache/item.ts'
 import { services } from '../../kinds/service.ts'
-import { storagePrefix } from '../../resource.ts'
+import { storagePrefix } from '../../resource/resource.ts'
 import { ALLOCATIONS, allocationOwner, keysHeldBy } from '../claim.ts'
 import type { Allocation, Holder } from './audit.ts'
 

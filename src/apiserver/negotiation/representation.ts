@@ -1,0 +1,131 @@
+import { ownBuffer } from '../../lib/own-buffer.ts'
+import type { EventType } from '../cache/change.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import {
+  allowsJson,
+  allowsPlainJson,
+  asksForYaml,
+  JSON_TYPE,
+  type MediaType,
+  parseAccept,
+  YAML,
+} from '../encoding/media-type.ts'
+import type { Written } from '../persist/persist.ts'
+import type { ApiRequest, Reply } from '../request/api-request.ts'
+import { Refusal } from '../status/status.ts'
+import { notAcceptable } from '../status/status-errors.ts'
+import {
+  PARTIAL_OBJECT,
+  partialRepresentation,
+  plainRepresentation,
+} from './document-representation.ts'
+import type { ListMeta } from './list-metadata.ts'
+import { parseIncluded, tableRepresentation } from './table-representation.ts'
+import { yamlRepresentation } from './yaml-representation.ts'
+
+/** Bytes of an object and the revision to show with it; 0: none yet. */
+export interface Shown {
+  readonly value: Buffer
+  readonly revision: number
+}
+
+/** One way of writing objects in answers. */
+export interface AnswerForm {
+  readonly contentType: string
+  object(shown: Shown): Buffer
+  list(items: readonly Shown[], meta: ListMeta): Iterable<Buffer>
+}
+
+/** One that watches have, too: whole, by their metadata, or as the rows of a table. */
+export interface Representation extends AnswerForm {
+  /** Distinguishes memoised frames: the same id means the same bytes. */
+  readonly id: string
+  /** The object of a watch event; the first of a watch may say more. */
+  event(shown: Shown, first: boolean): Buffer
+  /** Whether the first event of a watch differs from the others. */
+  readonly firstDiffers: boolean
+}
+
+/** What the answer holds: it decides which partial form there is. */
+type Shape = 'object' | 'list'
+
+/** The form of answer that the client prefers among those that there are. */
+export function negotiate(
+  context: ServerContext,
+  request: ApiRequest,
+  shape: Shape,
+): AnswerForm | Refusal {
+  for (const asked of parseAccept(request.accept)) {
+    if (asksForYaml(asked)) return yamlRepresentation(request.served)
+    const found = inJson(context, request, { asked, shape })
+    if (found !== undefined) return found
+  }
+  return notAcceptable([JSON_TYPE, YAML])
+}
+
+/** The same for the events of a watch, which are JSON. */
+export function negotiateEvents(
+  context: ServerContext,
+  request: ApiRequest,
+): Representation | Refusal {
+  for (const asked of parseAccept(request.accept)) {
+    const found = inJson(context, request, { asked, shape: 'object' })
+    if (found !== undefined) return found
+  }
+  return notAcceptable([JSON_TYPE])
+}
+
+interface Preference {
+  readonly asked: MediaType
+  readonly shape: Shape
+}
+
+function inJson(
+  context: ServerContext,
+  request: ApiRequest,
+  preference: Preference,
+): Representation | Refusal | undefined {
+  const { asked } = preference
+  if (allowsPlainJson(asked)) return plainRepresentation(request.served)
+  return allowsJson(asked) ? transformed(context, request, preference) : undefined
+}
+
+/** Objects as another kind; undefined when there is no such form. */
+function transformed(
+  { clock }: ServerContext,
+  { served, query }: ApiRequest,
+  { asked: { parameters }, shape }: Preference,
+): Representation | Refusal | undefined {
+  const version = parameters.get('v') ?? ''
+  if (parameters.get('g') !== 'meta.k8s.io') return undefined
+  if (version !== 'v1' && version !== 'v1beta1') return undefined
+  const partial = shape === 'list' ? `${PARTIAL_OBJECT}List` : PARTIAL_OBJECT
+  const as = parameters.get('as')
+  if (as === partial) return partialRepresentation(version)
+  if (as !== 'Table') return undefined
+  const include = parseIncluded(query)
+  return include instanceof Refusal
+    ? include
+    : tableRepresentation({ served, version, include, clock })
+}
+
+/** One object as an answer. */
+export function objectReply(
+  context: ServerContext,
+  request: ApiRequest,
+  code: number,
+  written: Written,
+): Reply | Refusal {
+  const representation = negotiate(context, request, 'object')
+  if (representation instanceof Refusal) return representation
+  const shown = { value: written.value, revision: written.modRevision }
+  const { contentType } = representation
+  return { code, contentType, body: [representation.object(shown)] }
+}
+
+/** One line of a watch; a recent change keeps those of its events. */
+export function eventFrame(type: EventType | 'BOOKMARK' | 'ERROR', object: Buffer): Buffer {
+  return ownBuffer(Buffer.from(`{"type":"${type}","object":`), object, LINE_END)
+}
+
+const LINE_END = Buffer.from('}\n')
