@@ -13,11 +13,12 @@ import type { OperatorLog, ServerContext } from './context/server-context.ts'
 import { WatchRegistry } from './context/watch-registry.ts'
 import { WriteTurns } from './context/write-turns.ts'
 import { expireEvents } from './event-expiry.ts'
-import { RequestFlow } from './flow-control/in-flight-limits.ts'
+import { InFlightLimits } from './flow-control/in-flight-limits.ts'
 import { healthChecks } from './health/health-checks.ts'
 import { Lifecycle } from './health/lifecycle.ts'
 import { StoreHealth } from './health/store-health.ts'
 import type { HandlerOptions } from './http/handle-request.ts'
+import type { HttpContext } from './http/http-context.ts'
 import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
@@ -146,7 +147,7 @@ interface Assembly extends ApiServerOptions {
   readonly conditions: Conditions
 }
 
-function assemble(options: Assembly): ServerContext {
+function assemble(options: Assembly): HttpContext {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -175,7 +176,7 @@ function assemble(options: Assembly): ServerContext {
     watches: new WatchRegistry(limits.watches),
     lifecycle: new Lifecycle(),
     turns: new WriteTurns(),
-    flow: new RequestFlow({
+    inFlight: new InFlightLimits({
       clock,
       inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },
       waitMs: limits.requestTimeout / 4,

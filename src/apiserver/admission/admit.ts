@@ -1,18 +1,23 @@
-import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { applyDefaults } from '../../resources/defaults.ts'
 import { validateObject } from '../../resources/validate.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
 import { isJson, parseDocument } from '../negotiation/parse-document.ts'
-import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
 import { apiVersionOf } from '../resource/resource.ts'
 import { causeOf } from '../status/causes.ts'
-import { Refusal, type StatusCause } from '../status/status.ts'
-import { badRequest, invalid } from '../status/status-errors.ts'
+import { Refusal } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 
+/** What reading a document needs of the server: how deep JSON may be nested. */
+export interface DocumentLimits {
+  readonly limits: { readonly jsonDepth: number }
+}
+
 /** Reads the object that a request carries. */
-export function readObject(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
+export function readObject(context: DocumentLimits, request: ApiRequest): JsonObject | Refusal {
   const { body } = request
   const { contentType } = request
   const object = readDocument(context, request, typeOf(request))
@@ -29,7 +34,7 @@ export interface DocumentType {
 
 /** Reads the document of a request's body, which must be of the expected type. */
 export function readDocument(
-  context: ServerContext,
+  context: DocumentLimits,
   { body, contentType }: ApiRequest,
   expected: DocumentType,
 ): JsonObject | Refusal {
@@ -81,13 +86,4 @@ export function admit(
     ...validateObject(resource.kind, defaulted, old).map(causeOf),
   ]
   return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
-}
-
-export function invalidObject(
-  request: ApiRequest,
-  object: JsonObject,
-  causes: readonly StatusCause[],
-): Refusal {
-  const name = stringAt(objectAt(object, 'metadata'), 'name')
-  return invalid(request.served.resource.kind, subjectOf(request, name), causes)
 }

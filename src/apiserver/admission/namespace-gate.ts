@@ -1,12 +1,17 @@
-import type { Compare } from '../../storage/store.ts'
+import type { Compare, Store } from '../../storage/store.ts'
+import type { CacheReader } from '../cache/feed.ts'
 import { isReadable, readItem } from '../cache/item.ts'
 import { unreadableRefusal } from '../cache/unreadable.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
 import type { Refusal } from '../status/status.ts'
 import { forbidden, notFound } from '../status/status-errors.ts'
+
+/** Where a namespace is looked up. */
+export interface NamespaceReader extends CacheReader {
+  readonly store: Pick<Store, 'get'>
+}
 
 /**
  * The condition under which an object may be created in a namespace: that it
@@ -14,7 +19,7 @@ import { forbidden, notFound } from '../status/status-errors.ts'
  * because the cache turned out to be behind.
  */
 export async function namespaceCondition(
-  context: ServerContext,
+  context: NamespaceReader,
   request: ApiRequest,
   fresh: boolean,
 ): Promise<readonly Compare[] | Refusal> {

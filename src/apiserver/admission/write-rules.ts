@@ -1,21 +1,21 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { validateUpdate } from '../../resources/validate-update.ts'
-import type { ServerContext } from '../context/server-context.ts'
+import type { CacheReader } from '../cache/feed.ts'
 import { services } from '../kinds/service.ts'
 import type { ApiRequest } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
 import { captureWarnings } from '../services/capture-warnings.ts'
 import { nodeCapture } from '../services/node-capture.ts'
 import { addressOfUnreadable } from '../services/unreadable-holders.ts'
 import { causeOf } from '../status/causes.ts'
 import type { Refusal } from '../status/status.ts'
-import { invalidObject } from './admit.ts'
 
 /**
  * 422 for an object that is valid by itself, but not as the successor of the old
  * one or beside the other objects of the cluster.
  */
 export function checkWrite(
-  context: ServerContext,
+  context: CacheReader,
   request: ApiRequest,
   next: JsonObject,
   old?: JsonObject,

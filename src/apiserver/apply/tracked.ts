@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import type { Refusal } from '../status/status.ts'
 import { boundedOwners } from './bounded-owners.ts'
@@ -7,7 +6,7 @@ import { fieldChanges } from './field-changes.ts'
 import { ownedPart, ownedStructure } from './owned-structure.ts'
 import { forgetsOwners, readOwners, withOwners } from './owner.ts'
 import { ownersAfterUpdate } from './ownership-change.ts'
-import { checkWriter, isApply, writerOf } from './writer.ts'
+import { checkWriter, isApply, type WriterContext, writerOf } from './writer.ts'
 
 /** What a write starts from. */
 export interface Origin {
@@ -26,7 +25,7 @@ const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
  * on; otherwise clients may edit or, with `[{}]`, forget them.
  */
 export function tracked(
-  context: ServerContext,
+  context: WriterContext,
   request: ApiRequest,
   next: JsonObject,
   { old, sent }: Origin,

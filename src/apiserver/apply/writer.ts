@@ -1,10 +1,15 @@
+import type { Clock } from '../../lib/clock.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../status/causes.ts'
 import { Refusal, type StatusCause } from '../status/status.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
+
+/** What naming a writer needs of the server: the time of the write. */
+export interface WriterContext {
+  readonly clock: Clock
+}
 
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
@@ -20,7 +25,7 @@ export function isApply(request: ApiRequest): boolean {
 }
 
 /** Who this request writes as: its `fieldManager`, or the program that its User-Agent names. */
-export function writerOf(context: ServerContext, request: ApiRequest): Writer {
+export function writerOf(context: WriterContext, request: ApiRequest): Writer {
   return {
     name: request.query.get(NAME) || programOf(request) || 'unknown',
     operation: isApply(request) ? 'Apply' : 'Update',

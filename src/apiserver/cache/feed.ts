@@ -22,6 +22,11 @@ export interface FeedOptions extends WindowLimits {
   readonly onUnreadable: (all: readonly UnreadableObject[]) => void
 }
 
+/** What code needs that only reads the caches. */
+export interface CacheReader {
+  readonly feed: Pick<Feed, 'cache'>
+}
+
 /** How long to wait before the store is asked again after it failed. */
 const RETRY_MS = 1000
 

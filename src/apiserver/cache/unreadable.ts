@@ -1,9 +1,9 @@
 import { quote } from '../../lib/quote.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource/resource.ts'
 import type { Refusal } from '../status/status.ts'
 import { internalError } from '../status/status-errors.ts'
+import type { CacheReader } from './feed.ts'
 import type { UnreadableObject } from './item.ts'
 
 /** Objects that one message names. */
@@ -11,7 +11,7 @@ const MAX_NAMED = 5
 
 /** The stored object of this name, if it is one that cannot be read. */
 export function unreadableAt(
-  { feed }: Pick<ServerContext, 'feed'>,
+  { feed }: CacheReader,
   resource: Resource,
   at: { readonly namespace: string; readonly name: string },
 ): UnreadableObject | undefined {
@@ -20,7 +20,7 @@ export function unreadableAt(
 
 /** Those of a resource in a namespace; empty: in all of them. */
 export function unreadableUnder(
-  { feed }: Pick<ServerContext, 'feed'>,
+  { feed }: CacheReader,
   resource: Resource,
   namespace: string,
 ): readonly UnreadableObject[] {

@@ -4,8 +4,6 @@ import type { Store } from '../../storage/store.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Feed } from '../cache/feed.ts'
-import type { RequestFlow } from '../flow-control/in-flight-limits.ts'
-import type { Lifecycle } from '../health/lifecycle.ts'
 import type { ServiceAllocator } from '../services/service-allocator.ts'
 import type { Limits } from './limits.ts'
 import type { WatchRegistry } from './watch-registry.ts'
@@ -23,8 +21,6 @@ export interface ServerContext {
   readonly limits: Limits
   readonly allocator: ServiceAllocator
   readonly watches: WatchRegistry
-  readonly lifecycle: Lifecycle
-  readonly flow: RequestFlow
   readonly turns: WriteTurns
   readonly log: OperatorLog
   /** Lasting states that operators should know of. */

@@ -1,44 +1,44 @@
 import type { Clock } from '../../lib/clock.ts'
 import { FairQueue, type Waiting } from './fair-queue.ts'
 
-/** Gives the place to the next one; calling it again does nothing. */
+/** Frees the slot for the next request; calling it again does nothing. */
 export type Release = () => void
 
-/** Why a request is not served, in the ecosystem's words. */
-export type FlowRefusal = 'queue-full' | 'time-out'
+/** Why a request is rejected, as Kubernetes labels it in metrics. */
+export type RejectionReason = 'queue-full' | 'time-out'
 
-export interface SeatOptions {
+export interface ConcurrencyLimitOptions {
   readonly clock: Clock
-  /** Requests at one time. */
-  readonly seats: number
-  /** Requests that wait. */
-  readonly queued: number
-  /** How long one waits at the most. */
+  /** Requests that run at one time. */
+  readonly slots: number
+  /** Requests that may wait. */
+  readonly queueLength: number
+  /** Milliseconds that a request waits before it is rejected. */
   readonly waitMs: number
 }
 
-/** So many requests at one time; others wait for a while, in a fair order. */
-export class Seats {
-  readonly #options: SeatOptions
+/** Bounds how many requests run at one time; others wait in a queue that is fair to clients. */
+export class ConcurrencyLimit {
+  readonly #options: ConcurrencyLimitOptions
   readonly #queue: FairQueue
-  #taken = 0
+  #running = 0
 
-  constructor(options: SeatOptions) {
+  constructor(options: ConcurrencyLimitOptions) {
     this.#options = options
-    this.#queue = new FairQueue(options.queued)
+    this.#queue = new FairQueue(options.queueLength)
   }
 
-  get taken(): number {
-    return this.#taken
+  get running(): number {
+    return this.#running
   }
 
   get waiting(): number {
     return this.#queue.size
   }
 
-  /** A place for one request of a client, at once where there is one. */
-  take(client: string): Release | Promise<Release | FlowRefusal> {
-    if (this.#taken < this.#options.seats) return this.#occupy()
+  /** Takes a slot for a request of `client`, synchronously when one is free. */
+  acquire(client: string): Release | Promise<Release | RejectionReason> {
+    if (this.#running < this.#options.slots) return this.#occupy()
     const { clock, waitMs } = this.#options
     return new Promise((resolve) => {
       const cancel = clock.after(waitMs, () => {
@@ -60,12 +60,12 @@ export class Seats {
   }
 
   #occupy(): Release {
-    this.#taken++
+    this.#running++
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#taken--
+      this.#running--
       this.#queue.shift()?.start()
     }
   }

@@ -1,60 +1,63 @@
 import type { Clock } from '../../lib/clock.ts'
-import { type FlowRefusal, type Release, Seats } from './concurrency-limit.ts'
+import { ConcurrencyLimit, type RejectionReason, type Release } from './concurrency-limit.ts'
 import type { Requester } from './requester.ts'
 
 export const REQUEST_KINDS = ['readOnly', 'mutating'] as const
-
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 
-export interface FlowOptions {
+export interface InFlightOptions {
   readonly clock: Clock
   /** Requests at one time. */
   readonly inFlight: Readonly<Record<RequestKind, number>>
+  /** Milliseconds that a request may wait for a slot. */
   readonly waitMs: number
 }
 
-/** Places of a queue for each request that is served. */
-const QUEUED_PER_SEAT = 10
+/** Requests that may wait for each concurrency slot. */
+const QUEUED_PER_SLOT = 10
 
-/** The system's part of all places. */
+/** The part of the slots that only components of the cluster take. */
 const SYSTEM_SHARE = 0.25
 
-interface Lanes {
-  readonly system: Seats
-  readonly others: Seats
+interface Levels {
+  readonly system: ConcurrencyLimit
+  readonly workload: ConcurrencyLimit
 }
 
 /**
- * Bounds how many requests are served at one time, reads and writes apart. The
- * system has places that nobody else can take, and takes none of the others', so
- * neither starves whatever the other does.
+ * Bounds how many requests run at one time, reads and writes apart. Components of the
+ * cluster have slots of their own and take none of the other clients', so neither
+ * starves whatever the other does.
  */
-export class RequestFlow {
-  readonly #lanes: Readonly<Record<RequestKind, Lanes>>
+export class InFlightLimits {
+  readonly #levels: Readonly<Record<RequestKind, Levels>>
 
-  constructor(options: FlowOptions) {
+  constructor(options: InFlightOptions) {
     const { readOnly, mutating } = options.inFlight
-    this.#lanes = { readOnly: lanesOf(options, readOnly), mutating: lanesOf(options, mutating) }
+    this.#levels = { readOnly: levelsOf(options, readOnly), mutating: levelsOf(options, mutating) }
   }
 
-  enter(
+  acquire(
     kind: RequestKind,
     { client, isSystem }: Requester,
-  ): Release | Promise<Release | FlowRefusal> {
-    const { system, others } = this.#lanes[kind]
-    return (isSystem ? system : others).take(client)
+  ): Release | Promise<Release | RejectionReason> {
+    const { system, workload } = this.#levels[kind]
+    return (isSystem ? system : workload).acquire(client)
   }
 
-  /** How many requests are served, and how many wait. */
-  load(kind: RequestKind): { readonly taken: number; readonly waiting: number } {
-    const { system, others } = this.#lanes[kind]
-    return { taken: system.taken + others.taken, waiting: system.waiting + others.waiting }
+  /** How many requests run, and how many wait. */
+  load(kind: RequestKind): { readonly running: number; readonly waiting: number } {
+    const { system, workload } = this.#levels[kind]
+    return {
+      running: system.running + workload.running,
+      waiting: system.waiting + workload.waiting,
+    }
   }
 }
 
-function lanesOf({ clock, waitMs }: FlowOptions, inFlight: number): Lanes {
+function levelsOf({ clock, waitMs }: InFlightOptions, inFlight: number): Levels {
   const share = Math.max(1, Math.floor(inFlight * SYSTEM_SHARE))
-  const lane = (seats: number): Seats =>
-    new Seats({ clock, seats, queued: seats * QUEUED_PER_SEAT, waitMs })
-  return { system: lane(share), others: lane(Math.max(1, inFlight - share)) }
+  const limit = (slots: number): ConcurrencyLimit =>
+    new ConcurrencyLimit({ clock, slots, queueLength: slots * QUEUED_PER_SLOT, waitMs })
+  return { system: limit(share), workload: limit(Math.max(1, inFlight - share)) }
 }

@@ -5,7 +5,7 @@ import { stringAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
-/** A server with one place for each kind of request and lane, whose store lists when told to. */
+/** A server with one slot for each kind and level of requests, whose store holds lists back. */
 async function narrow() {
   const clock = new FakeClock()
   const gates: (() => void)[] = []
@@ -42,7 +42,7 @@ async function sample(api: TestApi, name: string): Promise<string | undefined> {
 
 const READS = '{request_kind="readOnly"}'
 
-test('who waits too long is told to come back, and counted', async () => {
+test('a request that waits too long gets 429 with Retry-After, and is counted', async () => {
   const { api, clock, gates, free, list } = await narrow()
   const first = list()
   await expect.poll(() => gates.length).toBe(1)
@@ -61,7 +61,7 @@ test('who waits too long is told to come back, and counted', async () => {
   expect((await list()).status).toBe(200)
 })
 
-test('the system is served while others wait', async () => {
+test('components of the cluster are served while other clients wait', async () => {
   const { gates, free, list } = await narrow()
   const first = list()
   await expect.poll(() => gates.length).toBe(1)
@@ -71,7 +71,7 @@ test('the system is served while others wait', async () => {
   expect([(await first).status, (await system).status]).toEqual([200, 200])
 })
 
-test('a watch takes a place only until it has begun, a client that goes gives it back', async () => {
+test('a watch keeps its slot until it has begun, and a client that goes releases its own', async () => {
   const { api, gates, free, list, path } = await narrow()
   const watches = [await api.watch(`${SERVICES}?watch=1`), await api.watch(`${SERVICES}?watch=1`)]
   expect(watches.map(({ status }) => status)).toEqual([200, 200])

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ServerContext } from '../context/server-context.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
-import { withSeat } from '../flow-control/limit-in-flight.ts'
+import { limitInFlight } from '../flow-control/limit-in-flight.ts'
 import type { HealthCheck, HealthEndpoint } from '../health/health-checks.ts'
 import { healthReply } from '../health/health-reply.ts'
 import { countRequest } from '../metrics/count-request.ts'
@@ -10,6 +9,7 @@ import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
 import { storeRefusal } from '../persist/store-failure-status.ts'
 import { type Outcome, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import type { Exchange } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import type { FoundRoute, Route } from '../routing/routes.ts'
 import { Refusal } from '../status/status.ts'
@@ -20,13 +20,14 @@ import {
   noSuchPath,
   serviceUnavailable,
 } from '../status/status-errors.ts'
+import type { HttpContext } from './http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget } from './request-target.ts'
-import { type Exchange, send, sendRefusal } from './send.ts'
+import { send, sendRefusal } from './send.ts'
 import { addWarning } from './warning.ts'
 
 export interface HandlerOptions {
-  readonly context: ServerContext
+  readonly context: HttpContext
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
@@ -75,7 +76,7 @@ async function decide(
   if (body instanceof Refusal) return body
   const serve = async (): Promise<Outcome> => serveRoute(options, found, { ...exchange, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
-  return isExempt ? serve() : withSeat(context.flow, metrics, exchange, serve)
+  return isExempt ? serve() : limitInFlight(context.inFlight, metrics, exchange, serve)
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -129,7 +130,7 @@ interface ResourceExchange extends TakenExchange {
 }
 
 function apiRequest(
-  { clock, limits }: ServerContext,
+  { clock, limits }: HttpContext,
   found: FoundRoute,
   { request, response, query, body, route }: ResourceExchange,
 ): StreamRequest {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Exchange } from '../request/exchange.ts'
 import { Refusal } from '../status/status.ts'
 import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
-import type { Exchange } from './send.ts'
 
 export interface BodyLimits {
   /** Bytes of one body. */

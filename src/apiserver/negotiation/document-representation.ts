@@ -7,8 +7,8 @@ import {
 } from '../encoding/codec.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import type { Representation, Shown } from './answer-form.ts'
 import { listMetadata } from './list-metadata.ts'
-import type { Representation, Shown } from './representation.ts'
 
 export const PARTIAL_OBJECT = 'PartialObjectMetadata'
 

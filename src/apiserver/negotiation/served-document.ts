@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-type.ts'
-import type { Exchange } from '../http/send.ts'
 import type { Outcome, Reply } from '../request/api-request.ts'
 import { STREAMING } from '../request/api-request.ts'
+import type { Exchange } from '../request/exchange.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 
 /** One form of a document: who asks for it, and what is sent. */

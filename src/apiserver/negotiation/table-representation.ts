@@ -7,8 +7,8 @@ import { invalidText } from '../status/causes.ts'
 import type { Refusal } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import type { Column } from '../table/column.ts'
+import type { Representation, Shown } from './answer-form.ts'
 import { listMetadata } from './list-metadata.ts'
-import type { Representation, Shown } from './representation.ts'
 
 /** What each row carries. */
 export type Included = (typeof INCLUDED)[number]

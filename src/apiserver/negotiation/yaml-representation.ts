@@ -2,8 +2,8 @@ import { createWireEncoder } from '../encoding/codec.ts'
 import { YAML } from '../encoding/media-type.ts'
 import { writeYaml, writeYamlItem } from '../encoding/write-yaml.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import type { AnswerForm, Shown } from './answer-form.ts'
 import { listMetadata } from './list-metadata.ts'
-import type { AnswerForm, Shown } from './representation.ts'
 
 /** Objects as they are, for people: in YAML. */
 export function yamlRepresentation(served: ServedVersion): AnswerForm {

@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
-import type { Compare, Operation, StoredEntry } from '../../storage/store.ts'
-import { invalidObject } from '../admission/admit.ts'
-import type { ServerContext } from '../context/server-context.ts'
+import type { Compare, Operation, Store, StoredEntry } from '../../storage/store.ts'
 import { encodeStored } from '../encoding/codec.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import type { AllocationPlan } from '../services/service-allocator.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import type { AllocationPlan, ServiceAllocator } from '../services/service-allocator.ts'
 import type { Refusal, StatusCause } from '../status/status.ts'
-import { checkStorable } from './storable.ts'
+import { checkStorable, type StorableLimits } from './storable.ts'
+
+/** What a write needs of the server. */
+export interface PersistContext {
+  readonly store: Pick<Store, 'txn'>
+  readonly limits: StorableLimits
+  readonly allocator: Pick<ServiceAllocator, 'plan' | 'taken'>
+}
 
 /** One object about to be written. */
 export interface Write {
@@ -48,7 +54,7 @@ const ATTEMPTS = 100
  * transaction. Writing what is already there does nothing.
  */
 export async function persist(
-  context: ServerContext,
+  context: PersistContext,
   request: ApiRequest,
   write: Write,
 ): Promise<Persisted | Refusal | Stale> {
@@ -80,7 +86,7 @@ export async function persist(
 }
 
 function allocate(
-  context: ServerContext,
+  context: PersistContext,
   request: ApiRequest,
   write: Write,
 ): AllocationPlan | { readonly cause: StatusCause } {

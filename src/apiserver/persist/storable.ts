@@ -1,4 +1,3 @@
-import type { Limits } from '../context/limits.ts'
 import { jsonShape } from '../encoding/json-shape.ts'
 import type { Refusal } from '../status/status.ts'
 import { tooLarge } from '../status/status-errors.ts'
@@ -6,14 +5,16 @@ import { tooLarge } from '../status/status-errors.ts'
 /** What etcd takes in one request by default is 1.5 MiB; the rest is for keys and allocations. */
 const MOST_BYTES = 1_500_000
 
+export interface StorableLimits {
+  /** Levels that the JSON of a request may be nested. */
+  readonly jsonDepth: number
+}
+
 /**
  * 413 for an object that grew beyond what both stores take and all code can walk,
  * perhaps patch by patch. The owners of its fields nest as deep as the fields do.
  */
-export function checkStorable(
-  value: Buffer,
-  { jsonDepth }: Pick<Limits, 'jsonDepth'>,
-): Refusal | undefined {
+export function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): Refusal | undefined {
   if (value.length > MOST_BYTES) {
     return tooLarge(
       `Request entity too large: the object would have ${value.length} bytes, limit is ${MOST_BYTES}`,

@@ -1,14 +1,19 @@
-import type { Item } from '../cache/item.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import { type FieldSelector, parseFieldSelector } from '../selector/field-selector.ts'
-import { type LabelSelector, parseLabelSelector } from '../selector/label-selector.ts'
+import { type FieldSelector, type Fields, parseFieldSelector } from '../selector/field-selector.ts'
+import { type LabelSelector, type Labels, parseLabelSelector } from '../selector/label-selector.ts'
 import { invalidText } from '../status/causes.ts'
 import { Refusal } from '../status/status.ts'
 import { badRequest, invalidOptions } from '../status/status-errors.ts'
 
+/** What selectors look at. */
+export interface Selectable {
+  readonly labels: Labels
+  readonly fields: Fields
+}
+
 /** Which objects a list, watch or deletecollection concerns. */
 export interface Selection {
-  matches(item: Item): boolean
+  matches(item: Selectable): boolean
   /** Whether everything matches. */
   readonly everything: boolean
 }

@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import type { Column } from '../table/column.ts'
 
 /** Fields by which objects of a resource can be selected, apart from metadata. */
@@ -52,12 +51,20 @@ export interface ReservedFields {
   readonly keep: (next: JsonObject, old: JsonObject | undefined) => JsonObject
 }
 
-/** A subresource that is worked out of an object and its surroundings when it is asked for. */
+/** The other objects that a kind may read, as the caches show them. */
+export interface ObjectReader {
+  /** Undefined: there is none. `namespace` is empty for a cluster-scoped resource. */
+  get(resource: Resource, namespace: string, name: string): JsonObject | undefined
+  /** In key order, each decoded when it is reached; an empty namespace means all. */
+  list(resource: Resource, namespace: string): Iterable<JsonObject>
+}
+
+/** A read-only subresource that the server computes from an object and other objects. */
 export interface DerivedSubresource {
   readonly name: string
   readonly kind: string
   /** The fields of the answer, beside its type and the object's metadata. */
-  readonly derive: (context: ServerContext, object: JsonObject) => Promise<JsonObject>
+  readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
 }
 
 /** A resource that has `spec.replicas` and `status.replicas`. */

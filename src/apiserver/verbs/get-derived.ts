@@ -1,3 +1,4 @@
+import { objectReader } from '../cache/object-reader.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
 import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
@@ -21,6 +22,6 @@ export async function getDerived(
   if (found instanceof Refusal) return found
   const object = decodeStored(found)
   const head = { kind, apiVersion: apiVersionOf(served), metadata: identityOf(object) }
-  const answer = { ...head, ...(await derive(context, object)) }
+  const answer = { ...head, ...(await derive(objectReader(context), object)) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
 }

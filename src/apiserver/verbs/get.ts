@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context/server-context.ts'
-import { objectReply } from '../negotiation/representation.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
 import { type ApiRequest, type Outcome, subjectOf } from '../request/api-request.ts'
 import { parseRevision } from '../request/list-options.ts'
 import { Refusal } from '../status/status.ts'

@@ -8,7 +8,7 @@ import {
   encodeContinue,
 } from '../negotiation/continue-token.ts'
 import type { ListMeta } from '../negotiation/list-metadata.ts'
-import { negotiate } from '../negotiation/representation.ts'
+import { negotiate } from '../negotiation/negotiate.ts'
 import type { ApiRequest, Outcome } from '../request/api-request.ts'
 import { type ListOptions, parseListOptions } from '../request/list-options.ts'
 import { storagePrefix } from '../resource/resource.ts'

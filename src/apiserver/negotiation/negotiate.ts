@@ -1,6 +1,4 @@
-import { ownBuffer } from '../../lib/own-buffer.ts'
-import type { EventType } from '../cache/change.ts'
-import type { ServerContext } from '../context/server-context.ts'
+import type { Clock } from '../../lib/clock.ts'
 import {
   allowsJson,
   allowsPlainJson,
@@ -14,36 +12,18 @@ import type { Written } from '../persist/persist.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
 import { Refusal } from '../status/status.ts'
 import { notAcceptable } from '../status/status-errors.ts'
+import type { AnswerForm, Representation } from './answer-form.ts'
 import {
   PARTIAL_OBJECT,
   partialRepresentation,
   plainRepresentation,
 } from './document-representation.ts'
-import type { ListMeta } from './list-metadata.ts'
 import { parseIncluded, tableRepresentation } from './table-representation.ts'
 import { yamlRepresentation } from './yaml-representation.ts'
 
-/** Bytes of an object and the revision to show with it; 0: none yet. */
-export interface Shown {
-  readonly value: Buffer
-  readonly revision: number
-}
-
-/** One way of writing objects in answers. */
-export interface AnswerForm {
-  readonly contentType: string
-  object(shown: Shown): Buffer
-  list(items: readonly Shown[], meta: ListMeta): Iterable<Buffer>
-}
-
-/** One that watches have, too: whole, by their metadata, or as the rows of a table. */
-export interface Representation extends AnswerForm {
-  /** Distinguishes memoised frames: the same id means the same bytes. */
-  readonly id: string
-  /** The object of a watch event; the first of a watch may say more. */
-  event(shown: Shown, first: boolean): Buffer
-  /** Whether the first event of a watch differs from the others. */
-  readonly firstDiffers: boolean
+/** What writing answers needs of the server: the time, for the ages in tables. */
+export interface NegotiationContext {
+  readonly clock: Clock
 }
 
 /** What the answer holds: it decides which partial form there is. */
@@ -51,7 +31,7 @@ type Shape = 'object' | 'list'
 
 /** The form of answer that the client prefers among those that there are. */
 export function negotiate(
-  context: ServerContext,
+  context: NegotiationContext,
   request: ApiRequest,
   shape: Shape,
 ): AnswerForm | Refusal {
@@ -65,7 +45,7 @@ export function negotiate(
 
 /** The same for the events of a watch, which are JSON. */
 export function negotiateEvents(
-  context: ServerContext,
+  context: NegotiationContext,
   request: ApiRequest,
 ): Representation | Refusal {
   for (const asked of parseAccept(request.accept)) {
@@ -81,7 +61,7 @@ interface Preference {
 }
 
 function inJson(
-  context: ServerContext,
+  context: NegotiationContext,
   request: ApiRequest,
   preference: Preference,
 ): Representation | Refusal | undefined {
@@ -92,7 +72,7 @@ function inJson(
 
 /** Objects as another kind; undefined when there is no such form. */
 function transformed(
-  { clock }: ServerContext,
+  { clock }: NegotiationContext,
   { served, query }: ApiRequest,
   { asked: { parameters }, shape }: Preference,
 ): Representation | Refusal | undefined {
@@ -111,7 +91,7 @@ function transformed(
 
 /** One object as an answer. */
 export function objectReply(
-  context: ServerContext,
+  context: NegotiationContext,
   request: ApiRequest,
   code: number,
   written: Written,
@@ -122,10 +102,3 @@ export function objectReply(
   const { contentType } = representation
   return { code, contentType, body: [representation.object(shown)] }
 }
-
-/** One line of a watch; a recent change keeps those of its events. */
-export function eventFrame(type: EventType | 'BOOKMARK' | 'ERROR', object: Buffer): Buffer {
-  return ownBuffer(Buffer.from(`{"type":"${type}","object":`), object, LINE_END)
-}
-
-const LINE_END = Buffer.from('}\n')

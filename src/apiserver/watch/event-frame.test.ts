@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventFrame } from './representation.ts'
+import { eventFrame } from './event-frame.ts'
 
 test('a line of a watch holds on to nothing else while it is kept', () => {
   const frame = eventFrame('ADDED', Buffer.from('{}'))
