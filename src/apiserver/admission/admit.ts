@@ -7,7 +7,7 @@ import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
 import { apiVersionOf } from '../resource/resource.ts'
 import { causeOf } from '../status/causes.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 
@@ -17,11 +17,11 @@ export interface DocumentLimits {
 }
 
 /** Reads the object that a request carries. */
-export function readObject(context: DocumentLimits, request: ApiRequest): JsonObject | Refusal {
+export function readObject(context: DocumentLimits, request: ApiRequest): JsonObject | StatusError {
   const { body } = request
   const { contentType } = request
   const object = readDocument(context, request, typeOf(request))
-  if (object instanceof Refusal) return object
+  if (object instanceof StatusError) return object
   const sent = isJson(contentType) ? { object, body } : { object }
   return checkFields(request, sent) ?? object
 }
@@ -37,13 +37,13 @@ export function readDocument(
   context: DocumentLimits,
   { body, contentType }: ApiRequest,
   expected: DocumentType,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const document = parseDocument(body, { contentType, depth: context.limits.jsonDepth, expected })
-  return document instanceof Refusal ? document : ofType(expected, document)
+  return document instanceof StatusError ? document : ofType(expected, document)
 }
 
 /** The document as an object of the requested kind; kind and apiVersion may be absent. */
-export function checkType(request: ApiRequest, document: Json): JsonObject | Refusal {
+export function checkType(request: ApiRequest, document: Json): JsonObject | StatusError {
   return ofType(typeOf(request), document)
 }
 
@@ -51,7 +51,7 @@ function typeOf({ served }: ApiRequest): DocumentType {
   return { apiVersion: apiVersionOf(served), kind: served.resource.kind }
 }
 
-function ofType(expected: DocumentType, document: Json): JsonObject | Refusal {
+function ofType(expected: DocumentType, document: Json): JsonObject | StatusError {
   if (!isJsonObject(document)) return badRequest('the body must be a JSON object')
   const version = stringAt(document, 'apiVersion') || expected.apiVersion
   if (version !== expected.apiVersion) {
@@ -78,7 +78,7 @@ export function admit(
   request: ApiRequest,
   object: JsonObject,
   old?: JsonObject,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const { resource } = request.served
   const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
   const causes = [

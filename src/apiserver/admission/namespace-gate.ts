@@ -1,11 +1,11 @@
 import type { Compare, Store } from '../../storage/store.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import { isReadable, readItem } from '../cache/item.ts'
-import { unreadableRefusal } from '../cache/unreadable.ts'
+import { unreadableError } from '../cache/unreadable.ts'
 import { namespaces } from '../kinds/namespace.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { forbidden, notFound } from '../status/status-errors.ts'
 
 /** Where a namespace is looked up. */
@@ -22,7 +22,7 @@ export async function namespaceCondition(
   context: NamespaceReader,
   request: ApiRequest,
   fresh: boolean,
-): Promise<readonly Compare[] | Refusal> {
+): Promise<readonly Compare[] | StatusError> {
   if (!request.served.resource.namespaced) return []
   const key = storageKey(namespaces, '', request.namespace)
   const cached = fresh ? undefined : context.feed.cache(namespaces).get(key)
@@ -34,12 +34,12 @@ export async function namespaceCondition(
   if (entry === undefined)
     return notFound({ plural: 'namespaces', group: '', name: request.namespace })
   const item = readItem(namespaces, entry)
-  if (!isReadable(item)) return unreadableRefusal(item)
+  if (!isReadable(item)) return unreadableError(item)
   const isClosed = item.fields['status.phase'] === 'Terminating'
   return isClosed ? terminating(request) : [{ key, modRevision: entry.modRevision }]
 }
 
-function terminating(request: ApiRequest): Refusal {
+function terminating(request: ApiRequest): StatusError {
   const { namespace } = request
   const message = `namespace ${namespace} is being terminated`
   const cause = { reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }

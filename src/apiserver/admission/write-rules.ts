@@ -8,7 +8,7 @@ import { captureWarnings } from '../services/capture-warnings.ts'
 import { nodeCapture } from '../services/node-capture.ts'
 import { addressOfUnreadable } from '../services/unreadable-holders.ts'
 import { causeOf } from '../status/causes.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 
 /**
  * 422 for an object that is valid by itself, but not as the successor of the old
@@ -19,7 +19,7 @@ export function checkWrite(
   request: ApiRequest,
   next: JsonObject,
   old?: JsonObject,
-): Refusal | undefined {
+): StatusError | undefined {
   const { resource } = request.served
   const fixed = old === undefined ? [] : validateUpdate(resource.kind, next, old).map(causeOf)
   const captured =

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { boundedOwners } from './bounded-owners.ts'
 import { fieldChanges } from './field-changes.ts'
 import { ownedPart, ownedStructure } from './owned-structure.ts'
@@ -29,7 +29,7 @@ export function tracked(
   request: ApiRequest,
   next: JsonObject,
   { old, sent }: Origin,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const problem = checkWriter(request)
   if (problem !== undefined) return problem
   if (isApply(request)) return withOwners(next, readOwners(sent) ?? [])

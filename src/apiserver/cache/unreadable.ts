@@ -1,7 +1,7 @@
 import { quote } from '../../lib/quote.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource/resource.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { internalError } from '../status/status-errors.ts'
 import type { CacheReader } from './feed.ts'
 import type { UnreadableObject } from './item.ts'
@@ -29,7 +29,7 @@ export function unreadableUnder(
 }
 
 /** 500 with the key, the cause and the remedy. */
-export function unreadableRefusal({ error }: UnreadableObject): Refusal {
+export function unreadableError({ error }: UnreadableObject): StatusError {
   return internalError(`${error.message}; ${error.hint ?? ''}`)
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../lib/json.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { jsonShape, MOST_VALUES } from './json-shape.ts'
 
@@ -7,7 +7,7 @@ import { jsonShape, MOST_VALUES } from './json-shape.ts'
  * The JSON document of a body: valid UTF-8, finite numbers, of a bounded number of
  * values, and no deeper than code that walks it recursively can bear.
  */
-export function parseJson(body: Buffer, depth: number): Json | Refusal {
+export function parseJson(body: Buffer, depth: number): Json | StatusError {
   const shape = jsonShape(body)
   if (shape.depth > depth) return badRequest(`the body is nested deeper than ${depth} levels`)
   if (shape.values > MOST_VALUES)

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { parseYaml } from './parse-yaml.ts'
 
 function parse(text: string | Buffer) {
   const parsed = parseYaml(Buffer.from(text as string), 500)
-  return parsed instanceof Refusal ? `${parsed.status.code} ${parsed.status.message}` : parsed
+  return parsed instanceof StatusError ? `${parsed.status.code} ${parsed.status.message}` : parsed
 }
 
 test('YAML and JSON are read alike', () => {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
 import type { Json } from '../../lib/json.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { parseJson } from './parse-json.ts'
 
@@ -15,14 +15,14 @@ const DEEPEST_STACK = 200
 const OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false } as const
 
 /** One YAML document as JSON. Bounded before it is understood: no text takes long or grows. */
-export function parseYaml(body: Buffer, depth: number): Json | Refusal {
+export function parseYaml(body: Buffer, depth: number): Json | StatusError {
   const json = parseJson(body, depth)
-  if (!(json instanceof Refusal)) return json
+  if (!(json instanceof StatusError)) return json
   if (!isUtf8(body)) return badRequest('the body is not valid UTF-8')
   if (body.length > LARGEST) return tooLarge(`YAML is limited to ${LARGEST} bytes: send JSON`)
   const text = body.toString()
   const tokens = readTokens(text)
-  if (tokens instanceof Refusal) return tokens
+  if (tokens instanceof StatusError) return tokens
   const documents = [...new Composer(OPTIONS).compose(tokens)]
   const [document] = documents
   if (document === undefined || documents.length > 1) return badRequest('send one YAML document')
@@ -30,7 +30,7 @@ export function parseYaml(body: Buffer, depth: number): Json | Refusal {
   return error === undefined ? valueOf(document, text.length) : notYaml(error)
 }
 
-function readTokens(text: string): readonly CST.Token[] | Refusal {
+function readTokens(text: string): readonly CST.Token[] | StatusError {
   const parser = new Parser()
   const tokens: CST.Token[] = []
   let lexemes = 0
@@ -42,7 +42,7 @@ function readTokens(text: string): readonly CST.Token[] | Refusal {
   return [...tokens, ...parser.end()]
 }
 
-function valueOf(document: Document.Parsed, length: number): Json | Refusal {
+function valueOf(document: Document.Parsed, length: number): Json | StatusError {
   const maxAliasCount = Math.min(MOST_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
   try {
     return document.toJS({ maxAliasCount, reviver: finite }) as Json
@@ -56,6 +56,6 @@ function finite(_key: unknown, value: unknown): unknown {
   throw new RangeError('it holds a number out of range')
 }
 
-function notYaml(error: Error): Refusal {
+function notYaml(error: Error): StatusError {
   return badRequest(`the body is not valid YAML: ${error.message.slice(0, 200)}`)
 }

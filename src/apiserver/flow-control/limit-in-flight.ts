@@ -1,4 +1,4 @@
-import { type Outcome, STREAMING } from '../request/api-request.ts'
+import { type HandlerResult, STREAMING } from '../request/api-request.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { tooManyRequests } from '../status/status-errors.ts'
 import type { InFlightLimits, RequestKind } from './in-flight-limits.ts'
@@ -26,8 +26,8 @@ export async function limitInFlight(
   limits: InFlightLimits,
   metrics: RejectionMetrics,
   { request, response }: Exchange,
-  serve: () => Promise<Outcome>,
-): Promise<Outcome> {
+  serve: () => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   const kind: RequestKind = READS.has(request.method ?? 'GET') ? 'readOnly' : 'mutating'
   const requester = requesterOf(request)
   const release = await limits.acquire(kind, requester)
@@ -36,7 +36,7 @@ export async function limitInFlight(
     metrics.rejected.inc({ request_kind: kind, priority_level: level, reason: release })
     return tooManyRequests('too many requests at one time, please try again later', 1)
   }
-  let outcome: Outcome | undefined
+  let outcome: HandlerResult | undefined
   try {
     outcome = response.destroyed ? STREAMING : await serve()
     return outcome

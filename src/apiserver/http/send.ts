@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import type { Reply } from '../request/api-request.ts'
 import { endAnswer } from '../request/end-response.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { type Refusal, statusDocument } from '../status/status.ts'
+import { type StatusError, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
 import type { HttpContext } from './http-context.ts'
 import { asksForIndent, indented } from './indented.ts'
@@ -48,7 +48,11 @@ export function send(context: HttpContext, { request, response }: Exchange, give
   sendRest(context, { response, sink }, chunks)
 }
 
-export function sendRefusal(context: HttpContext, exchange: Exchange, refusal: Refusal): void {
+export function sendStatusError(
+  context: HttpContext,
+  exchange: Exchange,
+  refusal: StatusError,
+): void {
   const { status } = refusal
   const { response } = exchange
   const retry = status.details?.retryAfterSeconds

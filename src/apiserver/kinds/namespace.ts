@@ -26,6 +26,14 @@ export const namespaces: Resource = {
   ],
 }
 
+/** The namespaces of the system, which may not be deleted. */
+export const LASTING_NAMESPACES: readonly string[] = [
+  'default',
+  'kube-public',
+  'kube-system',
+  'orch-system',
+]
+
 /** `spec.finalizers`: what a namespace waits for, apart from `metadata.finalizers`. */
 export function namespaceFinalizers(namespace: JsonObject): readonly string[] {
   return arrayAt(namespace, 'spec', 'finalizers').map(scalarText)

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, stringAt } from '../../lib/json.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 
 /** Where a paged list goes on: after which key, and at which revision. */
@@ -17,7 +17,7 @@ export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(JSON.stringify(document)).toString('base64url')
 }
 
-export function decodeContinue(text: string): ContinueToken | Refusal {
+export function decodeContinue(text: string): ContinueToken | StatusError {
   try {
     const document = JSON.parse(Buffer.from(text, 'base64url').toString()) as Json
     if (isJsonObject(document) && document['v'] === VERSION) {

@@ -10,7 +10,7 @@ import {
 } from '../encoding/media-type.ts'
 import type { Written } from '../persist/persist.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 import type { AnswerForm, Representation } from './answer-form.ts'
 import {
@@ -34,7 +34,7 @@ export function negotiate(
   context: NegotiationContext,
   request: ApiRequest,
   shape: Shape,
-): AnswerForm | Refusal {
+): AnswerForm | StatusError {
   for (const asked of parseAccept(request.accept)) {
     if (asksForYaml(asked)) return yamlRepresentation(request.served)
     const found = inJson(context, request, { asked, shape })
@@ -47,7 +47,7 @@ export function negotiate(
 export function negotiateEvents(
   context: NegotiationContext,
   request: ApiRequest,
-): Representation | Refusal {
+): Representation | StatusError {
   for (const asked of parseAccept(request.accept)) {
     const found = inJson(context, request, { asked, shape: 'object' })
     if (found !== undefined) return found
@@ -64,7 +64,7 @@ function inJson(
   context: NegotiationContext,
   request: ApiRequest,
   preference: Preference,
-): Representation | Refusal | undefined {
+): Representation | StatusError | undefined {
   const { asked } = preference
   if (allowsPlainJson(asked)) return plainRepresentation(request.served)
   return allowsJson(asked) ? transformed(context, request, preference) : undefined
@@ -75,7 +75,7 @@ function transformed(
   { clock }: NegotiationContext,
   { served, query }: ApiRequest,
   { asked: { parameters }, shape }: Preference,
-): Representation | Refusal | undefined {
+): Representation | StatusError | undefined {
   const version = parameters.get('v') ?? ''
   if (parameters.get('g') !== 'meta.k8s.io') return undefined
   if (version !== 'v1' && version !== 'v1beta1') return undefined
@@ -84,7 +84,7 @@ function transformed(
   if (as === partial) return partialRepresentation(version)
   if (as !== 'Table') return undefined
   const include = parseIncluded(query)
-  return include instanceof Refusal
+  return include instanceof StatusError
     ? include
     : tableRepresentation({ served, version, include, clock })
 }
@@ -95,9 +95,9 @@ export function objectReply(
   request: ApiRequest,
   code: number,
   written: Written,
-): Reply | Refusal {
+): Reply | StatusError {
   const representation = negotiate(context, request, 'object')
-  if (representation instanceof Refusal) return representation
+  if (representation instanceof StatusError) return representation
   const shown = { value: written.value, revision: written.modRevision }
   const { contentType } = representation
   return { code, contentType, body: [representation.object(shown)] }

@@ -3,7 +3,7 @@ import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import { dropNulls, parseJson } from '../encoding/parse-json.ts'
 import { parseYaml } from '../encoding/parse-yaml.ts'
 import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { unsupportedMediaType } from '../status/status-errors.ts'
 
 /** Whether a body of this type is JSON; without a type it is. */
@@ -21,12 +21,12 @@ export interface DocumentForm {
 }
 
 /** The document of a body in JSON, YAML or protobuf; nulls are absent fields. */
-export function parseDocument(body: Buffer, form: DocumentForm): Json | Refusal {
+export function parseDocument(body: Buffer, form: DocumentForm): Json | StatusError {
   const document = decode(body, form)
-  return document instanceof Refusal ? document : dropNulls(document)
+  return document instanceof StatusError ? document : dropNulls(document)
 }
 
-function decode(body: Buffer, { contentType, depth, expected }: DocumentForm): Json | Refusal {
+function decode(body: Buffer, { contentType, depth, expected }: DocumentForm): Json | StatusError {
   if (isJson(contentType)) return parseJson(body, depth)
   if (contentType === YAML) return parseYaml(body, depth)
   if (contentType === PROTOBUF) return decodeProtobuf(body, expected)

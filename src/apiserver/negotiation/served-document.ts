@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-type.ts'
-import type { Outcome, Reply } from '../request/api-request.ts'
+import type { HandlerResult, Reply } from '../request/api-request.ts'
 import { STREAMING } from '../request/api-request.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { notAcceptable } from '../status/status-errors.ts'
@@ -46,7 +46,7 @@ export function jsonForm(make: () => unknown): DocumentForm {
 }
 
 /** The first form that the client's Accept header asks for; 304 when the client has it. */
-export function documentReply(document: ServedDocument, exchange: Exchange): Outcome {
+export function documentReply(document: ServedDocument, exchange: Exchange): HandlerResult {
   for (const asked of parseAccept(exchange.request.headers.accept ?? '*/*')) {
     const form = document.find(({ matches }) => matches(asked))
     if (form !== undefined) return formReply(form, exchange)

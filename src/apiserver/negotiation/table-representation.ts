@@ -4,7 +4,7 @@ import { decodeStored } from '../encoding/codec.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
 import { invalidText } from '../status/causes.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import type { Column } from '../table/column.ts'
 import type { Representation, Shown } from './answer-form.ts'
@@ -48,7 +48,7 @@ export function tableRepresentation(options: TableOptions): Representation {
 }
 
 /** What `includeObject` of a query asks for. */
-export function parseIncluded(query: URLSearchParams): Included | Refusal {
+export function parseIncluded(query: URLSearchParams): Included | StatusError {
   const text = query.get('includeObject') || 'Metadata'
   const known = INCLUDED.find((one) => one === text)
   if (known !== undefined) return known

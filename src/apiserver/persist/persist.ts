@@ -5,7 +5,7 @@ import { encodeStored } from '../encoding/codec.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
 import type { AllocationPlan, ServiceAllocator } from '../services/service-allocator.ts'
-import type { Refusal, StatusCause } from '../status/status.ts'
+import type { StatusCause, StatusError } from '../status/status.ts'
 import { checkStorable, type StorableLimits } from './storable.ts'
 
 /** What a write needs of the server. */
@@ -57,7 +57,7 @@ export async function persist(
   context: PersistContext,
   request: ApiRequest,
   write: Write,
-): Promise<Persisted | Refusal | Stale> {
+): Promise<Persisted | StatusError | Stale> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const plan = allocate(context, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])

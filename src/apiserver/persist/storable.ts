@@ -1,5 +1,5 @@
 import { jsonShape } from '../encoding/json-shape.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import { tooLarge } from '../status/status-errors.ts'
 
 /** What etcd takes in one request by default is 1.5 MiB; the rest is for keys and allocations. */
@@ -14,7 +14,10 @@ export interface StorableLimits {
  * 413 for an object that grew beyond what both stores take and all code can walk,
  * perhaps patch by patch. The owners of its fields nest as deep as the fields do.
  */
-export function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): Refusal | undefined {
+export function checkStorable(
+  value: Buffer,
+  { jsonDepth }: StorableLimits,
+): StatusError | undefined {
   if (value.length > MOST_BYTES) {
     return tooLarge(
       `Request entity too large: the object would have ${value.length} bytes, limit is ${MOST_BYTES}`,

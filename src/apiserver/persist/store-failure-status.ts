@@ -1,4 +1,4 @@
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { internalError, serviceUnavailable } from '../status/status-errors.ts'
 import { storeTrouble } from './store-failure.ts'
 
@@ -8,7 +8,7 @@ import { storeTrouble } from './store-failure.ts'
  * those get it that had no effect, and may succeed without anybody's help. Undefined
  * when the store is not to blame.
  */
-export function storeRefusal(error: unknown): Refusal | undefined {
+export function storeStatusError(error: unknown): StatusError | undefined {
   const trouble = storeTrouble(error)
   if (trouble === undefined) return undefined
   const { matter, effect } = trouble
@@ -16,8 +16,8 @@ export function storeRefusal(error: unknown): Refusal | undefined {
   if (effect === 'broken') return internalError(matter)
   if (effect === 'unknown') {
     const message = `Timeout: ${matter}, so the change may have been made: read the object before you repeat it`
-    return new Refusal({ code: 504, reason: 'Timeout', message, details: {} })
+    return new StatusError({ code: 504, reason: 'Timeout', message, details: {} })
   }
   const message = `${matter}: nothing was written`
-  return new Refusal({ code: 503, reason: 'ServiceUnavailable', message, details: {} })
+  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details: {} })
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import type { Refusal } from '../status/status.ts'
+import type { StatusError } from '../status/status.ts'
 import type { Subject } from '../status/status-errors.ts'
 import type { RequestDeadline } from './request-deadline.ts'
 
@@ -46,7 +46,7 @@ export interface Reply {
 /** The request is answered by a stream that already runs. */
 export const STREAMING = 'streaming'
 
-export type Outcome = Reply | Refusal | typeof STREAMING
+export type HandlerResult = Reply | StatusError | typeof STREAMING
 
 export function subjectOf(request: ApiRequest, name: string = request.name): Subject {
   return { plural: request.served.resource.plural, group: request.served.group, name }

@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import type { Refusal, StatusCause } from '../status/status.ts'
+import type { StatusCause, StatusError } from '../status/status.ts'
 import { invalid } from '../status/status-errors.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
 
@@ -8,7 +8,7 @@ export function invalidObject(
   request: ApiRequest,
   object: JsonObject,
   causes: readonly StatusCause[],
-): Refusal {
+): StatusError {
   const name = stringAt(objectAt(object, 'metadata'), 'name')
   return invalid(request.served.resource.kind, subjectOf(request, name), causes)
 }

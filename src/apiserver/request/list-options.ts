@@ -2,7 +2,7 @@ import type { ServedVersion } from '../resource/resource.ts'
 import { type FieldSelector, type Fields, parseFieldSelector } from '../selector/field-selector.ts'
 import { type LabelSelector, type Labels, parseLabelSelector } from '../selector/label-selector.ts'
 import { invalidText } from '../status/causes.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { badRequest, invalidOptions } from '../status/status-errors.ts'
 
 /** What selectors look at. */
@@ -31,15 +31,15 @@ export interface ListOptions {
 export function parseListOptions(
   served: ServedVersion,
   query: URLSearchParams,
-): ListOptions | Refusal {
+): ListOptions | StatusError {
   const selection = parseSelection(served, query)
-  if (selection instanceof Refusal) return selection
+  if (selection instanceof StatusError) return selection
   const revision = parseRevision(query)
-  if (revision instanceof Refusal) return revision
+  if (revision instanceof StatusError) return revision
   const limit = parseCount(query, 'limit')
-  if (limit instanceof Refusal) return limit
+  if (limit instanceof StatusError) return limit
   const timeoutSeconds = parseCount(query, 'timeoutSeconds')
-  if (timeoutSeconds instanceof Refusal) return timeoutSeconds
+  if (timeoutSeconds instanceof StatusError) return timeoutSeconds
   const match = query.get('resourceVersionMatch') ?? ''
   const continueToken = query.get('continue') ?? ''
   const options = {
@@ -55,7 +55,7 @@ export function parseListOptions(
 function checkCombination(
   options: Omit<ListOptions, 'match'> & { readonly match: string },
   query: URLSearchParams,
-): Refusal | undefined {
+): StatusError | undefined {
   const { revision, match, continueToken } = options
   const field = 'resourceVersionMatch'
   if (!['', 'Exact', 'NotOlderThan'].includes(match)) {
@@ -83,12 +83,15 @@ function checkCombination(
 }
 
 /** Label and field selectors of a query as one. */
-export function parseSelection(served: ServedVersion, query: URLSearchParams): Selection | Refusal {
+export function parseSelection(
+  served: ServedVersion,
+  query: URLSearchParams,
+): Selection | StatusError {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '')
-  if (labels instanceof Refusal) return labels
+  if (labels instanceof StatusError) return labels
   const supported = supportedFields(served)
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '', (one) => supported.has(one))
-  if (fields instanceof Refusal) return fields
+  if (fields instanceof StatusError) return fields
   return selectionOf(labels, fields)
 }
 
@@ -113,7 +116,7 @@ function supportedFields(served: ServedVersion): ReadonlySet<string> {
 }
 
 /** `resourceVersion` of a query. */
-export function parseRevision(query: URLSearchParams): number | undefined | Refusal {
+export function parseRevision(query: URLSearchParams): number | undefined | StatusError {
   const text = query.get('resourceVersion') ?? ''
   if (text === '') return undefined
   return (
@@ -130,7 +133,7 @@ export function revisionNumber(text: string): number | undefined {
 }
 
 /** A non-negative integer parameter. */
-export function parseCount(query: URLSearchParams, name: string): number | undefined | Refusal {
+export function parseCount(query: URLSearchParams, name: string): number | undefined | StatusError {
   const text = query.get(name) ?? ''
   if (text === '') return undefined
   if (!/^[0-9]{1,10}$/.test(text)) {

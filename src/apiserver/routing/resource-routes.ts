@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context/server-context.ts'
-import type { Outcome, StreamRequest } from '../request/api-request.ts'
+import type { HandlerResult, StreamRequest } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import type { ScaledResource, ServedVersion } from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
@@ -14,7 +14,7 @@ import { getScale, patchScale, putScale } from '../verbs/scale.ts'
 import { update } from '../verbs/update.ts'
 import { watch } from '../watch/watch.ts'
 
-type Verb = (context: ServerContext, request: StreamRequest) => Promise<Outcome>
+type Verb = (context: ServerContext, request: StreamRequest) => Promise<HandlerResult>
 
 type Verbs = Readonly<Record<string, Verb>>
 
@@ -86,6 +86,6 @@ function scaleVerbs(scaled: ScaledResource): Verbs {
   }
 }
 
-function listOrWatch(context: ServerContext, request: StreamRequest): Promise<Outcome> {
+function listOrWatch(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
   return parseFlag(request.query, 'watch') ? watch(context, request) : list(context, request)
 }

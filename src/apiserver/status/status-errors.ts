@@ -1,5 +1,5 @@
 import { forbiddenValue } from './causes.ts'
-import { Refusal, type StatusCause, type StatusDetails } from './status.ts'
+import { type StatusCause, type StatusDetails, StatusError } from './status.ts'
 
 /** Names the object of a refusal: `services "web"`, `endpointslices.discovery.k8s.io "x"`. */
 export interface Subject {
@@ -18,77 +18,86 @@ function detailsOf(subject: Subject): StatusDetails {
   return { name, ...(group === '' ? {} : { group }), kind: plural }
 }
 
-export function badRequest(message: string): Refusal {
-  return new Refusal({ code: 400, reason: 'BadRequest', message })
+export function badRequest(message: string): StatusError {
+  return new StatusError({ code: 400, reason: 'BadRequest', message })
 }
 
-export function forbidden(subject: Subject, why: string, causes?: readonly StatusCause[]): Refusal {
+export function forbidden(
+  subject: Subject,
+  why: string,
+  causes?: readonly StatusCause[],
+): StatusError {
   const details = { ...detailsOf(subject), ...(causes === undefined ? {} : { causes }) }
   const message = `${named(subject)} is forbidden: ${why}`
-  return new Refusal({ code: 403, reason: 'Forbidden', message, details })
+  return new StatusError({ code: 403, reason: 'Forbidden', message, details })
 }
 
-export function notFound(subject: Subject): Refusal {
+export function notFound(subject: Subject): StatusError {
   const message = `${named(subject)} not found`
-  return new Refusal({ code: 404, reason: 'NotFound', message, details: detailsOf(subject) })
+  return new StatusError({ code: 404, reason: 'NotFound', message, details: detailsOf(subject) })
 }
 
-export function noSuchPath(): Refusal {
+export function noSuchPath(): StatusError {
   const message = 'the server could not find the requested resource'
-  return new Refusal({ code: 404, reason: 'NotFound', message, details: {} })
+  return new StatusError({ code: 404, reason: 'NotFound', message, details: {} })
 }
 
-export function methodNotAllowed(): Refusal {
+export function methodNotAllowed(): StatusError {
   const message = 'the server does not allow this method on the requested resource'
-  return new Refusal({ code: 405, reason: 'MethodNotAllowed', message, details: {} })
+  return new StatusError({ code: 405, reason: 'MethodNotAllowed', message, details: {} })
 }
 
-export function notAcceptable(offered: readonly string[]): Refusal {
+export function notAcceptable(offered: readonly string[]): StatusError {
   const message = `only the following media types are accepted: ${offered.join(', ')}`
-  return new Refusal({ code: 406, reason: 'NotAcceptable', message, details: {} })
+  return new StatusError({ code: 406, reason: 'NotAcceptable', message, details: {} })
 }
 
-export function alreadyExists(subject: Subject): Refusal {
+export function alreadyExists(subject: Subject): StatusError {
   const message = `${named(subject)} already exists`
-  return new Refusal({ code: 409, reason: 'AlreadyExists', message, details: detailsOf(subject) })
+  return new StatusError({
+    code: 409,
+    reason: 'AlreadyExists',
+    message,
+    details: detailsOf(subject),
+  })
 }
 
 const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again'
 
-export function conflict(subject: Subject, why: string = MODIFIED): Refusal {
+export function conflict(subject: Subject, why: string = MODIFIED): StatusError {
   const message = `Operation cannot be fulfilled on ${named(subject)}: ${why}`
-  return new Refusal({ code: 409, reason: 'Conflict', message, details: detailsOf(subject) })
+  return new StatusError({ code: 409, reason: 'Conflict', message, details: detailsOf(subject) })
 }
 
 /** A watch or exact list from a revision whose history is gone. */
-export function expired(requested: number, oldest: number): Refusal {
+export function expired(requested: number, oldest: number): StatusError {
   const message = `too old resource version: ${requested} (${oldest})`
-  return new Refusal({ code: 410, reason: 'Expired', message })
+  return new StatusError({ code: 410, reason: 'Expired', message })
 }
 
 /** A continue token whose revision is gone; the fresh token carries on inconsistently. */
-export function continueExpired(continueToken: string): Refusal {
+export function continueExpired(continueToken: string): StatusError {
   const message =
     'the continue token is too old for a consistent list: list again without it, ' +
     'or use metadata.continue of this Status to read the rest as it is now'
-  return new Refusal({ code: 410, reason: 'Expired', message, continueToken })
+  return new StatusError({ code: 410, reason: 'Expired', message, continueToken })
 }
 
-export function tooLarge(message: string): Refusal {
-  return new Refusal({ code: 413, reason: 'RequestEntityTooLarge', message, details: {} })
+export function tooLarge(message: string): StatusError {
+  return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message, details: {} })
 }
 
-export function unsupportedMediaType(accepted: readonly string[]): Refusal {
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
-  return new Refusal({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
+  return new StatusError({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
 }
 
 /** An answer tells this many causes: it is not larger than what it refuses. */
 const MOST_CAUSES = 50
 
 /** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
-export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): Refusal {
+export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): StatusError {
   const causes = all.slice(0, MOST_CAUSES)
   const texts = causes.map((cause) =>
     cause.field ? `${cause.field}: ${cause.message}` : cause.message,
@@ -96,7 +105,7 @@ export function invalid(kind: string, subject: Subject, all: readonly StatusCaus
   const what = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
   const { name, group } = subject
   const qualified = group === '' ? kind : `${kind}.${group}`
-  return new Refusal({
+  return new StatusError({
     code: 422,
     reason: 'Invalid',
     message: `${qualified} ${JSON.stringify(name)} is invalid: ${what}`,
@@ -105,9 +114,9 @@ export function invalid(kind: string, subject: Subject, all: readonly StatusCaus
 }
 
 /** 422 for a combination of list options that the protocol forbids. */
-export function invalidOptions(field: string, message: string): Refusal {
+export function invalidOptions(field: string, message: string): StatusError {
   const cause = forbiddenValue(field, message)
-  return new Refusal({
+  return new StatusError({
     code: 422,
     reason: 'Invalid',
     message: `ListOptions.meta.k8s.io "" is invalid: ${field}: ${cause.message}`,
@@ -115,21 +124,21 @@ export function invalidOptions(field: string, message: string): Refusal {
   })
 }
 
-export function tooManyRequests(message: string, retryAfterSeconds: number): Refusal {
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
   const details = { retryAfterSeconds }
-  return new Refusal({ code: 429, reason: 'TooManyRequests', message, details })
+  return new StatusError({ code: 429, reason: 'TooManyRequests', message, details })
 }
 
 /** What is asked for will be there soon. */
-export function serviceUnavailable(message: string): Refusal {
+export function serviceUnavailable(message: string): StatusError {
   const details = { retryAfterSeconds: 1 }
-  return new Refusal({ code: 503, reason: 'ServiceUnavailable', message, details })
+  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details })
 }
 
 /** The request names a revision that this server has not seen. */
-export function revisionTooLarge(requested: number, newest: number): Refusal {
+export function revisionTooLarge(requested: number, newest: number): StatusError {
   const text = `Too large resource version: ${requested}, current: ${newest}`
-  return new Refusal({
+  return new StatusError({
     code: 504,
     reason: 'Timeout',
     message: `Timeout: ${text}`,
@@ -140,7 +149,7 @@ export function revisionTooLarge(requested: number, newest: number): Refusal {
   })
 }
 
-export function internalError(why = 'the server failed to serve the request'): Refusal {
+export function internalError(why = 'the server failed to serve the request'): StatusError {
   const message = `Internal error occurred: ${why}`
-  return new Refusal({ code: 500, reason: 'InternalError', message, details: {} })
+  return new StatusError({ code: 500, reason: 'InternalError', message, details: {} })
 }

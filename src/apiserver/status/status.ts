@@ -27,7 +27,7 @@ export interface Status {
 }
 
 /** A request that was understood and refused: a value, not an exception. */
-export class Refusal {
+export class StatusError {
   readonly status: Status
 
   constructor(status: Status) {

@@ -11,7 +11,7 @@ import type { ApiRequest } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
 import { addressKey, allocationFor } from '../services/claim.ts'
 import { releaseOperations } from '../services/release-operations.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
 import type { Master } from './masters.ts'
 import { systemRequest } from './system-request.ts'
@@ -25,7 +25,7 @@ export async function strayAddress(
   { name, ip }: Master,
 ): Promise<string | undefined> {
   const found = await readNewest(context, requestFor(context, name))
-  if (found === undefined || found instanceof Refusal) return undefined
+  if (found === undefined || found instanceof StatusError) return undefined
   const present = parseIp(stringAt(decodeStored(found), 'spec', 'clusterIP'))
   return present === ip ? undefined : present
 }
@@ -42,7 +42,7 @@ export async function replaceStray(context: ServerContext, master: Master): Prom
   const { store, log } = context
   const request = requestFor(context, master.name)
   const before = await readNewest(context, request)
-  if (before === undefined || before instanceof Refusal) return true
+  if (before === undefined || before instanceof StatusError) return true
   const old = decodeStored(before)
   const key = storageKey(services, MASTER_NAMESPACE, master.name)
   const address = addressKey(master.ip)

@@ -2,9 +2,14 @@ import { objectReader } from '../cache/object-reader.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
 import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
-import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../request/api-request.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
 import { apiVersionOf, type DerivedSubresource } from '../resource/resource.ts'
-import { Refusal } from '../status/status.ts'
+import { StatusError } from '../status/status.ts'
 import { notAcceptable, notFound } from '../status/status-errors.ts'
 import { identityOf } from './identity-of.ts'
 import { readNewest } from './read-newest.ts'
@@ -14,12 +19,12 @@ export async function getDerived(
   { kind, derive }: DerivedSubresource,
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const { served, accept } = request
   if (!parseAccept(accept).some(allowsPlainJson)) return notAcceptable(['application/json'])
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
-  if (found instanceof Refusal) return found
+  if (found instanceof StatusError) return found
   const object = decodeStored(found)
   const head = { kind, apiVersion: apiVersionOf(served), metadata: identityOf(object) }
   const answer = { ...head, ...(await derive(objectReader(context), object)) }
