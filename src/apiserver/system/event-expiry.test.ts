@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../lib/fake-clock.ts'
-import { arrayAt, stringAt } from '../lib/json.ts'
-import { startApi, type TestApi } from './testing/test-api.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { arrayAt, stringAt } from '../../lib/json.ts'
+import { startApi, type TestApi } from '../testing/test-api.ts'
 
 const EVENTS = '/api/v1/namespaces/default/events'
 

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Json, stringAt } from '../lib/json.ts'
-import { regularly } from '../lib/regularly.ts'
-import type { Item } from './cache/item.ts'
-import type { ServerContext } from './context/server-context.ts'
-import { events } from './kinds/event.ts'
-import { deleteUnchanged } from './persist/delete-unchanged.ts'
+import { type Json, stringAt } from '../../lib/json.ts'
+import { regularly } from '../../lib/regularly.ts'
+import type { Item } from '../cache/item.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { events } from '../kinds/event.ts'
+import { deleteUnchanged } from '../persist/delete-unchanged.ts'
 
 /** Events are forgotten this long after they were last seen. */
 const LIFETIME_MS = 3_600_000
