@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Store, Transaction, TxnResult } from '../../storage/store.ts'
-import { storeTrouble } from '../persist/store-failure.ts'
+import { storeFailure } from '../persist/store-failure.ts'
 
 /** How long the store has to tell its newest revision. */
 const ANSWER_MS = 1000
@@ -89,7 +89,7 @@ export class StoreHealth {
       this.#readFault = undefined
       return value
     } catch (error) {
-      this.#readFault = storeTrouble(error)?.matter ?? 'the store failed'
+      this.#readFault = storeFailure(error)?.cause ?? 'the store failed'
       throw error
     }
   }
@@ -100,7 +100,7 @@ export class StoreHealth {
       if (result.committed && puts(transaction)) this.#writeFault = undefined
       return result
     } catch (error) {
-      this.#writeFault = storeTrouble(error)?.matter ?? this.#writeFault
+      this.#writeFault = storeFailure(error)?.cause ?? this.#writeFault
       if (this.#writeFault !== undefined) this.#probeLater()
       throw error
     }
