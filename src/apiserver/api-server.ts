@@ -42,11 +42,11 @@ export interface ApiServerOptions {
   readonly serviceAddressRanges?: readonly string[]
   /** Default 30000–32767. */
   readonly nodePortRange?: PortRange
-  /** Told what should not have happened; the server goes on. */
+  /** Gets unexpected errors: bugs and failures of the store. The server goes on. */
   readonly onError?: (error: unknown) => void
-  /** Records what operators should know of; nowhere unless given. */
+  /** Where events for operators are logged; absent: nowhere. */
   readonly log?: OperatorLog
-  /** Text in Prometheus' format of whoever else works in this process, for /metrics. */
+  /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
 }
 
@@ -61,7 +61,7 @@ export interface ApiServer {
    * and at its replicas on the same store.
    */
   advertise(at: { readonly address: string; readonly port: number }): Advertisement
-  /** From now on `/readyz` fails, so that traffic goes elsewhere; everything is still served. */
+  /** Makes `/readyz` fail, so that load balancers choose other servers; requests are still served. */
   drain(): void
   /** Closes every listener and stops following the store, which stays open. */
   close(): Promise<void>
@@ -75,7 +75,7 @@ export interface Advertisement {
 }
 
 /** Bytes of the bodies of all requests that are not answered yet. */
-const MOST_BODY_BYTES = 128 << 20
+const MAX_BODY_BYTES = 128 << 20
 
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
@@ -109,7 +109,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     context,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({ each: context.limits.requestBytes, together: MOST_BODY_BYTES }),
+    bodies: new RequestBodies({ each: context.limits.requestBytes, together: MAX_BODY_BYTES }),
     checks: healthChecks({ ...context, store: health }),
     onError,
   }

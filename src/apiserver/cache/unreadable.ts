@@ -33,7 +33,7 @@ export function unreadableError({ error }: UnreadableObject): StatusError {
   return internalError(`${error.message}; ${error.hint ?? ''}`)
 }
 
-/** Tells the client of a list that it is not the whole. */
+/** Warns the client of a list that objects are missing from it. */
 export function warnOfUnreadable(
   request: Pick<ApiRequest, 'warn'>,
   all: readonly UnreadableObject[],
@@ -41,7 +41,7 @@ export function warnOfUnreadable(
   if (all.length > 0) request.warn(unreadableSummary(all))
 }
 
-/** What operators are told of all of them. */
+/** The message for operators about all of them. */
 export function unreadableSummary(all: readonly UnreadableObject[]): string {
   const keys = all.map(({ key }) => key).toSorted()
   const named = keys.slice(0, MAX_NAMED).map(quote)

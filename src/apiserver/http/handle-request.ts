@@ -82,7 +82,7 @@ async function decide(
 
 const NO_BODY = Buffer.alloc(0)
 
-/** Whether somebody may read the request's body. */
+/** Whether a handler may read the request's body. */
 function hasVerb({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
   return method !== 'GET' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
 }

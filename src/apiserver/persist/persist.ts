@@ -47,7 +47,7 @@ export class Stale {
 }
 
 /** How often another free address or port is tried. */
-const ATTEMPTS = 100
+const MAX_ATTEMPTS = 100
 
 /**
  * Stores an object, with the addresses and ports that it needs, in one
@@ -58,7 +58,7 @@ export async function persist(
   request: ApiRequest,
   write: Write,
 ): Promise<Persisted | StatusError | Stale> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const plan = allocate(context, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
     if (isUnchanged(write, plan.object)) return { ...write.before!, isCommitted: false }

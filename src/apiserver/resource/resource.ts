@@ -26,7 +26,7 @@ export interface Resource {
   readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
-  /** Present: its last state is the answer to a deletion; that of others is a Status. */
+  /** Present: the answer to a deletion is its last state; other kinds answer with a Status. */
   readonly returnsDeleted?: true
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean

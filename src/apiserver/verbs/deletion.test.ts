@@ -3,7 +3,7 @@ import { type JsonObject, objectAt, scalarText, valueAt } from '../../lib/json.t
 import { events } from '../kinds/event.ts'
 import { pods } from '../kinds/pod.ts'
 import { services } from '../kinds/service.ts'
-import { type DeletionWish, isOver, markedForDeletion } from './deletion.ts'
+import { type DeletionChange, isOver, markedForDeletion } from './deletion.ts'
 
 const NOW = Date.parse('2026-01-01T00:01:00Z')
 const LEAVING = {
@@ -11,7 +11,7 @@ const LEAVING = {
   deletionGracePeriodSeconds: 30,
 } as const
 
-function wish(given: Partial<DeletionWish> = {}): DeletionWish {
+function wish(given: Partial<DeletionChange> = {}): DeletionChange {
   return { graceSeconds: undefined, propagation: undefined, ...given }
 }
 
@@ -22,7 +22,7 @@ function pod(spec: JsonObject, metadata: JsonObject = {}, phase = 'Running'): Js
 const BOUND = { nodeName: 'node-a' }
 
 /** `end of the grace, its seconds`; or that the pod is gone. */
-function told(object: JsonObject, given?: Partial<DeletionWish>): string {
+function told(object: JsonObject, given?: Partial<DeletionChange>): string {
   const next = markedForDeletion(pods, object, wish(given), NOW)
   if (isOver(pods, next)) return 'gone'
   const metadata = objectAt(next, 'metadata')
@@ -73,7 +73,7 @@ test('a pod that is leaving keeps its finalizers, whatever the policy says later
   expect(markedForDeletion(pods, leaving, wish({ propagation: 'Foreground' }), NOW)).toBe(leaving)
 })
 
-const policies: readonly (readonly [DeletionWish['propagation'], string[], string[]])[] = [
+const policies: readonly (readonly [DeletionChange['propagation'], string[], string[]])[] = [
   [undefined, [], []],
   [undefined, ['orphan'], ['orphan']],
   ['Background', ['orphan'], []],

@@ -14,30 +14,30 @@ import { pods } from '../kinds/pod.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 
-/** What a request to delete an object wishes for. */
-export type DeletionWish = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
+/** The part of a request to delete an object that changes the object. */
+export type DeletionChange = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
 
-/** What a pod gets that does not say how long it takes to end. */
+/** Seconds for a Pod whose spec names none. */
 const DEFAULT_GRACE_SECONDS = 30
-const MOST_GRACE_SECONDS = 100 * 365 * 86_400
+const MAX_GRACE_SECONDS = 100 * 365 * 86_400
 
 /**
- * An object as a request to delete it leaves it; removed when that `isOver`. A
- * pod at work is only marked: its node ends it, and then deletes it without
- * grace. Until then it can only be told to hurry. Finalizers keep any object,
- * among them those that the propagation policy asks for.
+ * An object after a request to delete it; it is removed when that `isOver`. A Pod that
+ * runs on a node is only marked: the node's agent ends it, and then deletes it without
+ * grace. Until then a request can only shorten its grace. Finalizers keep any object,
+ * among them those of the propagation policy.
  */
 export function markedForDeletion(
   resource: Resource,
   old: JsonObject,
-  wish: DeletionWish,
+  change: DeletionChange,
   now: number,
 ): JsonObject {
   const metadata = objectAt(old, 'metadata')
   const left = isMarked(metadata) ? graceLeft(metadata) : undefined
-  const grace = resource === pods ? graceOf(old, wish, left) : 0
+  const grace = resource === pods ? graceOf(old, change, left) : 0
   if (left === grace && grace > 0) return old
-  const finalizers = finalizersOf(resource, metadata, wish.propagation)
+  const finalizers = finalizersOf(resource, metadata, change.propagation)
   const next = {
     ...old,
     metadata: {
@@ -51,7 +51,7 @@ export function markedForDeletion(
   return resource === namespaces ? closedNamespace(next) : next
 }
 
-/** Marked as deleted, without any grace left, and nobody has anything left to do. */
+/** Whether the object is marked, without grace and without finalizers: it can be removed. */
 export function isOver(resource: Resource, object: JsonObject): boolean {
   const metadata = objectAt(object, 'metadata')
   const finalizers = resource === namespaces ? namespaceFinalizers(object) : []
@@ -67,28 +67,30 @@ function graceLeft(metadata: JsonObject): number {
   return Number(metadata['deletionGracePeriodSeconds'] ?? 0)
 }
 
-/** Seconds for a pod to end; one that runs nowhere, or has ended, needs none. */
-function graceOf(pod: JsonObject, wish: DeletionWish, left: number | undefined): number {
-  if (left !== undefined) return Math.min(left, withinReason(wish.graceSeconds ?? left))
+/** Seconds for a Pod to end; one that runs on no node, or has ended, needs none. */
+function graceOf(pod: JsonObject, change: DeletionChange, left: number | undefined): number {
+  if (left !== undefined) return Math.min(left, withinReason(change.graceSeconds ?? left))
   const phase = stringAt(pod, 'status', 'phase')
   const isIdle = stringAt(pod, 'spec', 'nodeName') === ''
   if (isIdle || phase === 'Succeeded' || phase === 'Failed') return 0
   const own = objectAt(pod, 'spec')['terminationGracePeriodSeconds']
-  return withinReason(wish.graceSeconds ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS))
+  return withinReason(
+    change.graceSeconds ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS),
+  )
 }
 
-/** Less than none is one second, as in the ecosystem; a century from now still has a date. */
+/** Less than none is one second, as in Kubernetes; a century from now still has a date. */
 function withinReason(seconds: number): number {
-  return seconds < 0 ? 1 : Math.min(seconds, MOST_GRACE_SECONDS)
+  return seconds < 0 ? 1 : Math.min(seconds, MAX_GRACE_SECONDS)
 }
 
-/** When the deletion was asked for first; its timestamp is when the grace ends. */
+/** When the first deletion was requested; its timestamp is when the grace ends. */
 function beganAt(metadata: JsonObject, now: number): number {
   const endsAt = Date.parse(scalarText(metadata['deletionTimestamp']))
   return Number.isNaN(endsAt) ? now : endsAt - graceLeft(metadata) * 1000
 }
 
-const ASKED_FOR: Readonly<Record<Propagation, readonly string[]>> = {
+const FINALIZERS_OF: Readonly<Record<Propagation, readonly string[]>> = {
   Foreground: [FOREGROUND],
   Orphan: [ORPHAN],
   Background: [],
@@ -102,8 +104,8 @@ function finalizersOf(
 ): readonly string[] {
   const finalizers = arrayAt(metadata, 'finalizers').map(scalarText)
   if (propagation === undefined || resource === events) return finalizers
-  const others = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
-  return [...others, ...ASKED_FOR[propagation]]
+  const rest = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
+  return [...rest, ...FINALIZERS_OF[propagation]]
 }
 
 function nextGeneration(metadata: JsonObject): JsonObject {
