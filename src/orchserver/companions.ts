@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import type { ApiClient } from '../client/api-client.ts'
+import type { ApiClient } from '../client/http/api-client.ts'
 import { knownControllers } from '../controllers/known-controllers.ts'
 import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadKubeconfig } from '../client/kubeconfig.ts'
+import { loadKubeconfig } from '../client/connection/kubeconfig.ts'
 import { systemClock } from '../lib/clock.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
 import { newFolder } from './fixtures.ts'

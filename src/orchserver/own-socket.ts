@@ -1,8 +1,8 @@
 import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiServer } from '../apiserver/api-server.ts'
-import { type ApiClient, createApiClient } from '../client/api-client.ts'
-import { connectionBySocket } from '../client/load-connection.ts'
+import { connectionBySocket } from '../client/connection/load-connection.ts'
+import { type ApiClient, createApiClient } from '../client/http/api-client.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 

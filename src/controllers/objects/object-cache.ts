@@ -1,4 +1,4 @@
-import { isRewound } from '../../client/resource-version.ts'
+import { isRewound } from '../../client/reflector/resource-version.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { Tally, type Totals } from './totals.ts'
 import type { Identified, UnseenWrite } from './unseen-write.ts'

@@ -1,4 +1,4 @@
-import { compareVersions } from '../../client/resource-version.ts'
+import { compareVersions } from '../../client/reflector/resource-version.ts'
 import type { ObjectMeta } from './object-meta.ts'
 
 export interface Identified {

@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../../client/failure.ts'
+import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { CollectionName } from '../objects/collections.ts'
 import type { ObjectWriter } from './object-writer.ts'

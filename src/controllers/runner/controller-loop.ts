@@ -1,4 +1,4 @@
-import { type ApiFailure, isTerminating } from '../../client/failure.ts'
+import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../objects/view.ts'
 import type { Controller } from './controller.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import { createObjectWriter, type WritingClient } from './object-writer.ts'
 import type { Write } from './write.ts'

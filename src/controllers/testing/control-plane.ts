@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { createApiClient } from '../../client/api-client.ts'
-import { anonymous } from '../../client/credential.ts'
+import { anonymous } from '../../client/connection/credential.ts'
+import { createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'

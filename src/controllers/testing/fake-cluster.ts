@@ -1,5 +1,5 @@
-import type { ApiResult } from '../../client/failure.ts'
-import { statusFailure } from '../../client/failure.ts'
+import type { ApiResult } from '../../client/http/failure/failure.ts'
+import { statusFailure } from '../../client/http/failure/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { podPlan } from '../fixtures.ts'

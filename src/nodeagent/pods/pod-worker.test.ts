@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { strategicMerge } from '../../apiserver/patch/strategic-merge.ts'
-import type { ApiFailure } from '../../client/failure.ts'
+import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { podObject } from '../fixtures.ts'

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import type { ApiClient } from '../../client/api-client.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
 import { endpointsController } from '../../controllers/endpoints/endpoints-controller.ts'
 import { createRunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
