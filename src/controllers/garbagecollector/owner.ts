@@ -1,11 +1,11 @@
 import { canonicalGroup } from '../../resources/api-groups.ts'
 import { FOREGROUND } from '../../resources/finalizers.ts'
-import { PLACES } from '../objects/collection-place.ts'
-import type { CollectionName } from '../objects/collections.ts'
+import { PLACES } from '../cache/collection-route.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { COLLECTION_NAMES } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
 import { keyOf, type OwnerReference } from '../objects/object-meta.ts'
-import { COLLECTION_NAMES } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
-import type { ObjectIdentity } from '../runner/write.ts'
+import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**

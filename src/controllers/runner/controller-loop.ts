@@ -1,11 +1,11 @@
 import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { View } from '../objects/view.ts'
+import type { View } from '../cache/view.ts'
 import type { Controller } from './controller.ts'
-import { Episodes } from './episodes.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
+import { Episodes } from './problem-episodes.ts'
 import { WorkQueue } from './work-queue.ts'
-import type { Write } from './write.ts'
+import type { Write } from './writing/write.ts'
 
 export interface LoopTiming {
   readonly backoffBaseMs: number

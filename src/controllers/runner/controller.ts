@@ -1,7 +1,7 @@
-import type { CollectionName, Objects } from '../objects/collections.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
-import type { View } from '../objects/view.ts'
-import type { Write } from './write.ts'
+import type { CollectionName, Objects } from '../cache/collections.ts'
+import type { ObjectChange } from '../cache/object-cache.ts'
+import type { View } from '../cache/view.ts'
+import type { Write } from './writing/write.ts'
 
 /** What is to be done about one key. */
 export interface Reconciliation {

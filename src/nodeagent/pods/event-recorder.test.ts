@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { podPlan } from '../fixtures.ts'
+import { podPlan } from '../testing/pod-story.ts'
 import { EventRecorder } from './event-recorder.ts'
-import type { Note } from './notes.ts'
+import type { Note } from './pod-events.ts'
 
 function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []

@@ -7,7 +7,7 @@ import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { Note } from './notes.ts'
+import type { Note } from './pod-events.ts'
 
 export interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>

@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { writePrivateFile } from '../private-file.ts'
-import { belongTogether, isDue } from './fitness.ts'
+import { writePrivateFile } from '../system/private-file.ts'
+import { belongTogether, isDue } from './certificate-validity.ts'
 import { newKey } from './new-key.ts'
 import { readIfPresent, unusable } from './pem-file.ts'
 

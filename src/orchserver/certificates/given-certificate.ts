@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { belongTogether } from './fitness.ts'
+import { belongTogether } from './certificate-validity.ts'
 import { certificateBlocks, certificateFault, keyFault } from './pem-faults.ts'
 import { readPem, unusable } from './pem-file.ts'
 import type { CertificateSource } from './serving-certificate.ts'

@@ -14,7 +14,7 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from '../controllers/selection.ts'
+import { unknownNames } from './controller-selection.ts'
 import { isAccepted } from './is-accepted.ts'
 
 /** As `--controllers` knows them. */

@@ -13,7 +13,7 @@ import {
   SERVICE_NETWORK,
 } from '../network/plan.ts'
 import { Program } from '../process/program.ts'
-import { namespaceOf, type Run } from '../run.ts'
+import { namespaceOf, type Run } from '../run/run.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 

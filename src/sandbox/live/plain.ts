@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { commandsByHand } from './by-hand-lines.ts'
-import { requestLine } from './screen.ts'
+import { commandsByHand } from './screen/by-hand-lines.ts'
+import { requestLine } from './screen/screen.ts'
 import type { Show } from './show.ts'
 import { startStream } from './stream.ts'
 

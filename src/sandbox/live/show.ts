@@ -1,4 +1,4 @@
-import type { Sandbox } from '../sandbox.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
 import type { Model } from './model.ts'
 
 /** What a way of showing the sandbox works with. */

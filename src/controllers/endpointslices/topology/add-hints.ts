@@ -1,6 +1,6 @@
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
 import type { Distribution } from '../../objects/distribution.ts'
-import type { ZoneCapacity } from '../../objects/zone-capacity.ts'
 import type { WantedEndpoint } from '../slice-packing.ts'
 import { type HintsProblem, zoneHints } from './zone-hints.ts'
 
