@@ -11,7 +11,7 @@ import { isSelected } from './config/controller-selection.ts'
 import { runControllers } from './controllers/run-controllers.ts'
 import type { ProcessMetrics } from './metrics/process-metrics.ts'
 
-export interface CompanionsOptions {
+export interface BackgroundServicesOptions {
   readonly config: OrchServerConfiguration
   readonly socket: OwnSocket
   readonly version: string
@@ -23,7 +23,9 @@ export interface CompanionsOptions {
 }
 
 /** Starts those who work beside the API in this process, as its clients; the last one ends first. */
-export async function startCompanions(options: CompanionsOptions): Promise<AsyncDisposable> {
+export async function startBackgroundServices(
+  options: BackgroundServicesOptions,
+): Promise<AsyncDisposable> {
   const { config, socket, version, processMetrics, ...shared } = options
   await using held = new AsyncDisposableStack()
   const clientOf = (who: string): ApiClient => {

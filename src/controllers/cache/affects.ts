@@ -1,11 +1,18 @@
 import type { NodeObject } from '../objects/node-object.ts'
-import type { Affects } from '../runner/controller.ts'
 import { nodeGroup } from './collections.ts'
+import type { ObjectChange } from './object-cache.ts'
+import type { View } from './view.ts'
 
-/** Whom a node concerns when it comes, goes, or changes in what counts: its Pods. */
-export function podsOfNode(whatCounts: (node: NodeObject) => unknown): Affects<NodeObject> {
+/** The keys that a change makes dirty; the view shows the state after it. */
+export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
+
+/**
+ * Makes the Pods of a node dirty when the node is created, is deleted, or changes in `facts`;
+ * a change of anything else makes none dirty.
+ */
+export function podsOfNode(facts: (node: NodeObject) => unknown): Affects<NodeObject> {
   return ({ key, before, after }, view) => {
-    const isSame = before && after && whatCounts(before) === whatCounts(after)
+    const isSame = before && after && facts(before) === facts(after)
     return isSame ? [] : [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
   }
 }

@@ -1,5 +1,5 @@
-/** Where the objects of a collection are on the wire, and what they call themselves. */
-export interface CollectionPlace {
+/** The path and the kind of a collection in the Kubernetes API. */
+export interface CollectionRoute {
   /** Path in front of `namespaces/…` or the plural. */
   readonly root: string
   readonly kind: string
@@ -9,8 +9,8 @@ export interface CollectionPlace {
 const CORE = '/api/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Every collection of the API server but Events, which nobody owns and nobody counts on. */
-export const PLACES = {
+/** Every collection of the API server but Events: no object owns them and no controller reads them. */
+export const COLLECTION_ROUTES = {
   services: inNamespace(CORE, 'Service'),
   pods: inNamespace(CORE, 'Pod'),
   nodes: inCluster(CORE, 'Node'),
@@ -27,12 +27,12 @@ export const PLACES = {
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),
   clusterrolebindings: inCluster(RBAC, 'ClusterRoleBinding'),
-} as const satisfies Readonly<Record<string, CollectionPlace>>
+} as const satisfies Readonly<Record<string, CollectionRoute>>
 
-function inNamespace(root: string, kind: string): CollectionPlace {
+function inNamespace(root: string, kind: string): CollectionRoute {
   return { root, kind, namespaced: true }
 }
 
-function inCluster(root: string, kind: string): CollectionPlace {
+function inCluster(root: string, kind: string): CollectionRoute {
   return { root, kind, namespaced: false }
 }

@@ -17,7 +17,7 @@ import type { ServiceObject } from '../objects/service-object.ts'
 import { readService } from '../objects/service-object.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 import { readSlice } from '../objects/slice-object.ts'
-import { PLACES } from './collection-route.ts'
+import { COLLECTION_ROUTES } from './collection-route.ts'
 import type { Totals } from './totals.ts'
 import { capacityOf } from './zone-capacity.ts'
 
@@ -148,5 +148,5 @@ export function nodeGroup(nodeName: string): string {
 export function pathOf(collection: CollectionName, namespace: string, name?: string): string {
   const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
-  return `${PLACES[collection].root}${place}/${collection}${object}`
+  return `${COLLECTION_ROUTES[collection].root}${place}/${collection}${object}`
 }

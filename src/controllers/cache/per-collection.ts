@@ -1,8 +1,8 @@
-import { PLACES } from './collection-route.ts'
+import { COLLECTION_ROUTES } from './collection-route.ts'
 import type { CollectionName } from './collections.ts'
 
 /** Names of all collections. */
-export const COLLECTION_NAMES = Object.keys(PLACES) as readonly CollectionName[]
+export const COLLECTION_NAMES = Object.keys(COLLECTION_ROUTES) as readonly CollectionName[]
 
 /** One value for each collection. */
 export function perCollection<T>(

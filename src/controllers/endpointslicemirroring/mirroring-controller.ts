@@ -15,7 +15,7 @@ import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
 import { anyOf, sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { StringMap } from '../objects/object-meta.ts'
-import { withoutKeys } from '../objects/without-keys.ts'
+import { withoutKeys } from '../objects/string-map.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { isTruncated, MOST_OF_SUBSET, mirroredSlices } from './mirrored-slices.ts'
 

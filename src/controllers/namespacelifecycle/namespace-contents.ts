@@ -1,4 +1,4 @@
-import { PLACES } from '../cache/collection-route.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
 import type { CollectionName } from '../cache/collections.ts'
 import { namespaceGroup } from '../cache/collections.ts'
 import { COLLECTION_NAMES } from '../cache/per-collection.ts'
@@ -13,7 +13,7 @@ export interface Contents {
 
 /** Everything in a namespace that anybody counts on: all but Events. */
 export function contentsOf(namespace: string, view: View): readonly Contents[] {
-  return COLLECTION_NAMES.filter((collection) => PLACES[collection].namespaced)
+  return COLLECTION_NAMES.filter((collection) => COLLECTION_ROUTES[collection].namespaced)
     .map((collection) => {
       const members = view[collection].group(namespaceGroup(namespace))
       return { collection, objects: [...members].map(({ meta }) => meta) }

@@ -16,6 +16,11 @@ export function adjustMap(current: StringMap, wanted: WantedMap): JsonObject {
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))
 }
 
+/** A copy of a map without some keys. */
+export function withoutKeys(map: StringMap, ...keys: readonly string[]): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
+}
+
 export function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0
 }

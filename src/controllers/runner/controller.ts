@@ -1,5 +1,5 @@
+import type { Affects } from '../cache/affects.ts'
 import type { CollectionName, Objects } from '../cache/collections.ts'
-import type { ObjectChange } from '../cache/object-cache.ts'
 import type { View } from '../cache/view.ts'
 import type { Write } from './writing/write.ts'
 
@@ -12,9 +12,6 @@ export interface Reconciliation {
   /** Other keys of the controller that have to be looked at because of this one. */
   readonly dirty?: Iterable<string>
 }
-
-/** The keys that a change makes dirty; the view shows the state after it. */
-export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
 
 /**
  * A controller is two pure functions: whom a change concerns, and what the

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Episodes } from './problem-episodes.ts'
+import { ProblemEpisodes } from './problem-episodes.ts'
 
 test('a trouble begins with the first key and ends with the last', () => {
-  const episodes = new Episodes()
+  const episodes = new ProblemEpisodes()
   expect([episodes.begin('x', 'a'), episodes.begin('x', 'b'), episodes.begin('x', 'a')]).toEqual([
     true,
     false,

@@ -2,7 +2,7 @@
  * Which troubles last, and whom they strike: something that strikes a thousand
  * keys for an hour is one episode, with one beginning and one end.
  */
-export class Episodes {
+export class ProblemEpisodes {
   readonly #struck = new Map<string, Set<string>>()
 
   /** Whether this is the beginning of the trouble. */

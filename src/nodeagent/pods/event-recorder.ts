@@ -7,7 +7,7 @@ import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { Note } from './pod-events.ts'
+import type { PodNews } from './pod-events.ts'
 
 export interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>
@@ -45,7 +45,7 @@ export class EventRecorder {
     this.#options = options
   }
 
-  record(note: Note): void {
+  record(note: PodNews): void {
     const key = `${note.reason} ${note.message}`
     const known = this.#recorded.get(key)
     if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
@@ -65,7 +65,7 @@ export class EventRecorder {
     return this.#work
   }
 
-  async #write(note: Note, recorded: Recorded): Promise<void> {
+  async #write(note: PodNews, recorded: Recorded): Promise<void> {
     const { client, clock, pod } = this.#options
     const { first, count } = recorded
     const last = clock.now()
@@ -95,7 +95,7 @@ export class EventRecorder {
 
 function told(
   { namespace, name, uid }: PodPlan,
-  { type, reason, message }: Note,
+  { type, reason, message }: PodNews,
 ): Omit<EventReport, 'first' | 'last' | 'count'> {
   const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid }
   return { regarding, type, reason, message: printable(message), component: 'node-agent' }

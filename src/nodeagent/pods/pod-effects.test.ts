@@ -9,7 +9,7 @@ import type { PodEvent } from '../state/pod-event.ts'
 import { requireProgram } from '../system/require-program.ts'
 import { nodeTools } from '../testing/node-tools.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
-import { PodHands } from './pod-effects.ts'
+import { PodEffects } from './pod-effects.ts'
 
 const PREFIX = `np-hands-${process.pid}`
 
@@ -27,7 +27,7 @@ async function stage(script: string) {
   const ended = Promise.withResolvers<void>()
   const told: string[] = []
   const plan = podPlan({ hostNetwork: true, ...containers({ command: ['sh', '-c', script] }) })
-  const hands = new PodHands(tools, plan, (event: PodEvent) => {
+  const hands = new PodEffects(tools, plan, (event: PodEvent) => {
     told.push(event.is)
     if (event.is === 'ended') ended.resolve()
   })

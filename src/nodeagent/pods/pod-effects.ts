@@ -8,7 +8,7 @@ import type { NodeTools } from './node-tools.ts'
 import { PodProcesses } from './pod-processes.ts'
 
 /** Does for one Pod what was decided, and says what became of it. Never rejects. */
-export class PodHands {
+export class PodEffects {
   readonly #tools: NodeTools
   readonly #pod: PodPlan
   readonly #tell: (event: PodEvent) => void

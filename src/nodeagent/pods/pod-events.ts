@@ -3,7 +3,7 @@ import type { PodAction } from '../state/pod-action.ts'
 import type { PodEvent } from '../state/pod-event.ts'
 
 /** What an Event tells people of a Pod. */
-export interface Note {
+export interface PodNews {
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
   readonly reason: string
@@ -11,7 +11,7 @@ export interface Note {
 }
 
 /** What is worth telling of something that happened. */
-export function noteOfEvent(event: PodEvent): Note | undefined {
+export function eventOfPodEvent(event: PodEvent): PodNews | undefined {
   switch (event.is) {
     case 'unconnected':
       return warning('FailedCreatePodSandBox', event.message)
@@ -36,18 +36,18 @@ export function noteOfEvent(event: PodEvent): Note | undefined {
 }
 
 /** What is worth telling of something that is being done. */
-export function noteOfAction(action: PodAction): Note | undefined {
+export function noteOfAction(action: PodAction): PodNews | undefined {
   if (action.do !== 'signal') return undefined
   const how = action.signal === 'SIGTERM' ? 'Stopping' : 'Killing'
   return { type: 'Normal', reason: 'Killing', message: `${how} container ${action.container}` }
 }
 
 /** What is wrong with the Pod as it is written. */
-export function notesOfPlan({ containers }: PodPlan): readonly Note[] {
+export function notesOfPlan({ containers }: PodPlan): readonly PodNews[] {
   return containers.flatMap(({ fault }) => (fault === undefined ? [] : [warning('Failed', fault)]))
 }
 
-function warning(reason: string, message: string): Note {
+function warning(reason: string, message: string): PodNews {
   return { type: 'Warning', reason, message }
 }
 

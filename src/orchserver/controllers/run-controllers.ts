@@ -11,6 +11,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import type { Election } from '../../storage/election.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { createFailureLog } from '../system/failure-log.ts'
 import { farewell } from '../system/farewell.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 import { logProblems } from './log-problems.ts'
@@ -63,8 +64,13 @@ function createLeadership({ election, clock, log }: ControllersOptions) {
   const candidate = `${hostname()}_${randomUUID()}`
   return createElectedLeadership({
     ...{ election, candidate, clock },
-    onElected: (term) => log.info({ candidate, term }, 'the controllers of this server work'),
-    onLost: () => log.warn({ candidate }, 'the controllers of this server rest: its term was lost'),
-    onFailure: (err) => log.warn({ err }, 'who may run controllers could not be settled'),
+    onElected: (term) => log.info({ candidate, term }, 'this server leads: its controllers write'),
+    onLost: () =>
+      log.warn({ candidate }, 'this server lost its leadership: its controllers stop writing'),
+    onFailure: createFailureLog({ clock, log }, () => ({
+      level: 'warn',
+      message:
+        'the election of the server that runs the controllers failed; it is repeated every second',
+    })),
   })
 }

@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/fake-clock.ts'
-import { Attention } from './observation-period.ts'
+import { ObservationPeriod } from './observation-period.ts'
 
 let clock: FakeClock
-let attention: Attention
+let attention: ObservationPeriod
 let isConnected: boolean
 let unwatch: () => void
 
 beforeEach(() => {
   clock = new FakeClock()
   isConnected = true
-  attention = new Attention(clock, () => isConnected)
+  attention = new ObservationPeriod(clock, () => isConnected)
   unwatch = attention.watch()
 })
 

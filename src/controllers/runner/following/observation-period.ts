@@ -10,7 +10,7 @@ const PAUSE_MS = 15_000
  * that is not connected, and a leap of the clock: the machine slept, or its time
  * was set.
  */
-export class Attention {
+export class ObservationPeriod {
   readonly #clock: Clock
   readonly #isConnected: () => boolean
   #since: number
