@@ -18,7 +18,7 @@ import { PodFleet } from './pods/pod-fleet.ts'
 import { podPath } from './pods/pod-path.ts'
 import { Prober } from './probing/prober.ts'
 import { endLeftovers } from './process/end-leftovers.ts'
-import { requireProgram } from './system/require-program.ts'
+import { requireProgram } from './system/find-program.ts'
 
 export interface NodeAgentOptions {
   /** Needs the right to read and write Pods, their status, Nodes, Leases and Events. */

@@ -2,8 +2,7 @@ import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { writePrivateFile } from '../system/private-file.ts'
 import { belongTogether, isDue } from './certificate-validity.ts'
-import { newKey } from './new-key.ts'
-import { readIfPresent, unusable } from './pem-file.ts'
+import { newKey, readIfPresent, unusable } from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {

@@ -5,8 +5,7 @@ import { writePrivateFile } from '../system/private-file.ts'
 import { type InstalledAuthority, openAuthority } from './authority.ts'
 import type { CertificateNames } from './certificate-names.ts'
 import { belongTogether, isDue, isFor, isIssuedBy } from './certificate-validity.ts'
-import { newKey } from './new-key.ts'
-import { readIfPresent } from './pem-file.ts'
+import { newKey, readIfPresent } from './pem.ts'
 import type { CertificateSource, ServingCertificate } from './serving-certificate.ts'
 
 export interface MadeCertificateOptions {

@@ -3,11 +3,11 @@ import type { Sandbox } from '../environment/sandbox.ts'
 import { commandOf } from './command.ts'
 import { obey } from './execute-command.ts'
 import { Model } from './model.ts'
+import type { Display } from './plain.ts'
 import { showPlain } from './plain.ts'
 import { Revival } from './revival.ts'
 import { renderScreen } from './screen/screen.ts'
 import { openTerminal } from './screen/terminal.ts'
-import type { Show } from './show.ts'
 import { startStream } from './stream.ts'
 
 /** Four pictures a second. */
@@ -40,7 +40,7 @@ async function revive(sandbox: Sandbox, model: Model, until: AbortSignal): Promi
   }
 }
 
-async function showScreen({ sandbox, model, until, quit }: Show): Promise<void> {
+async function showScreen({ sandbox, model, until, quit }: Display): Promise<void> {
   const onKey = (key: string): void => {
     const command = commandOf(key)
     if (command?.kind === 'quit') quit()

@@ -1,7 +1,31 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { NodeProxyError } from '../../lib/error.ts'
 
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** The text of a file, undefined where there is none. Throws NP_ORCHSERVER_CERTIFICATE. */
+export async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(path, `cannot be read: ${String(cause)}`, 'check the path and the permissions')
+  }
+}
+
+/** Throws NP_ORCHSERVER_CERTIFICATE also where there is no such file. */
+export async function readPem(path: string): Promise<string> {
+  const text = await readIfPresent(path)
+  if (text !== undefined) return text
+  throw unusable(path, 'does not exist', 'check the path')
+}
+
+export function unusable(path: string, what: string, hint: string): NodeProxyError {
+  const details = { object: path, hint }
+  return new NodeProxyError('NP_ORCHSERVER_CERTIFICATE', `${path} ${what}`, details)
+}
 
 /** The certificates of a PEM text, as they are written. */
 export function certificateBlocks(text: string): readonly string[] {
@@ -36,4 +60,10 @@ function isReadable(block: string): boolean {
   } catch {
     return false
   }
+}
+
+/** A new P-256 key, in PEM. */
+export function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' })
 }
