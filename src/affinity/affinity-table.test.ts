@@ -4,7 +4,7 @@ import { createAffinityMemory } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
 import { ClientKey } from './client-key.ts'
 import { openColumns } from './columns.ts'
-import { client, clientNumber, NO_CHANCE, tableFor } from './fixtures.ts'
+import { client, clientNumber, NO_CHANCE, tableFor } from './testing/fixtures.ts'
 
 const GROUP = contentHash('shop/cart:http/TCP/4')
 const ALICE = client('192.0.2.1')

@@ -5,7 +5,7 @@ import { type Columns, openColumns } from './columns.ts'
 import { groupOf, slotsOf } from './group-slots.ts'
 import { HEADER } from './layout.ts'
 import { acquire, release } from './shard-lock.ts'
-import { isFresh } from './time-out.ts'
+import { isFresh } from './timeout.ts'
 
 /** Who asks for a backend, and when. */
 export interface Claim {

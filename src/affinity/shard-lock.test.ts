@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createAffinityMemory } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
 import { openColumns } from './columns.ts'
-import { client, NO_CHANCE } from './fixtures.ts'
 import { SHARD } from './layout.ts'
 import { acquire, LOST, release } from './shard-lock.ts'
+import { client, NO_CHANCE } from './testing/fixtures.ts'
 
 const ALICE = client('192.0.2.1')
 const when = { now: 0, seconds: 1 }

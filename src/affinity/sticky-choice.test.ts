@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ip } from '../forwarding/fixtures.ts'
+import { ip } from '../forwarding/testing/fixtures.ts'
 import { tokenOf } from './backend-token.ts'
-import { client, tableFor } from './fixtures.ts'
 import { stickyChoice } from './sticky-choice.ts'
+import { client, tableFor } from './testing/fixtures.ts'
 
 const START = 1_760_000_000_000
 const BACKENDS = ['10.0.0.1', '10.0.0.2', '10.0.0.3']

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { HammerResult, HammerTask } from '../../test/support/affinity/hammer.ts'
 import { createAffinityMemory } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
-import { clientNumber, NO_CHANCE } from './fixtures.ts'
+import { clientNumber, NO_CHANCE } from './testing/fixtures.ts'
 
 const PROGRAM = new URL('../../test/support/affinity/hammer.ts', import.meta.url)
 const THREADS = [1, 2]

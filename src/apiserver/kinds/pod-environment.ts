@@ -1,5 +1,5 @@
-import { inBreaths } from '../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { inBreaths } from '../../lib/yield-to-event-loop.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
 import type { Item } from '../cache/item.ts'
 import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'

@@ -1,0 +1,96 @@
+import type { ServiceKey } from '../../../forwarding/entry.ts'
+import type { FrontendProblem } from '../../../forwarding/problem.ts'
+import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
+import type { Service } from '../../../resources/types.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NodeEvents } from './node-events.ts'
+import { claimsOf, type SocketClaim, shadows } from './socket-claims.ts'
+import {
+  addressRefused,
+  externalIPShadowsSocket,
+  frontendConflict,
+  nodePortShadowsSocket,
+  serviceReference,
+} from './warnings.ts'
+
+export interface ServiceNoticesParts {
+  readonly events: Pick<NodeEvents, 'warn'>
+  readonly listeners: Listeners
+  readonly log: Logger
+  serviceOf(key: ServiceKey): Service | undefined
+  localAddresses(): readonly IpAddress[]
+}
+
+/**
+ * Tells the owners of Services what is not served, or what it takes from somebody
+ * else: once, and again when it was gone in between.
+ */
+export class ServiceNotices {
+  readonly #parts: ServiceNoticesParts
+  #toldProblems: ReadonlySet<string> = new Set()
+  /** Places that were looked at, by Service. */
+  readonly #lookedAt = new Map<ServiceKey, ReadonlySet<string>>()
+
+  constructor(parts: ServiceNoticesParts) {
+    this.#parts = parts
+  }
+
+  /** After these Services were compiled, with all problems that there are now. */
+  review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
+    this.#reviewProblems(problems)
+    this.#reviewSockets(services)
+  }
+
+  #reviewProblems(problems: readonly FrontendProblem[]): void {
+    const present = new Set<string>()
+    for (const problem of problems) {
+      const key = `${problem.entry} ${problem.ip} ${problem.port} ${problem.code} ${problem.winner}`
+      present.add(key)
+      if (!this.#toldProblems.has(key)) this.#tell(problem)
+    }
+    this.#toldProblems = present
+  }
+
+  #tell(problem: FrontendProblem): void {
+    const { service, ip, port, protocol, code, message, winner, status } = problem
+    this.#parts.log.warn({ service, ip, port, protocol, code, winner }, message)
+    const regarding = serviceReference(service, this.#parts.serviceOf(service)?.uid)
+    const frontend = `${ip}:${port}/${protocol}`
+    this.#parts.events.warn(
+      status === 'Conflict' && winner !== undefined
+        ? frontendConflict(regarding, { frontend, winner: winner.split(':')[0] as ServiceKey })
+        : addressRefused(regarding, { ip, why: message }),
+    )
+  }
+
+  /** A socket of this node behind a new node port or external IP gets no more packets from outside. */
+  #reviewSockets(services: readonly ServiceKey[]): void {
+    const local = new Set(this.#parts.localAddresses())
+    const fresh = services.flatMap((key) => this.#freshClaims(key, local))
+    if (fresh.length === 0) return
+    const listeners = this.#parts.listeners.list()
+    for (const claim of fresh) this.#warnIfShadowed(claim, listeners)
+  }
+
+  #freshClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
+    const service = this.#parts.serviceOf(key)
+    const claims = service ? claimsOf(service, local) : []
+    const before = this.#lookedAt.get(key)
+    if (claims.length === 0) this.#lookedAt.delete(key)
+    else this.#lookedAt.set(key, new Set(claims.map(({ id }) => id)))
+    return claims.filter(({ id }) => !before?.has(id))
+  }
+
+  #warnIfShadowed(claim: SocketClaim, listeners: readonly Listener[]): void {
+    if (!listeners.some((listener) => shadows(claim, listener))) return
+    const { service, ip, port, protocol } = claim
+    this.#parts.log.warn({ service: service.key, ip, port, protocol }, 'a local socket is shadowed')
+    const regarding = serviceReference(service.key, service.uid)
+    this.#parts.events.warn(
+      ip === 'node'
+        ? nodePortShadowsSocket(regarding, { nodePort: port, protocol })
+        : externalIPShadowsSocket(regarding, { ip, port, protocol }),
+    )
+  }
+}
