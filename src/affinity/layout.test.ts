@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAffinityMemory } from './affinity-memory.ts'
-import { openColumns } from './columns.ts'
+import { createAffinityMemory, openColumns } from './affinity-memory.ts'
 import { HEADER, layoutOf } from './layout.ts'
 import { NO_CHANCE } from './testing/fixtures.ts'
 
