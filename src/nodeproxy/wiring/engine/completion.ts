@@ -6,17 +6,16 @@ export interface CompletionParts {
   readonly tracker: Pick<DeltaTracker, 'isSettled' | 'failures'>
   readonly program: Pick<Program, 'ownersOf'>
   readonly clock: Clock
-  /** Called once. `refused`: objects that the kernel refuses; without them it is complete. */
+  /** Called once. `refused`: the number of objects that the kernel refuses; all others are in it. */
   readonly onComplete: (refused: number) => void
 }
 
-/** So long Services that the kernel refuses hold back the change to another mode for all others. */
-const PATIENCE_MS = 60_000
+/** How long Services that the kernel refuses delay the removal of the previous mode. */
+const REFUSED_TIMEOUT_MS = 60_000
 
 /**
- * Whether a mode that begins to work holds in the kernel what it should, so that
- * another one may leave. What all Services share must stand; single Services that
- * are refused are waited for, but not for ever.
+ * Reports when a new mode has every object in the kernel, so that the previous mode may be removed. It
+ * requires what all Services share; for Services that the kernel refuses it waits one minute.
  */
 export class Completion {
   readonly #parts: CompletionParts
@@ -28,17 +27,17 @@ export class Completion {
     this.#parts = parts
   }
 
-  /** To be called after every run. */
+  /** The caller reports each run of the sync loop. */
   ran(): void {
     if (this.#isOver) return
-    this.#cancelTimer ??= this.#parts.clock.after(PATIENCE_MS, () => {
+    this.#cancelTimer ??= this.#parts.clock.after(REFUSED_TIMEOUT_MS, () => {
       this.#isOverdue = true
       this.#review()
     })
     this.#review()
   }
 
-  /** It is not of interest any more. */
+  /** Ends the wait; `onComplete` is not called any more. */
   cancel(): void {
     this.#isOver = true
     this.#cancelTimer?.()

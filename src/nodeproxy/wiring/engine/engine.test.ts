@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ClusterStore } from '../../../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../../../cluster/event.ts'
 import type { StaleFlows } from '../../../forwarding/entry.ts'
 import { nodeContext } from '../../../forwarding/testing/fixtures.ts'
@@ -7,7 +8,7 @@ import { objectOf, serviceEvents } from '../../../sync/testing/rig.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import { recordingLog } from '../../testing/wiring.ts'
 import { Engine } from './engine.ts'
-import { Retirements } from './pending-cleanups.ts'
+import { PendingCleanups } from './pending-cleanups.ts'
 
 interface World {
   mode: string
@@ -30,7 +31,7 @@ function rig() {
   const none = { applied: 0, completed: 0, drifted: 0 }
   const told = { ...none, compiled: [] as string[], failed: [] as unknown[] }
   const { log, lines } = recordingLog()
-  const retirements = new Retirements({ clock, log })
+  const pendingCleanups = new PendingCleanups({ clock, log })
   const build = (name: string) => {
     const mode = new ScriptedMode()
     const watch = mode.watch.bind(mode)
@@ -43,10 +44,10 @@ function rig() {
     return mode
   }
   const engine = new Engine({
-    ...{ clock, log, retirements },
+    ...{ clock, log, pendingCleanups, store: new ClusterStore() },
     onComplete: (mode) => {
       told.completed++
-      retirements.completed(mode)
+      pendingCleanups.completed(mode)
     },
     observe: () => ({
       queued: () => {},

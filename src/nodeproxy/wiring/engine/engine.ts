@@ -1,4 +1,4 @@
-import { ClusterStore } from '../../../cluster/cluster-store.ts'
+import type { ClusterStore } from '../../../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../../../cluster/event.ts'
 import type { NodeContext } from '../../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../../forwarding/table.ts'
@@ -11,7 +11,7 @@ import type { SyncObserver } from '../../../sync/observer.ts'
 import { SyncLoop, type SyncLoopParts } from '../../../sync/sync-loop.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import { Completion } from './completion.ts'
-import type { Retirements } from './pending-cleanups.ts'
+import type { PendingCleanups } from './pending-cleanups.ts'
 
 /** What a mode is built from; another one means another mode, or another instance. */
 export interface Blueprint {
@@ -26,16 +26,18 @@ export interface Blueprint {
 }
 
 export interface EngineParts {
+  /** Written by the engine alone. */
+  readonly store: ClusterStore
   readonly clock: Clock
   readonly log: Logger
   readonly observe: (mode: Mode) => SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
-  /** What configuration and cluster ask for now. */
+  /** What the configuration and the cluster require now. */
   readonly blueprint: () => Blueprint
   readonly nodeContext: () => NodeContext
-  /** Where modes go that are not at work any more. */
-  readonly retirements: Pick<Retirements, 'owe' | 'recall' | 'stop'>
-  /** A mode holds all that it should but what the kernel refuses for long: the others may leave. */
+  /** Takes the modes that are not at work any more. */
+  readonly pendingCleanups: Pick<PendingCleanups, 'add' | 'recall' | 'stop'>
+  /** The mode holds every object, except those that the kernel keeps refusing: others may be removed. */
   readonly onComplete: (mode: string) => void
 }
 
@@ -53,14 +55,13 @@ interface Assembly extends Running {
 }
 
 /**
- * The loop and what it works on. When the blueprint changes (the configuration,
- * the Node's pod networks) a new mode takes over from the old one: it gets the
- * entries as they are, reads the kernel and writes only what differs, so that no
- * connection is dropped and no stale flow forgotten. Where it is another kind of
- * mode, the old one's state stands until the new one is complete, then it retires.
+ * The sync loop and its state. When the blueprint changes (the configuration, the Node's pod networks)
+ * a new mode instance takes over: it gets the entries as they are, reads the kernel and writes only
+ * what differs, so that no connection is dropped and no stale flow forgotten. If it is another kind of
+ * mode, the kernel keeps the state of the old one until the new one is complete; then it is removed.
  */
 export class Engine {
-  readonly store = new ClusterStore()
+  readonly store: ClusterStore
   readonly #parts: EngineParts
   /** Takes the events. */
   #current: Assembly | undefined
@@ -71,9 +72,10 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts
+    this.store = parts.store
   }
 
-  /** Undefined until the cluster was listed. */
+  /** Undefined until the cluster is listed. */
   get running(): Running | undefined {
     return this.#current
   }
@@ -84,12 +86,12 @@ export class Engine {
     if (events.some(({ kind }) => kind === 'node')) this.#followBlueprint()
   }
 
-  /** The cluster was listed completely. */
+  /** The cluster is listed completely. */
   start(): void {
     if (this.#current === undefined) this.#switchTo(this.#parts.blueprint())
   }
 
-  /** Something that the blueprint or every entry depends on changed. */
+  /** Something changed on which the blueprint or every entry depends. */
   refresh(): void {
     if (!this.#followBlueprint()) this.#current?.loop.recompileAll()
   }
@@ -100,7 +102,7 @@ export class Engine {
     await this.#handover
     await this.#active?.loop.stop()
     this.#active?.completion.cancel()
-    await this.#parts.retirements.stop()
+    await this.#parts.pendingCleanups.stop()
   }
 
   #followBlueprint(): boolean {
@@ -117,13 +119,13 @@ export class Engine {
     this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
 
-  /** Only one loop at a time watches and writes; one that was overtaken never begins. */
+  /** One loop at a time watches and writes; a loop that was superseded never starts. */
   async #handOverTo(next: Assembly): Promise<void> {
-    if (this.#isOvertaken(next)) return
-    // From here on the one at work completes no more: its last run shall not send `next` away.
+    if (this.#isSuperseded(next)) return
+    // A completion of the active mode from here on would remove `next`.
     this.#active?.completion.cancel()
-    await this.#parts.retirements.recall(next.blueprint.mode)
-    if (this.#isOvertaken(next)) return
+    await this.#parts.pendingCleanups.recall(next.blueprint.mode)
+    if (this.#isSuperseded(next)) return
     if (this.#active) {
       await this.#leave(this.#active, next.blueprint.mode)
       next.model.moveTo(next.mode.program)
@@ -133,15 +135,15 @@ export class Engine {
     next.loop.setSynced()
   }
 
-  #isOvertaken(assembly: Assembly): boolean {
+  #isSuperseded(assembly: Assembly): boolean {
     return this.#stopped || this.#current !== assembly
   }
 
   async #leave({ loop, blueprint, mode }: Assembly, successor: string): Promise<void> {
     await loop.stop()
     if (blueprint.mode === successor) return
-    this.#parts.log.info({ from: blueprint.mode, to: successor }, 'the mode changes')
-    this.#parts.retirements.owe(blueprint.mode, mode)
+    this.#parts.log.info({ from: blueprint.mode, to: successor }, 'changing the proxy mode')
+    this.#parts.pendingCleanups.add(blueprint.mode, mode)
   }
 
   #assemble(blueprint: Blueprint, before: Assembly | undefined): Assembly {
@@ -174,7 +176,10 @@ export class Engine {
   #completed(mode: string, refused: number): void {
     const { log, onComplete } = this.#parts
     if (refused > 0) {
-      log.warn({ mode, refused }, 'the kernel refuses some Services in this mode; going on')
+      log.warn(
+        { mode, refused },
+        'the kernel refuses objects of some Services in the new mode; the change of mode continues without them',
+      )
     }
     onComplete(mode)
   }

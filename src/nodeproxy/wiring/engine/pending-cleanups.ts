@@ -2,18 +2,18 @@ import type { Clock } from '../../../lib/clock.ts'
 import { sleep } from '../../../lib/sleep.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
-/** A mode that is to leave the node to another; see `Mode.retire`. */
+/** A mode whose state is to be removed from the kernel; see `Mode.retire`. */
 export interface Retiree {
   retire(signal: AbortSignal): Promise<void>
   readonly draining?: number
 }
 
-export interface RetirementsParts {
+export interface PendingCleanupsParts {
   readonly clock: Clock
   readonly log: Logger
 }
 
-interface Leaving {
+interface Removal {
   readonly retiree: Retiree
   readonly stop: AbortController
   readonly ended: Promise<void>
@@ -22,56 +22,56 @@ interface Leaving {
 const RETRY_MS = 30_000
 
 /**
- * Modes that have left or are to leave, each in the background once another one
- * is complete. One that is wanted back is stopped first.
+ * Modes whose state is still in the kernel although they are not at work. Each is removed in the
+ * background once another mode is complete. Recalling a mode stops its removal first.
  */
-export class Retirements {
-  readonly #parts: RetirementsParts
-  readonly #owed = new Map<string, Retiree>()
-  readonly #leaving = new Map<string, Leaving>()
+export class PendingCleanups {
+  readonly #parts: PendingCleanupsParts
+  readonly #pending = new Map<string, Retiree>()
+  readonly #running = new Map<string, Removal>()
 
-  constructor(parts: RetirementsParts) {
+  constructor(parts: PendingCleanupsParts) {
     this.#parts = parts
   }
 
-  /** This mode may hold something in the kernel and is not at work; the last word counts. */
-  owe(mode: string, retiree: Retiree): void {
-    this.#owed.set(mode, retiree)
+  /** `mode` may have state in the kernel and is not at work. Replaces an earlier call for it. */
+  add(mode: string, retiree: Retiree): void {
+    this.#pending.set(mode, retiree)
   }
 
-  /** The mode is wanted back: resolves when nobody removes anything of it any more. */
+  /** `mode` is to work again: resolves when its removal has ended. */
   async recall(mode: string): Promise<void> {
-    const leaving = this.#leaving.get(mode)
-    leaving?.stop.abort()
-    await leaving?.ended
+    const removal = this.#running.get(mode)
+    removal?.stop.abort()
+    await removal?.ended
   }
 
-  /** `mode` is at work and holds everything: all others leave. */
+  /** `mode` is at work and holds every object: starts the removal of all others. */
   completed(mode: string): void {
-    this.#owed.delete(mode)
-    for (const [other, retiree] of this.#owed) {
-      if (!this.#leaving.has(other)) this.#begin(other, retiree)
+    this.#pending.delete(mode)
+    for (const [other, retiree] of this.#pending) {
+      if (!this.#running.has(other)) this.#begin(other, retiree)
     }
   }
 
-  /** Backends that keep connections in modes that leave. */
+  /** Backends that keep connections in modes that are being removed. */
   get draining(): number {
-    const counts = [...this.#leaving.values()].map(({ retiree }) => retiree.draining ?? 0)
+    const counts = [...this.#running.values()].map(({ retiree }) => retiree.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** The kernel keeps what it has. */
+  /** Ends all removals; the kernel keeps the rest. */
   async stop(): Promise<void> {
-    this.#owed.clear()
-    await Promise.all([...this.#leaving.keys()].map((mode) => this.recall(mode)))
+    this.#pending.clear()
+    await Promise.all([...this.#running.keys()].map((mode) => this.recall(mode)))
   }
 
   #begin(mode: string, retiree: Retiree): void {
     const stop = new AbortController()
     const ended = this.#retire(mode, retiree, stop.signal).finally(() => {
-      this.#leaving.delete(mode)
+      this.#running.delete(mode)
     })
-    this.#leaving.set(mode, { retiree, stop, ended })
+    this.#running.set(mode, { retiree, stop, ended })
   }
 
   async #retire(mode: string, retiree: Retiree, signal: AbortSignal): Promise<void> {
@@ -80,11 +80,14 @@ export class Retirements {
       try {
         await retiree.retire(signal)
         if (signal.aborted) return
-        this.#owed.delete(mode)
-        log.info({ mode }, 'nothing of this mode is left')
+        this.#pending.delete(mode)
+        log.info({ mode }, 'removed every rule and object of the previous proxy mode')
         return
       } catch (error) {
-        log.error({ err: error, mode }, 'a mode that is not at work could not be removed yet')
+        log.error(
+          { err: error, mode },
+          'removing the rules and objects of the previous proxy mode failed; trying again in 30 s',
+        )
         await sleep(clock, RETRY_MS, signal)
       }
     }

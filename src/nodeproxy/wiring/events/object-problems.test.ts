@@ -22,7 +22,7 @@ function problem(overrides: Partial<WatchProblem> = {}): WatchProblem {
 
 test('a problem is logged and told to the owner of the Service', () => {
   const { problems, lines, sent } = rig()
-  problems.tell(problem())
+  problems.report(problem())
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('shop/cart')
   expect(sent).toEqual([
@@ -38,8 +38,8 @@ test('an address that is read all the same is no refusal, unless something else 
     fault: { legacyAddress: '10.0.0.1' },
   }
   const other = { field: 'spec.type', value: '"x"', message: 'wrong' }
-  problems.tell(problem({ kind: 'partial', problems: [legacy] }))
-  problems.tell(problem({ kind: 'partial', problems: [legacy, other] }))
+  problems.report(problem({ kind: 'partial', problems: [legacy] }))
+  problems.report(problem({ kind: 'partial', problems: [legacy, other] }))
   expect(sent).toEqual([
     `AddressWithLeadingZeros shop/cart: Served, but other programs may read the address as octal: spec.clusterIP "010.0.0.1": ${message}`,
     'InvalidObject shop/cart: Not programmed on this node: spec.type "x": wrong',
@@ -48,17 +48,17 @@ test('an address that is read all the same is no refusal, unless something else 
 
 test('the same problem at every relist is told once, another one again', () => {
   const { problems, lines } = rig()
-  for (let relist = 0; relist < 5; relist++) problems.tell(problem())
+  for (let relist = 0; relist < 5; relist++) problems.report(problem())
   expect(lines).toHaveLength(1)
-  problems.tell(problem({ kind: 'partial' }))
-  problems.tell(problem())
+  problems.report(problem({ kind: 'partial' }))
+  problems.report(problem())
   expect(lines).toHaveLength(3)
 })
 
 test('objects of other kinds and without a name have no owner to be told', () => {
   const { problems, lines, sent } = rig()
-  problems.tell(problem({ resource: 'endpoints' }))
-  problems.tell(problem({ key: '', kind: 'lost' }))
+  problems.report(problem({ resource: 'endpoints' }))
+  problems.report(problem({ key: '', kind: 'lost' }))
   expect([lines.length, sent]).toEqual([2, []])
 })
 
@@ -69,16 +69,16 @@ test('of many problems the first few are shown', () => {
     value: '1',
     message: 'x',
   }))
-  problems.tell(problem({ problems: faults }))
+  problems.report(problem({ problems: faults }))
   expect(lines[0]).toContain('f4 1')
   expect(lines[0]).not.toContain('f5 1')
 })
 
 test('memory is bounded: what was said longest ago is forgotten', () => {
   const { problems, lines } = rig()
-  for (let n = 0; n <= 20_000; n++) problems.tell(problem({ key: `ns/s${n}` }))
-  problems.tell(problem({ key: 'ns/s20000' }))
+  for (let n = 0; n <= 20_000; n++) problems.report(problem({ key: `ns/s${n}` }))
+  problems.report(problem({ key: 'ns/s20000' }))
   expect(lines).toHaveLength(20_001)
-  problems.tell(problem({ key: 'ns/s0' }))
+  problems.report(problem({ key: 'ns/s0' }))
   expect(lines).toHaveLength(20_002)
 })

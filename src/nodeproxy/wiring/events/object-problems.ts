@@ -6,30 +6,34 @@ import type { WatchProblem } from '../../../watch/problem.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 
-const MOST_SHOWN = 5
-const MOST_REMEMBERED = 20_000
+const MAX_SHOWN = 5
+const MAX_REMEMBERED = 20_000
 
 /**
- * Objects of the API that cannot be used, or not all of them. Every relist finds
- * the same problems again; they are told once, until they are others.
+ * Reports objects of the API that cannot be used, or not completely. Every relist finds the same
+ * problems again; an object is reported again only when its problems change.
  */
 export class ObjectProblems {
   readonly #log: Logger
   readonly #events: Pick<NodeEvents, 'warn'>
-  /** What was said of an object last, the least recently said first. */
-  readonly #told = new Map<string, number>()
+  /** A hash of each object's last report; the least recently reported first. */
+  readonly #reported = new Map<string, number>()
 
   constructor(log: Logger, events: Pick<NodeEvents, 'warn'>) {
     this.#log = log
     this.#events = events
   }
 
-  tell({ resource, key, kind, problems }: WatchProblem): void {
+  /** Logs the problems of one object, and sends an Event where the object is a Service. */
+  report({ resource, key, kind, problems }: WatchProblem): void {
     const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
-    const shown = lines.slice(0, MOST_SHOWN)
-    this.#log.warn({ resource, object: key, kind, problems: shown }, 'an object is wrong')
-    // An address that is read all the same is worth an Event where nothing else is wrong.
+    const shown = lines.slice(0, MAX_SHOWN)
+    this.#log.warn(
+      { resource, object: key, kind, problems: shown },
+      'an object of the API is invalid; what is invalid of it is not programmed',
+    )
+    // A legacy address is served, so any other problem comes first.
     const worst = problems.find((problem) => !isLegacyAddress(problem)) ?? problems[0]
     if (resource !== 'services' || key === '' || worst === undefined) return
     const warning = isLegacyAddress(worst) ? legacyAddress : objectRejected
@@ -37,11 +41,11 @@ export class ObjectProblems {
   }
 
   #isNew(object: string, content: number): boolean {
-    const known = this.#told.get(object) === content
-    this.#told.delete(object)
-    this.#told.set(object, content)
-    const [oldest] = this.#told.keys()
-    if (this.#told.size > MOST_REMEMBERED && oldest !== undefined) this.#told.delete(oldest)
+    const known = this.#reported.get(object) === content
+    this.#reported.delete(object)
+    this.#reported.set(object, content)
+    const [oldest] = this.#reported.keys()
+    if (this.#reported.size > MAX_REMEMBERED && oldest !== undefined) this.#reported.delete(oldest)
     return !known
   }
 }

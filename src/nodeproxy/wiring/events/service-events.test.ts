@@ -5,7 +5,7 @@ import { ip, service, serviceKey, servicePort } from '../../../forwarding/testin
 import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
 import type { Service } from '../../../resources/types.ts'
 import { recordingEvents, recordingLog } from '../../testing/wiring.ts'
-import { ServiceNotices } from './service-events.ts'
+import { ServiceEvents } from './service-events.ts'
 
 const CART = serviceKey('shop/cart')
 
@@ -14,12 +14,12 @@ function rig() {
   const { events, sent } = recordingEvents()
   const listeners = new FakeListeners()
   const world: { service: Service | undefined } = { service: service() }
-  const notices = new ServiceNotices({
+  const reporter = new ServiceEvents({
     ...{ events, listeners, log },
-    serviceOf: () => world.service,
-    localAddresses: () => [ip('192.0.2.1')],
+    store: { service: () => world.service },
+    node: { localAddresses: [ip('192.0.2.1')] },
   })
-  return { notices, listeners, world, sent, lines, review: () => notices.review([CART], []) }
+  return { reporter, listeners, world, sent, lines, review: () => reporter.review([CART], []) }
 }
 
 function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
@@ -39,27 +39,27 @@ function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
 }
 
 test('a conflict is told once, and again when it was gone in between', () => {
-  const { notices, sent, lines } = rig()
-  notices.review([], [conflict()])
-  notices.review([], [conflict()])
+  const { reporter, sent, lines } = rig()
+  reporter.review([], [conflict()])
+  reporter.review([], [conflict()])
   expect(sent).toEqual([
     'FrontendConflict shop/cart: 192.0.2.9:80/TCP belongs to Service shop/a, which comes first by name: it gets the traffic.',
   ])
-  notices.review([], [])
-  notices.review([], [conflict()])
+  reporter.review([], [])
+  reporter.review([], [conflict()])
   expect([sent.length, lines.length]).toEqual([2, 2])
 })
 
 test('another winner is news', () => {
-  const { notices, sent } = rig()
-  notices.review([], [conflict()])
-  notices.review([], [conflict({ winner: 'shop/b:http/TCP/4' as EntryId })])
+  const { reporter, sent } = rig()
+  reporter.review([], [conflict()])
+  reporter.review([], [conflict({ winner: 'shop/b:http/TCP/4' as EntryId })])
   expect(sent[1]).toContain('belongs to Service shop/b')
 })
 
 test('a refused address is told with the reason', () => {
-  const { notices, sent } = rig()
-  notices.review([], [conflict({ status: 'Refused', winner: undefined, message: 'is loopback' })])
+  const { reporter, sent } = rig()
+  reporter.review([], [conflict({ status: 'Refused', winner: undefined, message: 'is loopback' })])
   expect(sent).toEqual(['AddressRefused shop/cart: 192.0.2.9 is not served: is loopback.'])
 })
 

@@ -14,29 +14,29 @@ import {
   serviceReference,
 } from './warnings.ts'
 
-export interface ServiceNoticesParts {
+export interface ServiceEventsParts {
   readonly events: Pick<NodeEvents, 'warn'>
   readonly listeners: Listeners
   readonly log: Logger
-  serviceOf(key: ServiceKey): Service | undefined
-  localAddresses(): readonly IpAddress[]
+  readonly store: { service(key: ServiceKey): Service | undefined }
+  readonly node: { readonly localAddresses: readonly IpAddress[] }
 }
 
 /**
- * Tells the owners of Services what is not served, or what it takes from somebody
- * else: once, and again when it was gone in between.
+ * Reports to the owners of Services, by Events, what is not served and which local sockets a Service
+ * shadows: once, and again if the problem disappears and returns.
  */
-export class ServiceNotices {
-  readonly #parts: ServiceNoticesParts
-  #toldProblems: ReadonlySet<string> = new Set()
-  /** Places that were looked at, by Service. */
-  readonly #lookedAt = new Map<ServiceKey, ReadonlySet<string>>()
+export class ServiceEvents {
+  readonly #parts: ServiceEventsParts
+  #reported: ReadonlySet<string> = new Set()
+  /** The ids of the claims that were checked, by Service. */
+  readonly #checked = new Map<ServiceKey, ReadonlySet<string>>()
 
-  constructor(parts: ServiceNoticesParts) {
+  constructor(parts: ServiceEventsParts) {
     this.#parts = parts
   }
 
-  /** After these Services were compiled, with all problems that there are now. */
+  /** These Services were compiled; `problems` are all that exist now. */
   review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
     this.#reviewProblems(problems)
     this.#reviewSockets(services)
@@ -47,15 +47,15 @@ export class ServiceNotices {
     for (const problem of problems) {
       const key = `${problem.entry} ${problem.ip} ${problem.port} ${problem.code} ${problem.winner}`
       present.add(key)
-      if (!this.#toldProblems.has(key)) this.#tell(problem)
+      if (!this.#reported.has(key)) this.#report(problem)
     }
-    this.#toldProblems = present
+    this.#reported = present
   }
 
-  #tell(problem: FrontendProblem): void {
+  #report(problem: FrontendProblem): void {
     const { service, ip, port, protocol, code, message, winner, status } = problem
     this.#parts.log.warn({ service, ip, port, protocol, code, winner }, message)
-    const regarding = serviceReference(service, this.#parts.serviceOf(service)?.uid)
+    const regarding = serviceReference(service, this.#parts.store.service(service)?.uid)
     const frontend = `${ip}:${port}/${protocol}`
     this.#parts.events.warn(
       status === 'Conflict' && winner !== undefined
@@ -64,9 +64,9 @@ export class ServiceNotices {
     )
   }
 
-  /** A socket of this node behind a new node port or external IP gets no more packets from outside. */
+  /** A socket of this node behind a new node port or external IP receives no packets from outside. */
   #reviewSockets(services: readonly ServiceKey[]): void {
-    const local = new Set(this.#parts.localAddresses())
+    const local = new Set(this.#parts.node.localAddresses)
     const fresh = services.flatMap((key) => this.#freshClaims(key, local))
     if (fresh.length === 0) return
     const listeners = this.#parts.listeners.list()
@@ -74,18 +74,21 @@ export class ServiceNotices {
   }
 
   #freshClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
-    const service = this.#parts.serviceOf(key)
+    const service = this.#parts.store.service(key)
     const claims = service ? claimsOf(service, local) : []
-    const before = this.#lookedAt.get(key)
-    if (claims.length === 0) this.#lookedAt.delete(key)
-    else this.#lookedAt.set(key, new Set(claims.map(({ id }) => id)))
+    const before = this.#checked.get(key)
+    if (claims.length === 0) this.#checked.delete(key)
+    else this.#checked.set(key, new Set(claims.map(({ id }) => id)))
     return claims.filter(({ id }) => !before?.has(id))
   }
 
   #warnIfShadowed(claim: SocketClaim, listeners: readonly Listener[]): void {
     if (!listeners.some((listener) => shadows(claim, listener))) return
     const { service, ip, port, protocol } = claim
-    this.#parts.log.warn({ service: service.key, ip, port, protocol }, 'a local socket is shadowed')
+    this.#parts.log.warn(
+      { service: service.key, ip, port, protocol },
+      'a process of this node listens on an address and port that the Service now takes',
+    )
     const regarding = serviceReference(service.key, service.uid)
     this.#parts.events.warn(
       ip === 'node'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createProgress } from '../../../client/reflector-state.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../../watch/cluster-watcher.ts'
-import { publishApplied, seenVersions } from './applied-versions.ts'
+import { AppliedVersions } from './applied-versions.ts'
 
 function watchState(
   endpointsApi: WatchState['endpointsApi'],
@@ -28,7 +28,8 @@ test('endpoints are published under the name of their API', async () => {
     ['discovery.k8s.io/v1', 'endpointslices'],
   ] as const) {
     const metrics = createMetrics()
-    publishApplied(metrics, seenVersions(watchState(api, '56')))
+    const versions = new AppliedVersions({ metrics, afterApply: (callback) => callback() })
+    versions.mark(watchState(api, '56'))
     const text = await metrics.text()
     expect(text).toContain('nodeproxy_applied_resource_version{resource="services"} 12')
     expect(text).toContain(`nodeproxy_applied_resource_version{resource="${resource}"} 34`)
@@ -36,7 +37,29 @@ test('endpoints are published under the name of their API', async () => {
   }
 })
 
-test('versions that are unknown or no numbers are left out', () => {
-  expect([...seenVersions(watchState(undefined, undefined)).keys()]).toEqual(['services'])
-  expect([...seenVersions(watchState(undefined, 'opaque-7')).keys()]).toEqual(['services'])
+test.each([undefined, 'opaque-7'])('the version %s is not published', async (version) => {
+  const metrics = createMetrics()
+  const versions = new AppliedVersions({ metrics, afterApply: (callback) => callback() })
+  versions.mark(watchState(undefined, version))
+  const lines = (await metrics.text()).split('\n')
+  const published = lines.filter((line) => line.startsWith('nodeproxy_applied_resource_version{'))
+  expect(published).toEqual(['nodeproxy_applied_resource_version{resource="services"} 12'])
+})
+
+test('events that arrive together are marked once, with the state after the last of them', async () => {
+  const applied: (() => void)[] = []
+  const metrics = createMetrics()
+  const versions = new AppliedVersions({
+    metrics,
+    afterApply: (callback) => applied.push(callback),
+  })
+  let current = watchState('v1', '55')
+  versions.markSoon(() => current)
+  versions.markSoon(() => current)
+  current = watchState('v1', '56')
+  await new Promise(setImmediate)
+  expect(applied.length).toBe(1)
+  expect(await metrics.text()).not.toContain('resource="nodes"} 56')
+  applied[0]?.()
+  expect(await metrics.text()).toContain('resource="nodes"} 56')
 })

@@ -26,7 +26,7 @@ function rig() {
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
     onApplied: () => {},
-    onTrouble: () => troubles.push(clock.now()),
+    onFailure: () => troubles.push(clock.now()),
     describe: (key) => {
       const [, family, table = ''] = /^([46])\/(\w+)/.exec(key) ?? []
       const kind = key.includes('>') ? 'jump' : 'chain'

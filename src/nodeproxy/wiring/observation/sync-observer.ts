@@ -23,7 +23,7 @@ export interface SyncObserverParts {
   /** After every run. */
   readonly onApplied: () => void
   /** The kernel refused something, or could not be asked. */
-  readonly onTrouble: () => void
+  readonly onFailure: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
 }
 
@@ -47,7 +47,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     applied(run) {
       tellRefusals(parts, run, isFirst)
       parts.onApplied()
-      if (run.failed.size > 0) parts.onTrouble()
+      if (run.failed.size > 0) parts.onFailure()
       const { set, unset } = run.change
       const size = set.length + unset.length
       if (run.failed.size > 0 && run.failed.size >= size) return health.failed(firstRefusal(run))
@@ -75,7 +75,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
         { err: error, at: clock.now() },
         'the kernel could not be read or written; trying again',
       )
-      parts.onTrouble()
+      parts.onFailure()
     },
     flowsFailed(error) {
       log.warn(
