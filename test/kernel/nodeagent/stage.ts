@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { startApi, type TestApi } from '../../../src/apiserver/testing/test-api.ts'
-import { createApiClient } from '../../../src/client/api-client.ts'
-import { connectionTo } from '../../../src/client/load-connection.ts'
+import { connectionTo } from '../../../src/client/connection/load-connection.ts'
+import { createApiClient } from '../../../src/client/http/api-client.ts'
 import { silentReporter } from '../../../src/client/testing/silent-reporter.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { Cidr, IpAddress } from '../../../src/lib/ip.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
-import { runCommand } from '../../../src/nodeagent/network/command.ts'
 import { createNodeAgent } from '../../../src/nodeagent/node-agent.ts'
+import { runCommand } from '../../../src/nodeagent/system/run-command.ts'
 
 /** An API server of this process, and a node in a network namespace of its own. */
 export interface Stage {
