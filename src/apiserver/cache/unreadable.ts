@@ -1,4 +1,5 @@
 import { quote } from '../../lib/quote.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -41,8 +42,15 @@ export function warnOfUnreadable(
   if (all.length > 0) request.warn(unreadableSummary(all))
 }
 
+/** Keeps the lasting condition `unreadable-objects` as long as there is such an object. */
+export function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject[]): void {
+  const reason = 'unreadable-objects'
+  if (all.length === 0) conditions.clear(reason)
+  else conditions.raise(reason, { message: unreadableSummary(all), blocksReadiness: false })
+}
+
 /** The message for operators about all of them. */
-export function unreadableSummary(all: readonly UnreadableObject[]): string {
+function unreadableSummary(all: readonly UnreadableObject[]): string {
   const keys = all.map(({ key }) => key).toSorted()
   const named = keys.slice(0, MAX_NAMED).map(quote)
   const more = keys.length > named.length ? `, and ${keys.length - named.length} more` : ''
