@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { placesOf, problemsOf, rawNode, sound, valueOf } from './fixtures.ts'
+import { placesOf, problemsOf, rawNode, sound, valueOf } from './testing/raw-objects.ts'
 import { decodeNode } from './node.ts'
 import type { Raw } from './raw.ts'
 import type { Node } from './types.ts'

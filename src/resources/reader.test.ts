@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { placesOf } from './fixtures.ts'
+import { placesOf } from './testing/raw-objects.ts'
 import { Reader } from './reader.ts'
 
 function reader(json: string): Reader {

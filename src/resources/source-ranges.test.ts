@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { placesOf, problemsOf, rawService, sound, valueOf } from './fixtures.ts'
+import { placesOf, problemsOf, rawService, sound, valueOf } from './testing/raw-objects.ts'
 import type { Decoded } from './problem.ts'
 import { decodeService } from './service.ts'
 import type { Service } from './types.ts'

@@ -8,9 +8,9 @@ import {
   keepSecret,
   keepSelector,
   keepSlice,
-} from './validation/immutable.ts'
-import { keepPod } from './validation/pod-update.ts'
-import { keepService } from './validation/service-update.ts'
+} from '../apiserver/kinds/shared/immutable.ts'
+import { keepPod } from '../apiserver/kinds/pod/update.ts'
+import { keepService } from '../apiserver/kinds/service/update.ts'
 
 type Check = (next: Reader, old: Reader) => void
 

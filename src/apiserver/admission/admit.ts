@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { applyDefaults } from '../../resources/defaults.ts'
-import { validateObject } from '../../resources/validate.ts'
+import { validateObject } from '../kinds/object-rules.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
 import { isJson, parseDocument } from '../negotiation/parse-document.ts'
 import type { ApiRequest } from '../request/api-request.ts'

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { createApiServer } from '../api-server.ts'
-import { addressKey } from '../services/claim.ts'
+import { addressKey } from '../allocation/allocation-keys.ts'
 import { ENDPOINTS, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const KEY = '/services/default/theirs'

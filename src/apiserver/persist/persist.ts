@@ -4,7 +4,7 @@ import type { Compare, Operation, Store, StoredEntry } from '../../storage/store
 import { encodeStored } from '../encoding/codec.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
-import type { AllocationPlan, ServiceAllocator } from '../services/service-allocator.ts'
+import type { AllocationPlan, ServiceAllocator } from '../kinds/service/allocation/service-allocator.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import { checkStorable, type StorableLimits } from './storable.ts'
 

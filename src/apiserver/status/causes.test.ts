@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Raw } from '../../resources/raw.ts'
-import { validateObject } from '../../resources/validate.ts'
+import { validateObject } from '../kinds/object-rules.ts'
 import { validateUpdate } from '../../resources/validate-update.ts'
 import { causeOf } from './causes.ts'
 

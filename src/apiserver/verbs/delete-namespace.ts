@@ -2,13 +2,13 @@ import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { unreadableAt, unreadableUnder } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { events } from '../kinds/event.ts'
+import { events } from '../kinds/event/resource.ts'
 import {
   claimsToBeEmpty,
   LASTING_NAMESPACES,
   namespaces,
   waitsToBeEmpty,
-} from '../kinds/namespace.ts'
+} from '../kinds/namespace/resource.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'

@@ -2,7 +2,7 @@ import { stringAt } from '../../lib/json.ts'
 import { unreadableAt } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
-import { pods } from '../kinds/pod.ts'
+import { pods } from '../kinds/pod/resource.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { type Persisted, persist, Stale, type Written } from '../persist/persist.ts'
 import {

@@ -8,9 +8,9 @@ import {
 } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
-import { events } from '../kinds/event.ts'
-import { closedNamespace, namespaceFinalizers, namespaces } from '../kinds/namespace.ts'
-import { pods } from '../kinds/pod.ts'
+import { events } from '../kinds/event/resource.ts'
+import { closedNamespace, namespaceFinalizers, namespaces } from '../kinds/namespace/resource.ts'
+import { pods } from '../kinds/pod/resource.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 

@@ -5,8 +5,8 @@ import type { Operation } from '../../storage/store.ts'
 import type { UnreadableObject } from '../cache/item.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace.ts'
-import { services } from '../kinds/service.ts'
+import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace/resource.ts'
+import { services } from '../kinds/service/resource.ts'
 import {
   type ApiRequest,
   type HandlerResult,
@@ -14,7 +14,7 @@ import {
   subjectOf,
 } from '../request/api-request.ts'
 import type { Resource } from '../resource/resource.ts'
-import { allocationsOf } from '../services/release-operations.ts'
+import { allocationsOf } from '../kinds/service/allocation/release-operations.ts'
 import { type StatusError, successDocument } from '../status/status.ts'
 import { conflict } from '../status/status-errors.ts'
 import type { DeleteOptions } from './delete-options.ts'

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context/server-context.ts'
-import { events } from '../kinds/event.ts'
+import { events } from '../kinds/event/resource.ts'
 import { storagePrefix } from '../resource/resource.ts'
 
 /** Removed in one transaction. */

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { namespaces } from '../kinds/namespace.ts'
-import { services } from '../kinds/service.ts'
+import { namespaces } from '../kinds/namespace/resource.ts'
+import { services } from '../kinds/service/resource.ts'
 import { type Persisted, Stale, type Written } from '../persist/persist.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import { releaseOperations } from '../services/release-operations.ts'
+import { releaseOperations } from '../kinds/service/allocation/release-operations.ts'
 import { removeEvents } from './remove-events.ts'
 
 /** An object that goes. */
