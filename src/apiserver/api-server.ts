@@ -4,6 +4,13 @@ import type { PortRange } from '../lib/port-range.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import { ALLOCATIONS } from './allocation/allocation-keys.ts'
+import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
+import { MasterService } from './background/api-services/api-service-publisher.ts'
+import { unreachableBecause } from './background/api-services/replica-address.ts'
+import { expireObjects } from './background/object-expiry.ts'
+import { ensureServiceCidr } from './background/service-cidr.ts'
+import { ensureSystemNamespaces } from './background/system-namespaces.ts'
 import { Feed } from './cache/feed.ts'
 import type { UnreadableObject } from './cache/item.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
@@ -21,17 +28,10 @@ import type { HttpContext } from './http/http-context.ts'
 import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
+import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
-import { ALLOCATIONS } from './allocation/allocation-keys.ts'
-import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
-import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
-import { expireEvents } from './background/event-expiry.ts'
-import { MasterService } from './background/api-services/api-service-publisher.ts'
-import { unreachableBecause } from './background/api-services/replica-address.ts'
-import { ensureServiceCidr } from './background/service-cidr.ts'
-import { ensureSystemNamespaces } from './background/system-namespaces.ts'
 
 export interface ApiServerOptions {
   readonly store: Store
@@ -98,7 +98,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     await ensureServiceCidr(context)
     const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
-    const stopExpiry = expireEvents(context, onError)
+    const stopExpiry = expireObjects(context, onError)
     stopUpkeep = () => {
       repair.stop()
       stopExpiry()

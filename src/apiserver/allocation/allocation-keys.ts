@@ -1,13 +1,4 @@
-import {
-  arrayAt,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  objectAt,
-  scalarText,
-  stringAt,
-  valueAt,
-} from '../../lib/json.ts'
+import { type Json, stringAt } from '../../lib/json.ts'
 import { canonicalAddress } from '../../lib/legacy-address.ts'
 import type { StoredEntry } from '../../storage/store.ts'
 
@@ -50,31 +41,4 @@ export function describeKey(key: string): {
   return kind === 'addresses'
     ? { kind: 'address', text: first }
     : { kind: 'port', text: `${second}/${first}` }
-}
-
-/** Every allocation key that a stored Service holds. */
-export function keysHeldBy(service: JsonObject): ReadonlySet<string> {
-  const spec = objectAt(service, 'spec')
-  const texts = arrayAt(spec, 'clusterIPs').map(scalarText)
-  const ips = texts.filter((ip) => ip !== '' && ip !== 'None')
-  const ports = arrayAt(spec, 'ports').filter(isJsonObject)
-  const nodePorts = ports.flatMap((port) => {
-    const number = numberAt(port, 'nodePort')
-    return number === 0 ? [] : [nodePortKey(protocolOf(port), number)]
-  })
-  const health = numberAt(spec, 'healthCheckNodePort')
-  return new Set([
-    ...ips.map(addressKey),
-    ...nodePorts,
-    ...(health === 0 ? [] : [nodePortKey('TCP', health)]),
-  ])
-}
-
-export function numberAt(object: JsonObject, field: string): number {
-  const value = valueAt(object, field)
-  return typeof value === 'number' ? value : 0
-}
-
-export function protocolOf(port: JsonObject): string {
-  return stringAt(port, 'protocol') || 'TCP'
 }

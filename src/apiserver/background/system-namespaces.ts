@@ -4,7 +4,8 @@ import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import { NODE_LEASES } from '../../resources/names.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace/resource.ts'
+import { LASTING_NAMESPACES } from '../kinds/namespace/lifecycle.ts'
+import { namespaces } from '../kinds/namespace/resource.ts'
 import { storageKey } from '../resource/resource.ts'
 
 /** Made at every start where they are missing; Leases of nodes have the last one. */

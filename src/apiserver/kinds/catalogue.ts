@@ -40,3 +40,6 @@ export const catalogue: readonly Resource[] = [
   roleBindings,
   roles,
 ]
+
+/** The kind whose objects contain the namespaced objects of all kinds. */
+export const container = namespaces

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
+import type { Resource } from '../resource/resource.ts'
 import { endpointSlices } from './endpoint-slice/resource.ts'
 import { endpoints } from './endpoints/resource.ts'
 import { events } from './event/resource.ts'
@@ -7,7 +8,6 @@ import { namespaces } from './namespace/resource.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import { services } from './service/resource.ts'
-import type { Resource } from '../resource/resource.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const metadata = { name: 'x', creationTimestamp: '2026-01-01T00:00:00Z' }

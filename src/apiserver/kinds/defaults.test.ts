@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../resources/defaults.ts'
 import type { Raw } from '../../resources/raw.ts'
+import { applyDefaults } from './testing/rules-by-kind.ts'
 
 const CLUSTER_IP = { type: 'ClusterIP', sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }
 

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../resources/defaults.ts'
 import type { Raw } from '../../resources/raw.ts'
-import { validateObject } from './object-rules.ts'
-import { validateUpdate } from '../../resources/validate-update.ts'
+import { applyDefaults, validateObject, validateUpdate } from './testing/rules-by-kind.ts'
 
 const KINDS = [
   ...['ConfigMap', 'Secret', 'ServiceAccount', 'Role', 'ClusterRole', 'RoleBinding', 'Pod'],

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../../resources/endpoints.ts'
+import { decodeNode } from '../../resources/node.ts'
+import type { Decoded } from '../../resources/problem.ts'
+import type { Raw } from '../../resources/raw.ts'
+import { decodeService } from '../../resources/service.ts'
 import {
   placesOf,
   problemsOf,
@@ -10,11 +14,7 @@ import {
   rawSlice,
   valueOf,
 } from '../../resources/testing/raw-objects.ts'
-import { decodeNode } from '../../resources/node.ts'
-import type { Decoded } from '../../resources/problem.ts'
-import type { Raw } from '../../resources/raw.ts'
-import { decodeService } from '../../resources/service.ts'
-import { validateObject } from './object-rules.ts'
+import { validateObject } from './testing/rules-by-kind.ts'
 
 const RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges'
 const balancer = (spec: Raw) => rawService({ spec: { type: 'LoadBalancer', ...spec } })

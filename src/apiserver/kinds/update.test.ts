@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { placesOf } from '../../resources/testing/raw-objects.ts'
 import type { Raw } from '../../resources/raw.ts'
-import { validateUpdate } from '../../resources/validate-update.ts'
+import { placesOf } from '../../resources/testing/raw-objects.ts'
+import { validateUpdate } from './testing/rules-by-kind.ts'
 
 const FROZEN = { immutable: true, data: { a: 'x' } }
 const POD = { containers: [{ name: 'a', image: 'x' }] }

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { applyDefaults } from '../../resources/defaults.ts'
-import { placesOf, rawEndpoints, rawNode, rawService, rawSlice } from '../../resources/testing/raw-objects.ts'
 import type { Raw } from '../../resources/raw.ts'
-import { validateObject } from './object-rules.ts'
+import {
+  placesOf,
+  rawEndpoints,
+  rawNode,
+  rawService,
+  rawSlice,
+} from '../../resources/testing/raw-objects.ts'
+import { applyDefaults, validateObject } from './testing/rules-by-kind.ts'
 
 function placesIn(kind: string, raw: Raw): readonly string[] {
   return placesOf(validateObject(kind, applyDefaults(kind, raw)))

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../../lib/fake-clock.ts'
 import { arrayAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { Operation, Store } from '../../../storage/store.ts'
+import { addressKey, nodePortKey } from '../../allocation/allocation-keys.ts'
 import { type ApiServerOptions, createApiServer } from '../../api-server.ts'
 import { SERVICES, service, startApi, type TestApi } from '../../testing/test-api.ts'
-import { addressKey, nodePortKey } from '../../allocation/allocation-keys.ts'
 
 const PERIOD_MS = 180_000
 const IP = addressKey('10.96.0.10')

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
+import { ALLOCATIONS, allocationOwner } from '../../allocation/allocation-keys.ts'
 import { isReadable, readItem } from '../../cache/item.ts'
+import { keysHeldBy } from '../../kinds/service/allocation/held-keys.ts'
 import { services } from '../../kinds/service/resource.ts'
 import { storagePrefix } from '../../resource/resource.ts'
-import { ALLOCATIONS, allocationOwner, keysHeldBy } from '../../allocation/allocation-keys.ts'
 import type { Allocation, Holder, Holdings } from './audit.ts'
 
 /** Entries that are read before others have their turn. */

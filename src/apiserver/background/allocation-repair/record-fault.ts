@@ -1,13 +1,13 @@
 import { objectAt, stringAt } from '../../../lib/json.ts'
 import { coreEvent } from '../../../resources/core-event.ts'
+import { describeKey } from '../../allocation/allocation-keys.ts'
 import { isReadable, readItem } from '../../cache/item.ts'
 import type { ServerContext } from '../../context/server-context.ts'
 import { decodeStored } from '../../encoding/codec.ts'
 import { events } from '../../kinds/event/resource.ts'
 import { services } from '../../kinds/service/resource.ts'
-import { systemRequest } from '../system-request.ts'
 import { createObject } from '../../verbs/create.ts'
-import { describeKey } from '../../allocation/allocation-keys.ts'
+import { systemRequest } from '../system-request.ts'
 import type { Claim } from './audit.ts'
 
 /** What is wrong with an allocation until somebody makes the Service anew. */

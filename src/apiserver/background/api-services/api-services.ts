@@ -1,8 +1,8 @@
 import type { Family, IpAddress } from '../../../lib/ip.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE } from '../../../resources/pod-environment.ts'
+import type { AddressRange } from '../../allocation/address-range.ts'
 import { services } from '../../kinds/service/resource.ts'
 import { storageKey } from '../../resource/resource.ts'
-import type { AddressRange } from '../../allocation/address-range.ts'
 
 /** One of the Services by which Pods reach the API. */
 export interface Master {

@@ -11,8 +11,8 @@ import { type Resource, storageKey, storagePrefix } from '../../resource/resourc
 import { StatusError } from '../../status/status.ts'
 import { discard } from '../../verbs/discard-unreadable.ts'
 import { ensureObject, type KeptObject } from '../ensure-object.ts'
-import { masterObjects } from './desired-objects.ts'
 import { type Master, mastersOf } from './api-services.ts'
+import { masterObjects } from './desired-objects.ts'
 import { replaceStray, strayAddress } from './readdress-api-service.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 

@@ -1,7 +1,8 @@
-import { type JsonObject, objectAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
+import { keepData } from '../shared/immutable.ts'
+import { columns } from './columns.ts'
+import { defaultConfigMap } from './defaults.ts'
+import { checkConfigMap } from './validation.ts'
 
 export const configMaps: Resource = {
   plural: 'configmaps',
@@ -15,10 +16,8 @@ export const configMaps: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [nameColumn, column('Data', 'How many entries it has.', entries), ageColumn],
-}
-
-function entries(object: JsonObject): string {
-  const count = ['data', 'binaryData'].map((field) => Object.keys(objectAt(object, field)).length)
-  return String(count.reduce((sum, one) => sum + one, 0))
+  columns,
+  validate: checkConfigMap,
+  validateUpdate: keepData,
+  defaults: defaultConfigMap,
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../../resources/defaults.ts'
+import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 const ROLLING = { maxUnavailable: '25%', maxSurge: '25%' }
 

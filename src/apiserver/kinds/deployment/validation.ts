@@ -2,6 +2,7 @@ import { isIntegerIn } from '../../../resources/integer.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkField, checkOneOf } from '../shared/checks.ts'
+import { keepField } from '../shared/immutable.ts'
 import { checkLabelSelector, isEmptySelector, selects } from '../shared/label-selector.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
 
@@ -48,4 +49,9 @@ function isCount(value: unknown): boolean {
 
 function isAmount(value: unknown): boolean {
   return isCount(value) || (typeof value === 'string' && SHARE.test(value))
+}
+
+/** The selector is fixed. */
+export function keepDeployment(next: Reader, old: Reader): void {
+  keepField(next.object('spec'), old.object('spec'), 'selector')
 }

@@ -10,8 +10,9 @@ import { readSliceEndpoints } from '../../../resources/slice-endpoints.ts'
 import { readTriggerTime } from '../../../resources/trigger-time.ts'
 import { readWeights } from '../../../resources/weight.ts'
 import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
-import { checkHints } from './hints.ts'
 import { checkEndpointPorts } from '../shared/endpoint-ports.ts'
+import { keepField } from '../shared/immutable.ts'
+import { checkHints } from './hints.ts'
 
 const MOST_ENDPOINTS = 1_000
 const MOST_ADDRESSES = 100
@@ -58,4 +59,9 @@ function checkAddress(address: unknown, family: Family | undefined, note: Note):
   }
   const ip = readAddress(address, 'host', note)
   if (ip !== undefined && familyOf(ip) !== family) note(`must be an IPv${family} address`, '')
+}
+
+/** The type of the addresses is fixed. */
+export function keepSlice(next: Reader, old: Reader): void {
+  keepField(next, old, 'addressType')
 }

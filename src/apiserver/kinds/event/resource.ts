@@ -1,25 +1,10 @@
-import { type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
+import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { shortDuration } from '../../table/age.ts'
-import { type Column, column, wideColumn } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
+import { columns } from './columns.ts'
 import { eventFromEventsV1, eventToEventsV1 } from './events-v1.ts'
-
-/** Read the fields by their names in the core group. */
-const columns: readonly Column[] = [
-  column('Last Seen', 'Time since it happened last.', lastSeen),
-  column('Type', 'Normal or Warning.', (object) => stringAt(object, 'type')),
-  column('Reason', 'Why it was recorded.', (object) => stringAt(object, 'reason')),
-  column('Object', 'What it is about.', about),
-  wideColumn('Source', 'Who recorded it.', (object) => stringAt(object, 'source', 'component')),
-  column('Message', 'What happened.', (object) => stringAt(object, 'message').trim()),
-  wideColumn(
-    'Count',
-    'How often it happened.',
-    (object) => scalarText(valueAt(object, 'count')) || '1',
-  ),
-  { ...wideColumn('Name', 'Name of the event.', name), format: 'name' },
-]
+import { eventExpiry } from './expiry.ts'
+import { checkEvent } from './validation.ts'
 
 export const events: Resource = {
   plural: 'events',
@@ -36,6 +21,9 @@ export const events: Resource = {
       toStored: eventFromEventsV1,
     })),
   ],
+  ownsNothing: true,
+  goesWithNamespace: true,
+  expiry: eventExpiry,
   createOnUpdate: true,
   updateNeedsVersion: false,
   countsGenerations: false,
@@ -52,27 +40,8 @@ export const events: Resource = {
     source: stringAt(object, 'source', 'component') || stringAt(object, 'reportingComponent'),
     type: stringAt(object, 'type'),
   }),
-  columns: columns.map(ofEitherGroup),
-}
-
-/** The column for an Event of either group. */
-function ofEitherGroup(one: Column): Column {
-  return { ...one, cell: (object, now) => one.cell(eventFromEventsV1(object), now) }
-}
-
-function name(object: JsonObject): string {
-  return stringAt(object, 'metadata', 'name')
-}
-
-function about(object: JsonObject): string {
-  const kind = stringAt(object, 'involvedObject', 'kind').toLowerCase()
-  return `${kind}/${stringAt(object, 'involvedObject', 'name')}`
-}
-
-function lastSeen(object: JsonObject, now: number): string {
-  const times = ['lastTimestamp', 'eventTime', 'firstTimestamp'].map((field) =>
-    stringAt(object, field),
-  )
-  const at = Date.parse(times.find((time) => time !== '') ?? '')
-  return Number.isNaN(at) ? '<unknown>' : shortDuration((now - at) / 1000)
+  columns,
+  validate: checkEvent,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
 }

@@ -1,8 +1,7 @@
-import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
+import { columns } from './columns.ts'
+import { checkLease } from './validation.ts'
 
 export const leases: Resource = {
   plural: 'leases',
@@ -16,9 +15,8 @@ export const leases: Resource = {
   updateNeedsVersion: true,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [
-    nameColumn,
-    column('Holder', 'Who holds it.', (object) => stringAt(object, 'spec', 'holderIdentity')),
-    ageColumn,
-  ],
+  columns,
+  validate: checkLease,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../../resources/defaults.ts'
-import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import type { Raw } from '../../../resources/raw.ts'
-import { validateObject } from '../object-rules.ts'
+import { placesOf } from '../../../resources/testing/raw-objects.ts'
+import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
 
 function places(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../../resources/defaults.ts'
+import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 test('a namespace carries its name as a label, whatever was sent', () => {
   const labels = { a: 'b', 'kubernetes.io/metadata.name': 'other' }

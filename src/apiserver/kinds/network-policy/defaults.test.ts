@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../../resources/defaults.ts'
 import type { Raw } from '../../../resources/raw.ts'
+import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 test.each<[Raw, readonly string[]]>([
   [{}, ['Ingress']],

@@ -1,6 +1,5 @@
 import { own, type Raw } from '../../../resources/raw.ts'
-import { change, changeEach, fill } from '../shared/edit.ts'
-import { defaultProtocol } from '../shared/protocol.ts'
+import { change, changeEach, defaultProtocol, fill } from '../shared/edit.ts'
 
 /** A policy that names no types limits what comes in, and what goes out if it has egress rules. */
 export function defaultNetworkPolicy(policy: Raw): Raw {

@@ -1,9 +1,8 @@
-import { valueAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
-import { selectorText } from '../shared/selector-text.ts'
+import { columns } from './columns.ts'
+import { defaultNetworkPolicy } from './defaults.ts'
+import { checkNetworkPolicy } from './validation.ts'
 
 export const networkPolicies: Resource = {
   plural: 'networkpolicies',
@@ -17,11 +16,8 @@ export const networkPolicies: Resource = {
   updateNeedsVersion: false,
   countsGenerations: true,
   fields: () => ({}),
-  columns: [
-    nameColumn,
-    column('Pod-Selector', 'Labels of the pods that it limits.', (object) =>
-      selectorText(valueAt(object, 'spec', 'podSelector')),
-    ),
-    ageColumn,
-  ],
+  columns,
+  validate: checkNetworkPolicy,
+  validateUpdate: 'nothing is fixed',
+  defaults: defaultNetworkPolicy,
 }

@@ -3,8 +3,8 @@ import { readMetadata } from '../../../resources/metadata.ts'
 import { isPortName } from '../../../resources/names.ts'
 import { isPort, readProtocol } from '../../../resources/port.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { checkPeerBlock } from './ip-block.ts'
 import { checkLabelSelector } from '../shared/label-selector.ts'
+import { checkPeerBlock } from './ip-block.ts'
 
 const TYPES: readonly unknown[] = ['Ingress', 'Egress']
 const SELECTORS = ['podSelector', 'namespaceSelector'] as const

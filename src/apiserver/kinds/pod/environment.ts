@@ -1,6 +1,10 @@
 import { inBreaths } from '../../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
-import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../../resources/pod-environment.ts'
+import {
+  MASTER_NAMES,
+  MASTER_NAMESPACE,
+  podEnvironment,
+} from '../../../resources/pod-environment.ts'
 import type { DerivedSubresource, ObjectReader } from '../../resource/resource.ts'
 import { services } from '../service/resource.ts'
 

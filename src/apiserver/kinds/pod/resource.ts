@@ -1,10 +1,11 @@
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
-import { readCondition } from '../../../resources/status-condition.ts'
+import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column, wideColumn } from '../../table/column.ts'
+import { columns } from './columns.ts'
+import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
-import { podSummary } from './summary.ts'
+import { podGraceSeconds } from './grace.ts'
+import { keepPod } from './update.ts'
+import { checkPod } from './validation.ts'
 
 export const pods: Resource = {
   plural: 'pods',
@@ -16,6 +17,7 @@ export const pods: Resource = {
   returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: () => ({ phase: 'Pending' }) },
+  deletion: { graceSeconds: podGraceSeconds, returnsMarked: true },
   derived: [podEnvironmentSubresource],
   createOnUpdate: false,
   updateNeedsVersion: false,
@@ -29,36 +31,8 @@ export const pods: Resource = {
     'status.podIP': stringAt(object, 'status', 'podIP'),
     'status.nominatedNodeName': stringAt(object, 'status', 'nominatedNodeName'),
   }),
-  columns: [
-    nameColumn,
-    column('Ready', 'Ready containers of all.', (pod, now) => podSummary(pod, now).ready),
-    column('Status', 'What the pod is doing.', (pod, now) => podSummary(pod, now).status),
-    column(
-      'Restarts',
-      'How often its containers were restarted, and when last.',
-      (pod, now) => podSummary(pod, now).restarts,
-    ),
-    ageColumn,
-    wideColumn('IP', 'Address of the pod.', (object) => orNone(object, 'status', 'podIP')),
-    wideColumn('Node', 'Node that it runs on.', (object) => orNone(object, 'spec', 'nodeName')),
-    wideColumn('Nominated Node', 'Node reserved for it.', (object) =>
-      orNone(object, 'status', 'nominatedNodeName'),
-    ),
-    wideColumn('Readiness Gates', 'Extra conditions that hold.', readinessGates),
-  ],
-}
-
-function orNone(object: JsonObject, ...path: readonly string[]): string {
-  const text = stringAt(object, ...path)
-  return text === '' ? '<none>' : text
-}
-
-function readinessGates(object: JsonObject): string {
-  const gates = arrayAt(object, 'spec', 'readinessGates')
-  if (gates.length === 0) return '<none>'
-  const status = objectAt(object, 'status')
-  const holding = gates.filter(
-    (gate) => readCondition(status, stringAt(gate, 'conditionType')).status === 'True',
-  )
-  return `${holding.length}/${gates.length}`
+  columns,
+  validate: checkPod,
+  validateUpdate: keepPod,
+  defaults: defaultPod,
 }

@@ -1,4 +1,11 @@
-import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../../../lib/json.ts'
 import { READY } from '../../../resources/condition-names.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import { shortDuration } from '../../table/age.ts'

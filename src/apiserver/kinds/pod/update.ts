@@ -1,7 +1,7 @@
-import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 import { isRaw, own, type Raw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { isSameValue } from '../../../resources/same-value.ts'
+import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 
 const CHANGEABLE = [
   '`spec.containers[*].image`',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RBAC_GROUP } from '../../../resources/api-groups.ts'
-import { applyDefaults } from '../../../resources/defaults.ts'
+import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 test('roles, users and groups are of the RBAC group, accounts of the core group', () => {
   const subjects = ['User', 'Group', 'ServiceAccount', 'Robot'].map((kind) => ({ kind }))

@@ -1,8 +1,8 @@
-import { arrayAt, type JsonObject, stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column, wideColumn } from '../../table/column.ts'
+import { columns } from './columns.ts'
+import { defaultBinding } from './defaults.ts'
 import { bindingOfOrch, canonicalBinding } from './group-names.ts'
+import { checkClusterRoleBinding, checkRoleBinding, keepBinding } from './validation.ts'
 
 export const roleBindings: Resource = {
   plural: 'rolebindings',
@@ -24,16 +24,10 @@ export const roleBindings: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [
-    nameColumn,
-    column('Role', 'The role that is granted.', roleText),
-    ageColumn,
-    wideColumn('Users', 'Users that it is granted to.', (object) => subjects(object, 'User')),
-    wideColumn('Groups', 'Groups that it is granted to.', (object) => subjects(object, 'Group')),
-    wideColumn('ServiceAccounts', 'Accounts that it is granted to.', (object) =>
-      subjects(object, 'ServiceAccount'),
-    ),
-  ],
+  columns,
+  validate: checkRoleBinding,
+  validateUpdate: keepBinding,
+  defaults: defaultBinding,
 }
 
 export const clusterRoleBindings: Resource = {
@@ -42,17 +36,5 @@ export const clusterRoleBindings: Resource = {
   singular: 'clusterrolebinding',
   kind: 'ClusterRoleBinding',
   namespaced: false,
-}
-
-function roleText(object: JsonObject): string {
-  return `${stringAt(object, 'roleRef', 'kind')}/${stringAt(object, 'roleRef', 'name')}`
-}
-
-function subjects(object: JsonObject, kind: string): string {
-  const those = arrayAt(object, 'subjects').filter((one) => stringAt(one, 'kind') === kind)
-  const names = those.map((one) => {
-    const namespace = kind === 'ServiceAccount' ? `${stringAt(one, 'namespace')}/` : ''
-    return namespace + stringAt(one, 'name')
-  })
-  return names.join(', ')
+  validate: checkClusterRoleBinding,
 }

@@ -3,6 +3,7 @@ import { readMetadata } from '../../../resources/metadata.ts'
 import { isLabel } from '../../../resources/names.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../shared/checks.ts'
+import { keepField } from '../shared/immutable.ts'
 
 const GROUP_FAULT = `must be ${RBAC_GROUP} or rbac.authorization.orch.io`
 
@@ -49,4 +50,9 @@ function checkSubject(subject: Reader): void {
   const name = subject.value('name')
   if (typeof name !== 'string' || name === '') subject.refuse('name', 'must be a name')
   if (group !== RBAC_GROUP) subject.refuse('apiGroup', GROUP_FAULT)
+}
+
+/** The role of a binding, so that who may change its subjects cannot raise what they get. */
+export function keepBinding(next: Reader, old: Reader): void {
+  keepField(next, old, 'roleRef')
 }

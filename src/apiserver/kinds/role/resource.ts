@@ -1,12 +1,7 @@
-import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
-
-const createdAt = column('Created At', 'When it was created.', (object) =>
-  stringAt(object, 'metadata', 'creationTimestamp'),
-)
+import { columns } from './columns.ts'
+import { checkClusterRole, checkRole } from './validation.ts'
 
 export const roles: Resource = {
   plural: 'roles',
@@ -20,7 +15,10 @@ export const roles: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [nameColumn, createdAt],
+  columns,
+  validate: checkRole,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
 }
 
 export const clusterRoles: Resource = {
@@ -29,4 +27,5 @@ export const clusterRoles: Resource = {
   singular: 'clusterrole',
   kind: 'ClusterRole',
   namespaced: false,
+  validate: checkClusterRole,
 }

@@ -1,7 +1,8 @@
-import { objectAt, stringAt } from '../../../lib/json.ts'
+import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
+import { columns } from './columns.ts'
+import { defaultSecret } from './defaults.ts'
+import { checkSecret, keepSecret } from './validation.ts'
 
 export const secrets: Resource = {
   plural: 'secrets',
@@ -15,12 +16,8 @@ export const secrets: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: (object) => ({ type: stringAt(object, 'type') }),
-  columns: [
-    nameColumn,
-    column('Type', 'What it is for.', (object) => stringAt(object, 'type')),
-    column('Data', 'How many entries it has.', (object) =>
-      String(Object.keys(objectAt(object, 'data')).length),
-    ),
-    ageColumn,
-  ],
+  columns,
+  validate: checkSecret,
+  validateUpdate: keepSecret,
+  defaults: defaultSecret,
 }

@@ -2,8 +2,9 @@ import { named, readMetadata } from '../../../resources/metadata.ts'
 import { NAMES } from '../../../resources/names.ts'
 import { isRaw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { SECRET_TYPES, type SecretType, TOKEN_SECRET_TYPES } from './types.ts'
 import { checkData, checkDataSize, isReadable } from '../shared/data-map.ts'
+import { keepData, keepField } from '../shared/immutable.ts'
+import { SECRET_TYPES, type SecretType, TOKEN_SECRET_TYPES } from './types.ts'
 
 /** A Secret in stored form. No problem with it shows any of its values. */
 export function checkSecret(object: Reader): void {
@@ -42,4 +43,10 @@ function isJsonText(value: unknown): boolean {
   } catch {
     return false
   }
+}
+
+/** The type is fixed, and the data of a Secret that was declared immutable. */
+export function keepSecret(next: Reader, old: Reader): void {
+  keepField(next, old, 'type')
+  keepData(next, old)
 }

@@ -1,7 +1,6 @@
-import { arrayAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
+import { columns } from './columns.ts'
+import { checkServiceAccount } from './validation.ts'
 
 export const serviceAccounts: Resource = {
   plural: 'serviceaccounts',
@@ -16,11 +15,8 @@ export const serviceAccounts: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [
-    nameColumn,
-    column('Secrets', 'How many secrets it may use.', (object) =>
-      String(arrayAt(object, 'secrets').length),
-    ),
-    ageColumn,
-  ],
+  columns,
+  validate: checkServiceAccount,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
 }

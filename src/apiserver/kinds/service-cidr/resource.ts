@@ -1,8 +1,7 @@
-import { arrayAt, scalarText } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { ageColumn, nameColumn } from '../../table/age.ts'
-import { column } from '../../table/column.ts'
 import { aliasVersions } from '../shared/alias-versions.ts'
+import { columns } from './columns.ts'
+import { checkServiceCidr } from './validation.ts'
 
 /** The ranges that ClusterIPs are taken from; the server alone writes the one object that there is. */
 export const serviceCidrs: Resource = {
@@ -19,11 +18,8 @@ export const serviceCidrs: Resource = {
   updateNeedsVersion: false,
   countsGenerations: false,
   fields: () => ({}),
-  columns: [
-    nameColumn,
-    column('CIDRs', 'The ranges.', (object) =>
-      arrayAt(object, 'spec', 'cidrs').map(scalarText).join(','),
-    ),
-    ageColumn,
-  ],
+  columns,
+  validate: checkServiceCidr,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
 }

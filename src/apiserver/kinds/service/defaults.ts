@@ -1,8 +1,7 @@
 import { DEFAULT_AFFINITY_SECONDS } from '../../../resources/affinity.ts'
 import { isPort } from '../../../resources/port.ts'
 import { own, type Raw } from '../../../resources/raw.ts'
-import { change, changeEach, fill, without } from '../shared/edit.ts'
-import { defaultProtocol } from '../shared/protocol.ts'
+import { change, changeEach, defaultProtocol, fill, without } from '../shared/edit.ts'
 
 export function defaultService(service: Raw): Raw {
   return change(service, 'spec', defaultSpec)

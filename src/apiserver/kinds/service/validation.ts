@@ -3,9 +3,9 @@ import type { Reader } from '../../../resources/reader.ts'
 import { readService } from '../../../resources/service.ts'
 import { checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { checkMatchLabels } from '../shared/label-selector.ts'
-import { checkServicePorts } from './validate-ports.ts'
 import { checkSourceRanges } from './bare-source-ranges.ts'
 import { checkTopologyMode } from './topology-mode.ts'
+import { checkServicePorts } from './validate-ports.ts'
 
 const FAMILIES: readonly unknown[] = ['IPv4', 'IPv6']
 const FAMILY_POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack']

@@ -1,4 +1,4 @@
-import { isRaw } from '../../../resources/raw.ts'
+import { isRaw, type Raw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/
@@ -46,4 +46,13 @@ function sizeOf(value: unknown, form: Form): number | undefined {
   if (form === 'text') return Buffer.byteLength(value)
   const isBase64 = value.length % 4 === 0 && BASE64.test(value)
   return isBase64 ? Buffer.byteLength(value, 'base64') : undefined
+}
+
+/** Base64 may be broken into lines, which mean nothing. */
+export function joinBase64Lines(data: Raw): Raw {
+  const joined = Object.entries(data).map(
+    ([key, value]) =>
+      [key, typeof value === 'string' ? value.replaceAll(/[\r\n]/g, '') : value] as const,
+  )
+  return Object.fromEntries(joined)
 }

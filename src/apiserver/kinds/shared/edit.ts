@@ -27,3 +27,8 @@ export function changeEach(object: Raw, key: string, edit: (value: Raw) => Raw):
   if (!Array.isArray(value)) return object
   return { ...object, [key]: value.map((item: unknown) => (isRaw(item) ? edit(item) : item)) }
 }
+
+/** A port whose protocol is TCP unless it names another one. */
+export function defaultProtocol(port: Raw): Raw {
+  return fill(port, { protocol: 'TCP' })
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import type { Raw } from '../../../resources/raw.ts'
 import { Reader } from '../../../resources/reader.ts'
+import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { checkLabelSelector, isEmptySelector, selects } from './label-selector.ts'
 
 function read(raw: Raw): Reader {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyDefaults } from '../../../resources/defaults.ts'
+import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 test('the quantities of a pod are written as the ecosystem does', () => {
   const resources = { limits: { cpu: 0.5, memory: '1024Mi' }, requests: { cpu: '1000m' } }

@@ -9,8 +9,8 @@ import {
   valueAt,
   without,
 } from '../../../../lib/json.ts'
-import { SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
 import { createAddressRange } from '../../../allocation/address-range.ts'
+import { SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
 
 const LOCAL = { externalTrafficPolicy: 'Local' }
 

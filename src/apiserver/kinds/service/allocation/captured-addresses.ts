@@ -1,9 +1,9 @@
 import { cidrContains, parseIp } from '../../../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../../../lib/json.ts'
 import { canonicalAddress } from '../../../../lib/legacy-address.ts'
+import type { AddressRange } from '../../../allocation/address-range.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
-import type { AddressRange } from '../../../allocation/address-range.ts'
 
 /** An address from outside that a Service makes every node capture, and where it says so. */
 export interface CapturedAddress {
@@ -17,12 +17,7 @@ export function newlyCaptured(next: JsonObject, old: JsonObject | undefined) {
   return captured(next).filter(({ text }) => !before.has(text))
 }
 
-/** Those of them that its author names, and no load balancer. */
-export function newExternalIPs(next: JsonObject, old: JsonObject | undefined) {
-  return newlyCaptured(next, old).filter(({ field }) => field.startsWith('spec.'))
-}
-
-/** Nobody may capture what is, or may become, another Service's ClusterIP (CVE-2020-8554). */
+/** No Service may capture what is, or may become, another Service's ClusterIP (CVE-2020-8554). */
 export function clusterIPCapture(
   addresses: readonly CapturedAddress[],
   ranges: readonly AddressRange[],
@@ -34,6 +29,24 @@ export function clusterIPCapture(
     return invalidValue(field, text, `must not be in the range of ClusterIPs, ${range.cidr}`)
   }
   return undefined
+}
+
+/**
+ * The address of a load balancer stands in the status of its Service and nowhere else. While a
+ * Service cannot be read, any address may be its own, so no other Service gets a new one.
+ * ClusterIPs and node ports have keys of their own. `unreadable`: storage keys of such Services.
+ */
+export function addressOfUnreadable(
+  unreadable: Iterable<string>,
+  next: JsonObject,
+  old: JsonObject | undefined,
+): StatusCause | undefined {
+  const [holder] = unreadable
+  if (holder === undefined) return undefined
+  const added = newlyCaptured(next, old).find(({ field }) => field.startsWith('status.'))
+  if (added === undefined) return undefined
+  const why = `may belong to the Service at ${JSON.stringify(holder)}, which cannot be read; delete that one first`
+  return invalidValue(added.field, added.text, why)
 }
 
 function captured(service: JsonObject | undefined): readonly CapturedAddress[] {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../../../lib/json.ts'
+import { addressKey } from '../../../allocation/allocation-keys.ts'
 import { type ApiServerOptions, createApiServer } from '../../../api-server.ts'
 import { postTo, SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
-import { addressKey } from '../../../allocation/allocation-keys.ts'
 
 const NEW = { serviceAddressRanges: ['10.97.0.0/16'] }
 const HERE = { address: '192.0.2.1', port: 6443 }

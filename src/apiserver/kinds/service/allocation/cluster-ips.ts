@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Family, parseIp } from '../../../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, without } from '../../../../lib/json.ts'
 import { canonicalAddress, isSameAddress } from '../../../../lib/legacy-address.ts'
+import type { AddressRange } from '../../../allocation/address-range.ts'
+import { addressKey } from '../../../allocation/allocation-keys.ts'
+import type { AllocationPool } from '../../../allocation/allocation-pool.ts'
+import { ADDRESS_BAND, staticBand } from '../../../allocation/static-band.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
-import type { AddressRange } from '../../../allocation/address-range.ts'
-import type { AllocationPool } from '../../../allocation/allocation-pool.ts'
-import { addressKey } from '../../../allocation/allocation-keys.ts'
 import type { Filled } from './filled.ts'
 import { decideFamilies, familiesNamed, headlessFamilies, withFamilies } from './ip-families.ts'
-import { ADDRESS_BAND, staticBand } from '../../../allocation/static-band.ts'
 
 export interface AddressPolicy {
   readonly ranges: readonly AddressRange[]

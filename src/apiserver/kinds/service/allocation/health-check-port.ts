@@ -1,7 +1,8 @@
 import { type JsonObject, stringAt, without } from '../../../../lib/json.ts'
+import { nodePortKey } from '../../../allocation/allocation-keys.ts'
 import { invalidValue } from '../../../status/causes.ts'
-import { keysHeldBy, nodePortKey, numberAt } from '../../../allocation/allocation-keys.ts'
 import type { Filled } from './filled.ts'
+import { keysHeldBy, numberAt } from './held-keys.ts'
 import { choosePort, type PortPolicy, portProblem } from './port-policy.ts'
 
 const FIELD = 'healthCheckNodePort'

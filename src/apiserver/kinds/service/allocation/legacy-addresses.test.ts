@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../lib/json.ts'
-import { ENDPOINTS, SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
 import { addressKey } from '../../../allocation/allocation-keys.ts'
+import { ENDPOINTS, SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
 
 const OLD_IP = '010.96.0.10'
 const IP = '10.96.0.10'

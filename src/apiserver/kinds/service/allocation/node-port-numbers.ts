@@ -1,5 +1,6 @@
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../../../../lib/json.ts'
-import { keysHeldBy, nodePortKey, numberAt, protocolOf } from '../../../allocation/allocation-keys.ts'
+import { nodePortKey } from '../../../allocation/allocation-keys.ts'
+import { keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
 import { choosePort, type PortPolicy } from './port-policy.ts'
 
 /**

@@ -7,9 +7,9 @@ import {
   without,
 } from '../../../../lib/json.ts'
 import { forbiddenValue, invalidValue } from '../../../status/causes.ts'
-import { numberAt } from '../../../allocation/allocation-keys.ts'
 import type { Filled } from './filled.ts'
 import { fillHealthCheckPort } from './health-check-port.ts'
+import { numberAt } from './held-keys.ts'
 import { nodePortNumbers } from './node-port-numbers.ts'
 import { type PortPolicy, portProblem } from './port-policy.ts'
 

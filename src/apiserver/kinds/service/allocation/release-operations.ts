@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../../lib/json.ts'
 import type { Operation, Store } from '../../../../storage/store.ts'
-import { ALLOCATIONS, allocationOwner, keysHeldBy } from '../../../allocation/allocation-keys.ts'
+import { ALLOCATIONS, allocationOwner } from '../../../allocation/allocation-keys.ts'
+import { keysHeldBy } from './held-keys.ts'
 
 /** The allocation keys that are in the name of the Service under the storage key `owner`. */
 export async function allocationsOf(

@@ -2,14 +2,16 @@ import { parseIp } from '../../../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt } from '../../../../lib/json.ts'
 import type { PortRange } from '../../../../lib/port-range.ts'
 import type { Random } from '../../../../lib/random.ts'
-import type { Compare, Operation } from '../../../../storage/store.ts'
+import type { Operation } from '../../../../storage/store.ts'
+import { type AddressRange, createAddressRange } from '../../../allocation/address-range.ts'
+import { addressKey, allocationFor, describeKey } from '../../../allocation/allocation-keys.ts'
+import { AllocationPool } from '../../../allocation/allocation-pool.ts'
+import type { AllocationPlan, Allocator } from '../../../resource/allocation.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
-import { type AddressRange, createAddressRange } from '../../../allocation/address-range.ts'
-import { AllocationPool } from '../../../allocation/allocation-pool.ts'
 import { clusterIPCapture, newlyCaptured } from './captured-addresses.ts'
-import { addressKey, allocationFor, describeKey, keysHeldBy } from '../../../allocation/allocation-keys.ts'
 import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
+import { keysHeldBy } from './held-keys.ts'
 import { dropIngress } from './ingress.ts'
 import { fillNodePorts } from './node-ports.ts'
 import { dropTypeFields } from './type-fields.ts'
@@ -25,21 +27,14 @@ export interface AllocatorOptions {
  * Addresses and node ports of one Service, and those that one write may change: etcd takes no
  * more than 128 operations in a transaction, and some are needed for other things.
  */
-const MOST_KEYS = 120
-
-/** A Service with its addresses and ports, and what its transaction must add. */
-export interface AllocationPlan {
-  readonly object: JsonObject
-  readonly compare: readonly Compare[]
-  readonly operations: readonly Operation[]
-}
+const MAX_KEYS = 120
 
 /**
  * Gives Services their virtual addresses and node ports. Every one of them is
  * a key of the store, written in the same transaction as the Service and only
  * if it was absent: none is given twice or leaked, however many servers write.
  */
-export class ServiceAllocator {
+export class ServiceAllocator implements Allocator {
   readonly pool: AllocationPool
   /** One range per family, the primary family first. */
   readonly ranges: readonly AddressRange[]
@@ -69,7 +64,7 @@ export class ServiceAllocator {
     const held = keysHeldBy(object)
     const changes = difference(owner, held, old ? keysHeldBy(old) : new Set())
     const size = Math.max(held.size, changes.operations.length)
-    return size > MOST_KEYS ? tooManyCause(object, size) : { object, ...changes }
+    return size > MAX_KEYS ? tooManyCause(object, size) : { object, ...changes }
   }
 
   /** What this server gives out, in words. */
@@ -91,12 +86,12 @@ export class ServiceAllocator {
 
   /**
    * A planned key turned out to be taken: the cause to refuse with when the
-   * client asked for it, undefined when another one can be tried.
+   * client named it, undefined when another one can be tried.
    */
-  taken(key: string, asked: JsonObject): StatusCause | undefined {
+  taken(key: string, requested: JsonObject): StatusCause | undefined {
     this.pool.note(key)
-    if (!keysHeldBy(withAddresses(asked)).has(key)) return undefined
-    const { clusterIPs, ports } = objectAt(withAddresses(asked), 'spec')
+    if (!keysHeldBy(withAddresses(requested)).has(key)) return undefined
+    const { clusterIPs, ports } = objectAt(withAddresses(requested), 'spec')
     const ips = Array.isArray(clusterIPs) ? clusterIPs.map(String) : []
     const ip = ips.find((one) => addressKey(one) === key)
     if (ip !== undefined) return addressTakenCause(ips, ip)
@@ -111,7 +106,7 @@ export class ServiceAllocator {
 
 function tooManyCause(service: JsonObject, size: number): StatusCause {
   const ports = arrayAt(service, 'spec', 'ports').length
-  const message = `one write may give and take ${MOST_KEYS} addresses and node ports, this one takes ${size}: use fewer ports with node ports, or change them in several steps`
+  const message = `one write may give and take ${MAX_KEYS} addresses and node ports, this one takes ${size}: use fewer ports with node ports, or change them in several steps`
   return invalidValue('spec.ports', `${ports} ports`, message)
 }
 

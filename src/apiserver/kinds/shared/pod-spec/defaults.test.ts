@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../../lib/json.ts'
-import { applyDefaults } from '../../../../resources/defaults.ts'
+import { applyDefaults } from '../../testing/rules-by-kind.ts'
 
 function withDefaults(container: JsonObject): unknown {
   const pod = applyDefaults('Pod', { spec: { containers: [container] } })

@@ -1,9 +1,7 @@
 import { own, type Raw } from '../../../../resources/raw.ts'
-import { change, changeEach, changePresent, fill } from '../edit.ts'
-import { defaultFieldRef } from './field-ref.ts'
-import { defaultProtocol } from '../protocol.ts'
+import { changeEach, changePresent, defaultProtocol, fill } from '../edit.ts'
 import { writeQuantities, writeQuantity } from '../quantities.ts'
-import { defaultVolume } from './volume-defaults.ts'
+import { defaultFieldRef, defaultVolume } from './volume-defaults.ts'
 
 const SPEC = {
   restartPolicy: 'Always',
@@ -21,10 +19,6 @@ const CONTAINER = {
 const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe']
 const HOOKS = ['postStart', 'preStop']
-
-export function defaultPod(pod: Raw): Raw {
-  return change(pod, 'spec', defaultPodSpec)
-}
 
 /** Of Pods, and of the templates for them. */
 export function defaultPodSpec(given: Raw): Raw {

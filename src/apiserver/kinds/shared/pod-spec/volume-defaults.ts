@@ -1,6 +1,5 @@
 import type { Raw } from '../../../../resources/raw.ts'
 import { changeEach, changePresent, fill } from '../edit.ts'
-import { defaultFieldRef } from './field-ref.ts'
 import { writeQuantity } from '../quantities.ts'
 
 /** 0644, as a decimal number. */
@@ -30,4 +29,9 @@ function withFields(source: Raw): Raw {
   return changePresent(source, 'downwardAPI', (files) =>
     changeEach(files, 'items', defaultFieldRef),
   )
+}
+
+/** A source that shows a field of the pod: in version v1 of pods unless it names another one. */
+export function defaultFieldRef(source: Raw): Raw {
+  return changePresent(source, 'fieldRef', (field) => fill(field, { apiVersion: 'v1' }))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { placesOf } from '../../../../resources/testing/raw-objects.ts'
 import type { Raw } from '../../../../resources/raw.ts'
-import { validateObject } from '../../object-rules.ts'
+import { placesOf } from '../../../../resources/testing/raw-objects.ts'
+import { validateObject } from '../../testing/rules-by-kind.ts'
 
 function places(volumes: unknown): readonly string[] {
   const spec = { containers: [{ name: 'main' }], volumes }
