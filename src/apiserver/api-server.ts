@@ -3,6 +3,11 @@ import type { PortRange } from '../lib/port-range.ts'
 import type { Random } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
+import { type Advertisement, advertise } from './background/api-services/advertise.ts'
+import { expireObjects } from './background/object-expiry.ts'
+import { ensureServiceCidr } from './background/service-cidr.ts'
+import { ensureSystemNamespaces } from './background/system-namespaces.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
 import type { Limits } from './context/limits.ts'
 import type { OperatorLog } from './context/server-context.ts'
@@ -16,11 +21,6 @@ import { catalogue } from './kinds/catalogue.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
-import { AllocationRepair } from './services/repair/allocation-repair.ts'
-import { type Advertisement, advertise } from './system/advertise.ts'
-import { expireEvents } from './system/event-expiry.ts'
-import { ensureServiceCidr } from './system/service-cidr.ts'
-import { ensureSystemNamespaces } from './system/system-namespaces.ts'
 
 export interface ApiServerOptions {
   readonly store: Store
@@ -80,7 +80,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     await ensureServiceCidr(context)
     const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
-    const stopExpiry = expireEvents(context, onError)
+    const stopExpiry = expireObjects(context, onError)
     stopUpkeep = () => {
       repair.stop()
       stopExpiry()

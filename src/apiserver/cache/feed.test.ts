@@ -4,7 +4,7 @@ import type { Json } from '../../lib/json.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { pods } from '../kinds/pod.ts'
+import { pods } from '../kinds/pod/resource.ts'
 import { Feed } from './feed.ts'
 
 function createFeed(

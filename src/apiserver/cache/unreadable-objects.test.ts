@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
+import { addressKey } from '../allocation/allocation-keys.ts'
 import { createApiServer } from '../api-server.ts'
-import { addressKey } from '../services/claim.ts'
 import { ENDPOINTS, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const KEY = '/services/default/theirs'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import type { Resource } from '../resource/resource.ts'
 import { startApi } from '../testing/test-api.ts'
 import { discoveryDocuments } from './discovery-documents.ts'

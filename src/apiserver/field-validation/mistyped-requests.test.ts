@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import { storageKey } from '../resource/resource.ts'
 import {
   ENDPOINTS,

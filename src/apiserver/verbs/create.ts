@@ -6,7 +6,7 @@ import { namespaceCondition } from '../admission/namespace-gate.ts'
 import { checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { namespaces } from '../kinds/namespace.ts'
+import { container } from '../kinds/catalogue.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { persist, Stale, type Written } from '../persist/persist.ts'
 import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
@@ -71,7 +71,7 @@ async function inTurnOfNamespace<T>(
   attempt: () => Promise<T>,
 ): Promise<T | StatusError> {
   if (!request.served.resource.namespaced) return attempt()
-  const key = storageKey(namespaces, '', request.namespace)
+  const key = storageKey(container, '', request.namespace)
   const turn = await context.turns.take(key, request.deadline)
   if (turn === undefined) return contended(request)
   try {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, scalarText, valueAt } from '../../lib/json.ts'
-import { events } from '../kinds/event.ts'
-import { pods } from '../kinds/pod.ts'
-import { services } from '../kinds/service.ts'
+import { events } from '../kinds/event/resource.ts'
+import { pods } from '../kinds/pod/resource.ts'
+import { services } from '../kinds/service/resource.ts'
 import { type DeletionChange, isOver, markedForDeletion } from './deletion.ts'
 
 const NOW = Date.parse('2026-01-01T00:01:00Z')
