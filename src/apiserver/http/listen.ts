@@ -91,7 +91,7 @@ const CLOSE_MS = 2000
 
 /**
  * How long a connection without a request stays: the client's next one may be on its way,
- * and would be lost. Its answer tells the client that the connection ends.
+ * and would be lost. Its answer has Connection: close.
  */
 const LINGER_MS = 250
 

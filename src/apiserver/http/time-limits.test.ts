@@ -83,7 +83,7 @@ const MAPS = '/api/v1/namespaces/default/configmaps'
 /** Below what is sent as one piece. */
 const ANSWER_BYTES = 100_000
 
-test('clients that never read a short answer give up their places when their time is over', async () => {
+test('clients that never read a short answer release their slots when their time is over', async () => {
   const api = await startApi({ limits })
   await api.make(MAPS, { metadata: { name: 'large' }, data: { a: 'x'.repeat(ANSWER_BYTES) } })
   const socket = connect(api.port, '127.0.0.1')
@@ -105,7 +105,7 @@ async function readsUnderWay(api: TestApi): Promise<number> {
   return Number(count)
 }
 
-test('answers that wait behind a watch of their connection hold no places', async () => {
+test('answers that wait behind a watch of their connection hold no slots', async () => {
   const api = await startApi({ limits: { requestsInFlight: 4 } })
   const socket = connect(api.port, '127.0.0.1')
   await once(socket, 'connect')
