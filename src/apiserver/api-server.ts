@@ -6,8 +6,9 @@ import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
 import { ALLOCATIONS } from './allocation/allocation-keys.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
-import { MasterService } from './background/api-services/api-service-publisher.ts'
+import { ApiServicePublisher } from './background/api-services/api-service-publisher.ts'
 import { unreachableBecause } from './background/api-services/replica-address.ts'
+import type { BackgroundContext } from './background/background-context.ts'
 import { expireObjects } from './background/object-expiry.ts'
 import { ensureServiceCidr } from './background/service-cidr.ts'
 import { ensureSystemNamespaces } from './background/system-namespaces.ts'
@@ -16,7 +17,7 @@ import type { UnreadableObject } from './cache/item.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
 import { unreadableSummary } from './cache/unreadable.ts'
 import { defaultLimits, type Limits } from './context/limits.ts'
-import type { OperatorLog, ServerContext } from './context/server-context.ts'
+import type { OperatorLog } from './context/server-context.ts'
 import { WatchRegistry } from './context/watch-registry.ts'
 import { WriteTurns } from './context/write-turns.ts'
 import { InFlightLimits } from './flow-control/in-flight-limits.ts'
@@ -147,7 +148,7 @@ interface Assembly extends ApiServerOptions {
   readonly conditions: Conditions
 }
 
-function assemble(options: Assembly): HttpContext {
+function assemble(options: Assembly): HttpContext & BackgroundContext {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -191,13 +192,13 @@ function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject
 }
 
 function advertise(
-  context: ServerContext,
+  context: BackgroundContext,
   { address, port }: { readonly address: string; readonly port: number },
   onError: (error: unknown) => void,
 ): Advertisement {
   const unreachable = unreachableBecause(address, context.allocator.ranges[0]?.family ?? 4)
   const ip = unreachable === undefined ? parseIp(address) : undefined
   const replica = ip === undefined ? undefined : { ip, port }
-  const kept = new MasterService({ context, replica, onError })
-  return { unreachable, stop: () => kept.stop() }
+  const publisher = new ApiServicePublisher({ context, replica, onError })
+  return { unreachable, stop: () => publisher.stop() }
 }

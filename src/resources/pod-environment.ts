@@ -17,8 +17,8 @@ export interface EnvironmentVariable {
 }
 
 /** The API server's own Services, which every Pod is told of: ours and the ecosystem's name. */
-export const MASTER_NAMESPACE = 'default'
-export const MASTER_NAMES: readonly string[] = ['kubernetes', 'orch']
+export const API_SERVICE_NAMESPACE = 'default'
+export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
 
 /**
  * The environment variables by which a Pod that starts now finds Services
@@ -40,7 +40,7 @@ export function* podEnvironment(
     const name = stringAt(service, 'metadata', 'name')
     const namespace = stringAt(service, 'metadata', 'namespace')
     const isOwn = isLinked && namespace === ownNamespace
-    const isMaster = namespace === MASTER_NAMESPACE && MASTER_NAMES.includes(name)
+    const isMaster = namespace === API_SERVICE_NAMESPACE && API_SERVICE_NAMES.includes(name)
     if (isOwn || (isMaster && !visible.has(name))) visible.set(name, service)
   }
   const ordered = [...visible].toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -1,16 +1,16 @@
 import { regularly } from '../../../lib/regularly.ts'
 import { allocationFor, describeKey } from '../../allocation/allocation-keys.ts'
-import type { ServerContext } from '../../context/server-context.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
 import { isOfTheApi } from '../api-services/api-services.ts'
+import type { BackgroundContext } from '../background-context.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
 import { type LastingFault, recordFault } from './record-fault.ts'
 import { reportOutside } from './report-outside.ts'
 
 export interface RepairOptions {
-  readonly context: ServerContext
+  readonly context: BackgroundContext
   readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs' | 'outsideRange'>
   readonly onError: (error: unknown) => void
 }
