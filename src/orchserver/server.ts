@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { createAddressRange } from '../apiserver/allocation/address-range.ts'
+import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { apiServicesOf } from '../apiserver/background/api-services/api-services.ts'
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -16,7 +16,7 @@ export interface EnvironmentVariable {
   readonly value: string
 }
 
-/** The API server's own Services, which every Pod is told of: ours and the ecosystem's name. */
+/** The API server's own Services, whose addresses every Pod gets. */
 export const API_SERVICE_NAMESPACE = 'default'
 export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
 
@@ -60,7 +60,7 @@ function hasAddress(service: JsonObject): boolean {
 }
 
 function variablesOf(name: string, service: JsonObject): readonly Variable[] {
-  const prefix = spelled(name)
+  const prefix = variableName(name)
   const spec = objectAt(service, 'spec')
   // Programs may read leading zeros as octal.
   const ip = canonicalAddress(stringAt(spec, 'clusterIP'))
@@ -70,7 +70,7 @@ function variablesOf(name: string, service: JsonObject): readonly Variable[] {
     [`${prefix}_SERVICE_HOST`, ip],
     ...ports.slice(0, 1).map((port): Variable => [`${prefix}_SERVICE_PORT`, numberOf(port)]),
     ...named.map((port): Variable => {
-      return [`${prefix}_SERVICE_PORT_${spelled(stringAt(port, 'name'))}`, numberOf(port)]
+      return [`${prefix}_SERVICE_PORT_${variableName(stringAt(port, 'name'))}`, numberOf(port)]
     }),
     ...ports.flatMap((port, index) => portVariables(prefix, ip, port, index)),
   ]
@@ -100,6 +100,6 @@ function numberOf(port: JsonObject): string {
   return scalarText(valueAt(port, 'port'))
 }
 
-function spelled(name: string): string {
+function variableName(name: string): string {
   return name.toUpperCase().replaceAll('-', '_')
 }
