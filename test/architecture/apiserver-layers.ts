@@ -14,7 +14,10 @@ export interface Layer {
 /** The way of a request, top to bottom. An import, types included, goes down this list. */
 export const apiserverLayers: readonly Layer[] = [
   { folder: '', holds: 'the composition of a server, and its process' },
-  { folder: 'background', holds: 'beside requests: allocation repair, API Services, expiry' },
+  {
+    folder: 'background',
+    holds: 'expiry, repair of allocations, the objects that the server keeps',
+  },
   { folder: 'http', holds: 'sockets, request targets, bodies, answers, time limits' },
   { folder: 'metrics', holds: 'what is counted, and /metrics' },
   { folder: 'routing', holds: 'the route table: paths to handlers' },
@@ -35,7 +38,7 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'negotiation', holds: 'Accept and Content-Type: forms of bodies and answers' },
   { folder: 'persist', holds: 'transactions of the store, and its failures' },
   { folder: 'kinds', holds: 'one folder for each kind of object' },
-  { folder: 'allocation', holds: 'ranges, and the keys by which addresses and ports are held' },
+  { folder: 'allocation', holds: 'keys, ranges and pools of what one object alone can hold' },
   { folder: 'cache', holds: 'one watch of the store, and the objects that it shows' },
   { folder: 'request', holds: 'a request and its answer as handlers see them' },
   { folder: 'protobuf', holds: 'protobuf bodies' },

@@ -1,7 +1,7 @@
 /** Smaller ranges have no band, larger ones at least this much of one. */
-const LEAST = 16
+const MIN_SIZE = 16
 
-/** How much of a range is left to those who ask by number, at the most. */
+/** How much of a range is kept for clients that name an address or port. */
 export interface BandLimits {
   readonly step: number
   readonly most: number
@@ -15,8 +15,8 @@ export const PORT_BAND: BandLimits = { step: 32, most: 128 }
 
 /**
  * The lower part of a range that is handed out by itself only when the rest is
- * full, so that an address or port which somebody asks for is likely to be free.
+ * full, so that an address or port that a client names is likely to be free.
  */
 export function staticBand(size: number, { step, most }: BandLimits): number {
-  return size < LEAST ? 0 : Math.min(Math.max(LEAST, Math.floor(size / step)), most)
+  return size < MIN_SIZE ? 0 : Math.min(Math.max(MIN_SIZE, Math.floor(size / step)), most)
 }

@@ -8,19 +8,19 @@ import { updateObject } from '../verbs/update.ts'
 import { updateOrCreate } from '../verbs/update-or-create.ts'
 import { systemRequest } from './system-request.ts'
 
-/** An object that the server itself keeps as it should be. */
-export interface KeptObject {
+/** An object that the server itself creates and corrects. */
+export interface DesiredObject {
   readonly resource: Resource
   readonly namespace: string
   readonly name: string
-  /** What it should be, of what it is; an empty object when there is none. */
+  /** The desired state, given the present one: an empty object when there is none. */
   readonly next: (old: JsonObject) => JsonObject
 }
 
-/** Makes the object, or puts it right; what is right is not written. */
+/** Creates or corrects the object; writes nothing when it is as desired. */
 export async function ensureObject(
   context: ServerContext,
-  { resource, namespace, name, next }: KeptObject,
+  { resource, namespace, name, next }: DesiredObject,
 ): Promise<Written | StatusError> {
   const request = systemRequest(context, { method: 'PUT', resource, namespace, name })
   return updateOrCreate(context, request, {

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import type { ServerContext } from '../context/server-context.ts'
 import { serviceCidrs } from '../kinds/service-cidr/resource.ts'
 import { StatusError } from '../status/status.ts'
+import type { BackgroundContext } from './background-context.ts'
 import { ensureObject } from './ensure-object.ts'
 
 /** Clients find the default ranges under this name. */
 const NAME = 'kubernetes'
 
 /** Makes the ServiceCIDR name the ranges that this server takes ClusterIPs from. */
-export async function ensureServiceCidr(context: ServerContext): Promise<void> {
+export async function ensureServiceCidr(context: BackgroundContext): Promise<void> {
   const cidrs = context.allocator.ranges.map(({ cidr }) => cidr)
   const ready: Json = {
     type: 'Ready',

@@ -7,7 +7,7 @@ import { ALLOCATIONS } from '../allocation/allocation-keys.ts'
 import { Feed } from '../cache/feed.ts'
 import { reportUnreadable } from '../cache/unreadable.ts'
 import { defaultLimits, type Limits } from '../context/limits.ts'
-import type { OperatorLog, ServerContext } from '../context/server-context.ts'
+import type { OperatorLog } from '../context/server-context.ts'
 import { WatchRegistry } from '../context/watch-registry.ts'
 import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
@@ -30,8 +30,13 @@ export interface HttpContextOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** The context with the allocator itself, whose ranges and pool the work beside requests reads. */
+export interface CreatedContext extends HttpContext {
+  readonly allocator: ServiceAllocator
+}
+
 /** What requests are served with; the caches are empty until the feed starts. */
-export function createHttpContext(options: HttpContextOptions): HttpContext {
+export function createHttpContext(options: HttpContextOptions): CreatedContext {
   const { store, log, conditions, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -61,7 +66,7 @@ function createFeed(
     limits,
     allocator,
     conditions,
-  }: Omit<ServerContext, 'feed' | 'watches' | 'turns'>,
+  }: Pick<CreatedContext, 'store' | 'clock' | 'limits' | 'allocator' | 'conditions'>,
   onError: (error: unknown) => void,
 ): Feed {
   return new Feed({

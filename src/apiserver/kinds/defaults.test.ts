@@ -99,10 +99,10 @@ test('ports of endpoints are TCP, and those of slices have a name', () => {
   })
 })
 
-test('other kinds are left alone', () => {
+test('an object of a kind whose defaults do not concern it, or that has none, is unchanged', () => {
   const raw = { spec: {} }
   expect(applyDefaults('Node', raw)).toBe(raw)
-  expect(applyDefaults('constructor', raw)).toBe(raw)
+  expect(applyDefaults('Lease', raw)).toBe(raw)
 })
 
 test('the object that was given is not touched', () => {

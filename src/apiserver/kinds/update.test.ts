@@ -17,7 +17,6 @@ test.each<[string, Raw, Raw, readonly string[]]>([
   ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'b' }] } }, [POD_FIXED]],
   ['Pod', { spec: POD }, { spec: { ...POD, hostNetwork: true } }, [POD_FIXED]],
   ['Pod', { spec: POD }, { spec: { ...POD, dnsPolicy: 'ClusterFirst' } }, []],
-  ['constructor', { spec: 1 }, { spec: 2 }, []],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'a' }, subjects: [] }, []],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'b' } }, ['roleRef {"name":"b"}']],
   ['ClusterRoleBinding', { roleRef: {} }, {}, ['roleRef (absent)']],

@@ -301,9 +301,6 @@ test.each<[string, Raw, readonly string[]]>([
   ['Node', rawNode({ status: { addresses: [{ type: 'x' }] } }), ['status.addresses[0].type "x"']],
   ['Namespace', { metadata: { name: 'shop' } }, []],
   ['Namespace', { metadata: { name: 'a.b' } }, ['metadata.name "a.b"']],
-  ['Other', { metadata: { name: 'a.b', namespace: 'shop' } }, []],
-  ['Other', { metadata: { name: 'a.b' } }, ['metadata.namespace (absent)']],
-  ['constructor', { metadata: { name: 'A', namespace: 'shop' } }, ['metadata.name "A"']],
 ])('%s %#', (kind, raw, places) => {
   expect(placesIn(kind, raw)).toEqual(places)
 })

@@ -1,7 +1,7 @@
 import type { Decoded, Problem } from '../problem.ts'
 import type { Raw } from '../raw.ts'
 
-/** Raw objects for the tests of this room: sound ones, in which a test replaces what it is about. */
+/** Raw objects for tests: valid ones, in which a test replaces the part that it is about. */
 
 export interface RawParts {
   readonly metadata?: Raw

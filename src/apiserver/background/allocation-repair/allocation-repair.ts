@@ -1,16 +1,16 @@
 import { regularly } from '../../../lib/regularly.ts'
 import { allocationFor, describeKey } from '../../allocation/allocation-keys.ts'
-import type { ServerContext } from '../../context/server-context.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
 import { isOfTheApi } from '../api-services/api-services.ts'
+import type { BackgroundContext } from '../background-context.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
 import { type LastingFault, recordFault } from './record-fault.ts'
 import { reportOutside } from './report-outside.ts'
 
 export interface RepairOptions {
-  readonly context: ServerContext
+  readonly context: BackgroundContext
   readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs' | 'outsideRange'>
   readonly onError: (error: unknown) => void
 }
@@ -31,7 +31,7 @@ type Fault = 'leak' | 'repair' | LastingFault
 export class AllocationRepair {
   readonly #options: RepairOptions
   #leaks: ReadonlyMap<string, number> = new Map()
-  #told: ReadonlySet<string> = new Set()
+  #reported: ReadonlySet<string> = new Set()
   #stop = (): void => undefined
 
   constructor(options: RepairOptions) {
@@ -91,14 +91,14 @@ export class AllocationRepair {
     }
   }
 
-  /** Who is to give way, and when, only people can say: they are told, once while it lasts. */
+  /** Only an operator can decide which Service gives way: each conflict is reported once while it lasts. */
   async #tell(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
-    const before = this.#told
+    const before = this.#reported
     const faults = Object.keys(claims) as LastingFault[]
     const found = faults.flatMap((fault) =>
       claims[fault].map((claim) => ({ fault, claim, id: `${fault} ${idOf(claim)}` })),
     )
-    this.#told = new Set(found.map(({ id }) => id))
+    this.#reported = new Set(found.map(({ id }) => id))
     for (const { fault, claim } of found.filter(({ id }) => !before.has(id))) {
       this.#count(claim.key, fault)
       await recordFault(this.#options.context, claim, fault)

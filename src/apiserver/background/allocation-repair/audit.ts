@@ -37,7 +37,7 @@ export interface Audit {
   readonly missing: readonly Claim[]
   /** What a Service holds although it is another one's. */
   readonly duplicates: readonly Claim[]
-  /** What a Service holds although nobody would be given it: the ranges are others by now. */
+  /** What a Service holds outside of the present ranges. */
   readonly outside: readonly Claim[]
 }
 
@@ -45,7 +45,7 @@ export interface Audit {
  * Compares allocations with the Services of the same revision. Of several
  * Services that hold one address or port it is the one's that the allocation
  * names, else the oldest's. What a Service holds that cannot be read stays its
- * own; so does, while there is one, what is in nobody's name.
+ * own; so does, while there is one, what is in the name of no Service.
  */
 export function auditAllocations(
   { allocations, holders, unreadable }: Holdings,

@@ -10,7 +10,7 @@ import { createObject } from '../../verbs/create.ts'
 import { systemRequest } from '../system-request.ts'
 import type { Claim } from './audit.ts'
 
-/** What is wrong with an allocation until somebody makes the Service anew. */
+/** What is wrong with an allocation until a client creates the Service anew. */
 export type LastingFault = 'duplicate' | 'outOfRange'
 
 const FAULTS: Readonly<

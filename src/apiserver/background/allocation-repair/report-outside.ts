@@ -19,7 +19,7 @@ const KINDS = {
   },
 } as const
 
-/** Tells operators of Services that have what nobody would be given now: the ranges were changed. */
+/** Warns operators of Services outside of the ranges, which were changed after the allocation. */
 export function reportOutside(
   conditions: Pick<Conditions, 'raise' | 'clear'>,
   outside: readonly Claim[],

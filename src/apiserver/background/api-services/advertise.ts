@@ -1,6 +1,6 @@
 import { parseIp } from '../../../lib/ip.ts'
-import type { ServerContext } from '../../context/server-context.ts'
-import { MasterService } from './api-service-publisher.ts'
+import type { BackgroundContext } from '../background-context.ts'
+import { ApiServicePublisher } from './api-service-publisher.ts'
 import { unreachableBecause } from './replica-address.ts'
 
 /** The Services of the API with this server among their endpoints. */
@@ -13,13 +13,13 @@ export interface Advertisement {
 
 /** Keeps the Services of the API, and their endpoints pointing at this server if Pods can reach it. */
 export function advertise(
-  context: ServerContext,
+  context: BackgroundContext,
   { address, port }: { readonly address: string; readonly port: number },
   onError: (error: unknown) => void,
 ): Advertisement {
   const unreachable = unreachableBecause(address, context.allocator.ranges[0]?.family ?? 4)
   const ip = unreachable === undefined ? parseIp(address) : undefined
   const replica = ip === undefined ? undefined : { ip, port }
-  const kept = new MasterService({ context, replica, onError })
-  return { unreachable, stop: () => kept.stop() }
+  const publisher = new ApiServicePublisher({ context, replica, onError })
+  return { unreachable, stop: () => publisher.stop() }
 }

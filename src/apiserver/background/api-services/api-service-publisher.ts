@@ -1,33 +1,33 @@
-import type { ServerContext } from '../../context/server-context.ts'
-import { KeptMasters, MASTER_RESOURCES } from './reconcile-api-services.ts'
+import type { BackgroundContext } from '../background-context.ts'
+import { API_SERVICE_RESOURCES, ApiServiceReconciler } from './api-service-reconciler.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 import { ReplicaLeases } from './replica-leases.ts'
 
-export interface MasterServiceOptions {
-  readonly context: ServerContext
+export interface ApiServicePublisherOptions {
+  readonly context: BackgroundContext
   /** Where this server is reached; undefined: not by Pods. */
   readonly replica: ReplicaAddress | undefined
   readonly onError: (error: unknown) => void
 }
 
 /**
- * How often in one round they are put right at once. Two servers that disagree
- * would otherwise write against each other as fast as the store can.
+ * Immediate corrections in one round. Two servers with different configurations would otherwise
+ * write against each other as fast as the store allows.
  */
-const MOST_AT_ONCE = 10
+const MAX_AT_ONCE = 10
 
-/** A server that is gone is noticed after four or five of these. */
+/** The other servers notice that a server stopped after four or five of these. */
 const ROUND_MS = 10_000
 
 /**
- * Keeps the Services by which Pods reach the API (`kubernetes`, and `orch` by our
- * own name) pointing at every server that lives. Whoever deletes or changes them,
- * or their endpoints, finds them put right at once; who goes on, in the next round.
+ * Keeps the Services by which Pods reach the API (`kubernetes` and `orch`) pointing at every
+ * server that lives. When a client deletes or changes them or their endpoints, the server corrects
+ * them at once; after several such changes in one round, in the next round.
  */
-export class MasterService {
-  readonly #options: MasterServiceOptions
+export class ApiServicePublisher {
+  readonly #options: ApiServicePublisherOptions
   readonly #leases: ReplicaLeases
-  readonly #kept: KeptMasters
+  readonly #reconciler: ApiServiceReconciler
   readonly #unsubscribe: readonly (() => void)[]
   #cancel = (): void => undefined
   #work: Promise<void> = Promise.resolve()
@@ -37,17 +37,19 @@ export class MasterService {
   #isStopped = false
   #isFailing = false
 
-  constructor(options: MasterServiceOptions) {
+  constructor(options: ApiServicePublisherOptions) {
     this.#options = options
     const { feed, store } = options.context
     this.#leases = new ReplicaLeases(store)
-    this.#kept = new KeptMasters(options.context)
+    this.#reconciler = new ApiServiceReconciler(options.context)
     const look = (): void => this.#look()
-    this.#unsubscribe = MASTER_RESOURCES.map((resource) => feed.cache(resource).subscribe(look))
+    this.#unsubscribe = API_SERVICE_RESOURCES.map((resource) =>
+      feed.cache(resource).subscribe(look),
+    )
     this.#round()
   }
 
-  /** Takes this server out, and leaves the others to the others. */
+  /** Takes this server out of the endpoints; the other servers stay in them. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
@@ -61,7 +63,10 @@ export class MasterService {
     })
   }
 
-  /** No more than one waits: in many at once, after the store was slow, others would miss theirs. */
+  /**
+   * At most one round waits. Many at once, after the store was slow, would count the leases of
+   * other servers as missed.
+   */
   #round(): void {
     this.#cancel = this.#options.context.clock.after(ROUND_MS, () => this.#round())
     if (this.#isRoundDue) return
@@ -80,9 +85,10 @@ export class MasterService {
     await this.#reconcile()
   }
 
-  /** Whether somebody else wrote what is ours: then it is put right. */
+  /** Corrects the objects when another writer has changed them. */
   #look(): void {
-    if (this.#isQueued || this.#atOnce === MOST_AT_ONCE || !this.#kept.isTampered) return
+    if (this.#isQueued || this.#atOnce === MAX_AT_ONCE || !this.#reconciler.isChangedByOthers)
+      return
     this.#isQueued = true
     this.#atOnce++
     this.#enqueue(() => {
@@ -95,7 +101,7 @@ export class MasterService {
     this.#work = this.#work.then(() => (this.#isStopped ? undefined : this.#attempt(task)))
   }
 
-  /** What fails is told once, and tried again in the next round. */
+  /** Reports the first failure of a series; the next round tries again. */
   async #attempt(task: () => Promise<void>): Promise<void> {
     try {
       await task()
@@ -107,7 +113,7 @@ export class MasterService {
   }
 
   async #reconcile(): Promise<void> {
-    await this.#kept.leadTo(await this.#leases.living())
+    await this.#reconciler.reconcile(await this.#leases.living())
     this.#look()
   }
 }

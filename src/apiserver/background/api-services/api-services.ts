@@ -1,11 +1,11 @@
 import type { Family, IpAddress } from '../../../lib/ip.ts'
-import { MASTER_NAMES, MASTER_NAMESPACE } from '../../../resources/pod-environment.ts'
+import { API_SERVICE_NAMES, API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
 import type { AddressRange } from '../../allocation/address-range.ts'
 import { services } from '../../kinds/service/resource.ts'
 import { storageKey } from '../../resource/resource.ts'
 
 /** One of the Services by which Pods reach the API. */
-export interface Master {
+export interface ApiService {
   readonly name: string
   /** Its ClusterIP. */
   readonly ip: IpAddress
@@ -14,11 +14,15 @@ export interface Master {
 
 /** Whether a storage key is that of a Service of the API. */
 export function isOfTheApi(key: string): boolean {
-  return MASTER_NAMES.some((name) => key === storageKey(services, MASTER_NAMESPACE, name))
+  return API_SERVICE_NAMES.some((name) => key === storageKey(services, API_SERVICE_NAMESPACE, name))
 }
 
 /** The Services of the API with the first addresses of a range, one for each. */
-export function mastersOf(range: AddressRange): readonly Master[] {
+export function apiServicesOf(range: AddressRange): readonly ApiService[] {
   const { family, size } = range
-  return MASTER_NAMES.slice(0, size).map((name, index) => ({ name, family, ip: range.at(index) }))
+  return API_SERVICE_NAMES.slice(0, size).map((name, index) => ({
+    name,
+    family,
+    ip: range.at(index),
+  }))
 }

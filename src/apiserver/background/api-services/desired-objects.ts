@@ -1,27 +1,27 @@
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import { SERVICE_NAME, SKIP_MIRROR } from '../../../resources/label-names.ts'
-import { MASTER_NAMESPACE } from '../../../resources/pod-environment.ts'
+import { API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
 import { endpointSlices } from '../../kinds/endpoint-slice/resource.ts'
 import { endpoints } from '../../kinds/endpoints/resource.ts'
 import { services } from '../../kinds/service/resource.ts'
-import type { KeptObject } from '../ensure-object.ts'
-import type { Master } from './api-services.ts'
+import type { DesiredObject } from '../ensure-object.ts'
+import type { ApiService } from './api-services.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
-/** What a Service keeps when it is put right; the rest of its spec is ours. */
+/** Fields of a Service that a correction keeps; the server decides the rest of the spec. */
 const KEPT = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
 /** The Service of the API, its Endpoints and its slices, when these replicas live. */
-export function masterObjects(
-  master: Master,
+export function desiredObjects(
+  apiService: ApiService,
   replicas: readonly ReplicaAddress[],
-): readonly KeptObject[] {
-  const { name, family } = master
+): readonly DesiredObject[] {
+  const { name, family } = apiService
   const byPort = Map.groupBy(replicas, ({ port }) => port)
   const groups = [...byPort].toSorted(([a], [b]) => a - b)
-  const place = { namespace: MASTER_NAMESPACE, name }
+  const place = { namespace: API_SERVICE_NAMESPACE, name }
   return [
-    { ...place, resource: services, next: (old) => serviceOf(master, groups[0]?.[0], old) },
+    { ...place, resource: services, next: (old) => serviceOf(apiService, groups[0]?.[0], old) },
     { ...place, resource: endpoints, next: (old) => endpointsOf(groups, old) },
     ...groups.map(([port, members], index) => ({
       ...{ ...place, name: index === 0 ? name : `${name}-${port}`, resource: endpointSlices },
@@ -35,7 +35,11 @@ export function masterObjects(
   ]
 }
 
-function serviceOf({ name, ip }: Master, port: number | undefined, old: JsonObject): JsonObject {
+function serviceOf(
+  { name, ip }: ApiService,
+  port: number | undefined,
+  old: JsonObject,
+): JsonObject {
   const spec = Object.entries(objectAt(old, 'spec')).filter(([field]) => KEPT.includes(field))
   const address = { clusterIP: ip, clusterIPs: [ip], ipFamilyPolicy: 'SingleStack' }
   const hasAddress = stringAt(old, 'spec', 'clusterIP') !== ''
@@ -52,7 +56,7 @@ function serviceOf({ name, ip }: Master, port: number | undefined, old: JsonObje
   }
 }
 
-/** Not mirrored: the slices are ours as well. */
+/** Not mirrored: the server writes the slices, too. */
 function endpointsOf(
   groups: readonly (readonly [port: number, members: readonly ReplicaAddress[]])[],
   old: JsonObject,

@@ -13,7 +13,7 @@ const PREFIX = '/masters/'
 const DEPTH = 2
 
 /** A server whose key stays the same for so many rounds is gone. */
-const MOST_MISSED = 4
+const MAX_MISSED = 4
 
 /**
  * Which servers live. Rounds are counted instead of comparing times, so clocks
@@ -46,7 +46,7 @@ export class ReplicaLeases {
     for (const { key, modRevision: revision } of entries) {
       const known = before.get(key)
       const missed = known?.revision === revision ? known.missed + 1 : 0
-      if (missed < MOST_MISSED) this.#seen.set(key, { revision, missed })
+      if (missed < MAX_MISSED) this.#seen.set(key, { revision, missed })
       else await deleteUnchanged(this.#store, key, revision)
     }
   }
@@ -66,7 +66,7 @@ function keyOf({ ip, port }: ReplicaAddress): string {
   return `${PREFIX}${ip}/${port}`
 }
 
-/** Undefined: it cannot be read, and goes when nobody renews it. */
+/** Undefined: it cannot be read; it is removed when no server renews it. */
 function readReplica(value: Buffer): ReplicaAddress | undefined {
   const lease = parseJson(value, DEPTH)
   if (lease instanceof StatusError) return undefined

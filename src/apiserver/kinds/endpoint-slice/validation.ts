@@ -1,21 +1,21 @@
 import { type Family, familyOf } from '../../../lib/ip.ts'
 import { type Note, readAddress } from '../../../resources/address.ts'
 import { UNUSABLE } from '../../../resources/decode.ts'
-import { readEndpointPorts } from '../../../resources/endpoint-ports.ts'
 import { readFamily, readServiceName, SLICE_NAMES } from '../../../resources/endpoint-slice.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import { isSubdomain } from '../../../resources/names.ts'
+import { readEndpointPorts } from '../../../resources/port.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { readSliceEndpoints } from '../../../resources/slice-endpoints.ts'
-import { readTriggerTime } from '../../../resources/trigger-time.ts'
+import { readTriggerTime } from '../../../resources/timestamp.ts'
 import { readWeights } from '../../../resources/weight.ts'
 import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { checkEndpointPorts } from '../shared/endpoint-ports.ts'
 import { keepField } from '../shared/immutable.ts'
 import { checkHints } from './hints.ts'
 
-const MOST_ENDPOINTS = 1_000
-const MOST_ADDRESSES = 100
+const MAX_ENDPOINTS = 1_000
+const MAX_ADDRESSES = 100
 
 /** An EndpointSlice that may be written, whether or not it is for proxies. */
 export function checkEndpointSlice(object: Reader): void {
@@ -28,7 +28,7 @@ export function checkEndpointSlice(object: Reader): void {
   const family = readFamily(object)
   if (family === UNUSABLE) return
   if (object.value('addressType') === 'IP') object.refuse('addressType', 'must be IPv4')
-  checkCount(object, 'endpoints', MOST_ENDPOINTS)
+  checkCount(object, 'endpoints', MAX_ENDPOINTS)
   if (family !== undefined) readSliceEndpoints(object, family, readWeights(metadata.annotations))
   for (const endpoint of object.objects('endpoints')) {
     checkAddresses(endpoint, family)
@@ -41,7 +41,7 @@ export function checkEndpointSlice(object: Reader): void {
 /** A node uses only the first address, but a slice must not smuggle in another. */
 function checkAddresses(endpoint: Reader, family: Family | undefined): void {
   const addresses = endpoint.list('addresses')
-  checkCount(endpoint, 'addresses', MOST_ADDRESSES)
+  checkCount(endpoint, 'addresses', MAX_ADDRESSES)
   for (const [index, address] of addresses.entries()) {
     const isRead = index === 0 && family !== undefined
     if (isRead) continue

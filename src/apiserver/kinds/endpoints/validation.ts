@@ -1,7 +1,7 @@
 import { ENDPOINTS_NAMES, readSubsets } from '../../../resources/endpoints.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { readTriggerTime } from '../../../resources/trigger-time.ts'
+import { readTriggerTime } from '../../../resources/timestamp.ts'
 import { readWeights } from '../../../resources/weight.ts'
 import { checkLabel, checkSubdomain } from '../shared/checks.ts'
 import { checkEndpointPorts } from '../shared/endpoint-ports.ts'

@@ -4,7 +4,7 @@ import type { Reader } from '../../../resources/reader.ts'
 import { isTimestamp } from '../../../resources/timestamp.ts'
 import { checkField } from '../shared/checks.ts'
 
-const MOST = 2 ** 31 - 1
+const MAX = 2 ** 31 - 1
 
 export function checkLease(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
@@ -18,5 +18,5 @@ export function checkLease(object: Reader): void {
 }
 
 function isFrom(least: number): (value: unknown) => boolean {
-  return (value) => isIntegerIn(value, least, MOST)
+  return (value) => isIntegerIn(value, least, MAX)
 }

@@ -1,8 +1,8 @@
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
 import { inBreaths } from '../../../lib/yield-to-event-loop.ts'
 import {
-  MASTER_NAMES,
-  MASTER_NAMESPACE,
+  API_SERVICE_NAMES,
+  API_SERVICE_NAMESPACE,
   podEnvironment,
 } from '../../../resources/pod-environment.ts'
 import type { DerivedSubresource, ObjectReader } from '../../resource/resource.ts'
@@ -22,9 +22,9 @@ export const podEnvironmentSubresource: DerivedSubresource = {
 function* visibleServices(objects: ObjectReader, pod: JsonObject): Generator<JsonObject> {
   const namespace = stringAt(pod, 'metadata', 'namespace')
   yield* objects.list(services, namespace)
-  if (namespace === MASTER_NAMESPACE) return
-  for (const name of MASTER_NAMES) {
-    const master = objects.get(services, MASTER_NAMESPACE, name)
-    if (master !== undefined) yield master
+  if (namespace === API_SERVICE_NAMESPACE) return
+  for (const name of API_SERVICE_NAMES) {
+    const apiService = objects.get(services, API_SERVICE_NAMESPACE, name)
+    if (apiService !== undefined) yield apiService
   }
 }

@@ -1,7 +1,7 @@
 import type { Reader } from '../../../resources/reader.ts'
 
 /**
- * What a load balancer that exists was told once: its class, and where it asks
+ * What is fixed once a load balancer exists: its class, and where it checks
  * for the health of a node. Both go with the type.
  */
 export function keepService(next: Reader, old: Reader): void {

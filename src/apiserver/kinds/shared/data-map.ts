@@ -3,7 +3,7 @@ import type { Reader } from '../../../resources/reader.ts'
 
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
-const MOST_BYTES = 1 << 20
+const MAX_BYTES = 1 << 20
 const KEY_FAULT = 'must be a key: at most 253 of A-Z, a-z, 0-9, -, _ and ., not starting with ..'
 const FAULTS = { text: 'must be a string', base64: 'must be base64' } as const
 
@@ -34,7 +34,7 @@ export function isReadable(object: Reader, key: string): boolean {
 }
 
 export function checkDataSize(object: Reader, bytes: number): void {
-  if (bytes > MOST_BYTES) object.withhold('data', `must not hold more than ${MOST_BYTES} bytes`)
+  if (bytes > MAX_BYTES) object.withhold('data', `must not hold more than ${MAX_BYTES} bytes`)
 }
 
 function isDataKey(name: string): boolean {

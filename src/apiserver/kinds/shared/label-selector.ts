@@ -29,7 +29,7 @@ export function checkLabelSelector(selector: Reader): void {
   }
 }
 
-/** Whether a selector that was checked asks for nothing. */
+/** Whether a selector that was checked selects everything. */
 export function isEmptySelector(selector: Reader): boolean {
   const pairs = selector.object('matchLabels').keys().length
   return pairs + selector.list('matchExpressions').length === 0

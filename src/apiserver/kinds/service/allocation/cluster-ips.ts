@@ -17,7 +17,7 @@ export interface AddressPolicy {
 }
 
 /**
- * Decides a Service's virtual addresses: those it asks for, else those it had,
+ * Decides a Service's virtual addresses: those that it names, else those that it had,
  * else free ones of its families. ExternalName and headless Services have none.
  */
 export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
@@ -48,7 +48,7 @@ function isHalfAsked(sent: JsonObject, old: JsonObject): boolean {
   return !isAsked && stringsAt(sent, 'clusterIPs').length > 0
 }
 
-/** Whoever says nothing about families leaves them as they were. */
+/** A write without families leaves them as they were. */
 function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
   const fields = ['ipFamilies', 'ipFamilyPolicy'].filter((field) => Object.hasOwn(old, field))
   const silent = !['ipFamilies', 'ipFamilyPolicy', 'clusterIPs'].some((one) =>
@@ -58,7 +58,7 @@ function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
   return { ...spec, ...Object.fromEntries(fields.map((field) => [field, old[field]!])) }
 }
 
-/** Whoever goes back to one family and leaves the rest as it was loses the second address. */
+/** A write that returns to one family and leaves the rest as it was loses the second address. */
 function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
   const policy = stringAt(spec, 'ipFamilyPolicy')
   if (policy !== 'SingleStack' || policy === stringAt(old, 'ipFamilyPolicy')) return spec
@@ -149,7 +149,7 @@ function isAmong(addresses: readonly string[], ip: string): boolean {
   return addresses.some((one) => isSameAddress(one, ip))
 }
 
-/** The refusal of an address that was asked for and is somebody else's. */
+/** The cause for an address that the client named and another Service has. */
 export function addressTakenCause(asked: readonly string[], ip: string): StatusCause {
   return clusterIPsCause(asked, `failed to allocate IP ${ip}: provided IP is already allocated`)
     .cause

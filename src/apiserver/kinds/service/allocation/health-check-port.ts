@@ -8,7 +8,7 @@ import { choosePort, type PortPolicy, portProblem } from './port-policy.ts'
 const FIELD = 'healthCheckNodePort'
 
 /**
- * Decides where a load balancer asks for the health of a node: only one with
+ * Decides where a load balancer checks the health of a node: only one with
  * local traffic does. The port is of the same range as the node ports.
  */
 export function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {

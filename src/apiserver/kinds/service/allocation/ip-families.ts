@@ -6,7 +6,7 @@ import type { StatusCause } from '../../../status/status.ts'
 
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' }
 
-/** The families of a Service, the primary one first, or what is wrong with those it asks for. */
+/** The families of a Service, the primary one first, or what is wrong with those that it names. */
 export type Families = { readonly families: readonly Family[] } | { readonly cause: StatusCause }
 
 /**

@@ -4,9 +4,9 @@ import { keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
 import { choosePort, type PortPolicy } from './port-policy.ts'
 
 /**
- * The node port of each port of a Service: the one that it asks for, else the
+ * The node port of each port of a Service: the one that it names, else the
  * one that it had, else a free one; 0 where none is free. A port is known by its
- * name, else by its number and protocol. What any port asks for is settled
+ * name, else by its number and protocol. What any port names is settled
  * before something is kept, and that before something is chosen, so that no port
  * takes what another one names.
  */
@@ -48,7 +48,7 @@ function fill({ ports, mine }: Draft, propose: (port: JsonObject) => number): vo
   }
 }
 
-/** Under another protocol the number may be somebody else's by now. */
+/** Under another protocol the number may belong to another Service by now. */
 function keep(
   { before, mine, held, policy }: Draft,
   port: JsonObject,

@@ -15,7 +15,7 @@ import { type PortPolicy, portProblem } from './port-policy.ts'
 
 /**
  * Decides a Service's node ports. One of a type without them loses them; a load
- * balancer that wants none allocated has those that it asks for and no others.
+ * balancer that wants none allocated has those that it names and no others.
  */
 export function fillNodePorts(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
   const ports = arrayAt(spec, 'ports').filter(isJsonObject)

@@ -39,7 +39,7 @@ const FIELDS: readonly TypeField[] = [
 
 /**
  * Fields that mean nothing in a Service of this type. Who changes the type and
- * leaves them as they were loses them; who asks for them is refused. An
+ * leaves them as they were loses them; a write that sets them is refused. An
  * annotation is the client's own and is never taken away.
  */
 export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {

@@ -4,8 +4,8 @@ import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
 
 const PATH_FAULT = 'must be a relative path without .., such as token'
-const LEAST_SECONDS = 600
-const MOST_SECONDS = 2 ** 32
+const MIN_SECONDS = 600
+const MAX_SECONDS = 2 ** 32
 
 /** The volumes of a pod: their names, and what a projection writes where. */
 export function checkVolumes(spec: Reader): void {
@@ -32,8 +32,8 @@ function checkSource(source: Reader): void {
   checkPath(token)
   token.text('audience')
   const seconds = token.value('expirationSeconds')
-  if (seconds === undefined || isIntegerIn(seconds, LEAST_SECONDS, MOST_SECONDS)) return
-  token.refuse('expirationSeconds', `must be from ${LEAST_SECONDS} to ${MOST_SECONDS}`)
+  if (seconds === undefined || isIntegerIn(seconds, MIN_SECONDS, MAX_SECONDS)) return
+  token.refuse('expirationSeconds', `must be from ${MIN_SECONDS} to ${MAX_SECONDS}`)
 }
 
 function checkItems(source: Reader): void {

@@ -11,10 +11,10 @@ const INSTEAD = 'it admits nobody'
  * Who may use the load balancer addresses: the field, else the first annotation
  * that is not blank; undefined when neither says anything, and then everybody.
  *
- * Whatever was given restricts. A range that cannot be read admits nobody, so a
+ * Whatever was given restricts. A range that cannot be read admits no client, so a
  * list of such ranges is empty, and so is one that is no list at all. Ranges of
- * both families stay in the list, because each address is held against those of
- * its own family: a list of IPv4 ranges admits nobody to an IPv6 address.
+ * both families stay in the list, because each address is compared with those of
+ * its own family: a list of IPv4 ranges admits no client to an IPv6 address.
  */
 export function readSourceRanges(spec: Reader, annotations: Reader): readonly Cidr[] | undefined {
   const field = spec.value(FIELD)

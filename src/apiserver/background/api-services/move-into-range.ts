@@ -2,7 +2,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { parseIp } from '../../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import { timestamp } from '../../../lib/timestamp.ts'
-import { MASTER_NAMESPACE } from '../../../resources/pod-environment.ts'
+import { API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
 import type { Operation } from '../../../storage/store.ts'
 import { addressKey, allocationFor } from '../../allocation/allocation-keys.ts'
 import type { ServerContext } from '../../context/server-context.ts'
@@ -14,15 +14,15 @@ import { storageKey } from '../../resource/resource.ts'
 import { StatusError } from '../../status/status.ts'
 import { readNewest } from '../../verbs/read-newest.ts'
 import { systemRequest } from '../system-request.ts'
-import type { Master } from './api-services.ts'
+import type { ApiService } from './api-services.ts'
 
 /**
- * The ClusterIP that a Service of the API has, if it is not the one that this server would give it:
- * only that one stands in its certificate.
+ * The ClusterIP that a Service of the API has, if this server would give it another one:
+ * its certificate names only that one.
  */
-export async function strayAddress(
+export async function misplacedAddress(
   context: ServerContext,
-  { name, ip }: Master,
+  { name, ip }: ApiService,
 ): Promise<string | undefined> {
   const found = await readNewest(context, requestFor(context, name))
   if (found === undefined || found instanceof StatusError) return undefined
@@ -38,15 +38,18 @@ export async function strayAddress(
  * @returns whether nothing is left to do
  * @throws NP_APISERVER_MASTER_SERVICE
  */
-export async function replaceStray(context: ServerContext, master: Master): Promise<boolean> {
+export async function moveIntoRange(
+  context: ServerContext,
+  apiService: ApiService,
+): Promise<boolean> {
   const { store, log } = context
-  const request = requestFor(context, master.name)
+  const request = requestFor(context, apiService.name)
   const before = await readNewest(context, request)
   if (before === undefined || before instanceof StatusError) return true
   const old = decodeStored(before)
-  const key = storageKey(services, MASTER_NAMESPACE, master.name)
-  const address = addressKey(master.ip)
-  const value = encodeStored(successorOf(context, old, master))
+  const key = storageKey(services, API_SERVICE_NAMESPACE, apiService.name)
+  const address = addressKey(apiService.ip)
+  const value = encodeStored(successorOf(context, old, apiService))
   const operations: readonly Operation[] = [
     { op: 'put', key, value },
     { op: 'put', key: address, value: allocationFor(key) },
@@ -57,10 +60,10 @@ export async function replaceStray(context: ServerContext, master: Master): Prom
     { key: address, modRevision: 0 },
   ]
   const result = await store.txn({ compare, operations })
-  if (!result.committed && result.current[1] !== undefined) throw takenError(master)
+  if (!result.committed && result.current[1] !== undefined) throw takenError(apiService)
   if (!result.committed) return false
   const from = stringAt(old, 'spec', 'clusterIP')
-  const fields = { service: `${MASTER_NAMESPACE}/${master.name}`, from, to: master.ip }
+  const fields = { service: `${API_SERVICE_NAMESPACE}/${apiService.name}`, from, to: apiService.ip }
   log.warn(fields, 'a Service of the API moves into the changed range of ClusterIPs')
   return true
 }
@@ -68,7 +71,7 @@ export async function replaceStray(context: ServerContext, master: Master): Prom
 function successorOf(
   { clock, random }: ServerContext,
   old: JsonObject,
-  { ip, family }: Master,
+  { ip, family }: ApiService,
 ): JsonObject {
   const metadata = {
     ...objectAt(old, 'metadata'),
@@ -80,12 +83,12 @@ function successorOf(
   return { ...old, metadata, spec }
 }
 
-function takenError({ name, ip }: Master): NodeProxyError {
+function takenError({ name, ip }: ApiService): NodeProxyError {
   return new NodeProxyError(
     'NP_APISERVER_MASTER_SERVICE',
     `the Service of the API cannot move into the changed range: its address ${ip} belongs to another Service`,
     {
-      object: `${MASTER_NAMESPACE}/${name}`,
+      object: `${API_SERVICE_NAMESPACE}/${name}`,
       hint: 'delete the Service that has the address; it is tried again every 10 s, and the old address is served until then',
     },
   )
@@ -93,7 +96,7 @@ function takenError({ name, ip }: Master): NodeProxyError {
 
 function requestFor(context: ServerContext, name: string): ApiRequest {
   return systemRequest(context, {
-    ...{ method: 'PUT', resource: services, namespace: MASTER_NAMESPACE },
+    ...{ method: 'PUT', resource: services, namespace: API_SERVICE_NAMESPACE },
     name,
   })
 }
