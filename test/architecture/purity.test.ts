@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { purityFaults } from './purity.ts'
 import { readSources } from './source-file.ts'
 
-test('the pure rooms and all that they run neither read, wait, guess nor log', async () => {
+test('the pure modules and all that they run neither read, wait, guess nor log', async () => {
   expect(purityFaults(await readSources('src'))).toEqual([])
 })
 

@@ -1,0 +1,26 @@
+import { resolve } from 'node:path'
+import { projectTexts } from './project-texts.ts'
+import { readSources, root } from './source-file.ts'
+import { graphOf } from './structure.ts'
+import { structureReport } from './structure-report.ts'
+import { wordHits } from './vocabulary.ts'
+
+const USAGE = `scripts/node test/architecture/main.ts structure [CHECKOUT]   the shape of src, as JSON
+scripts/node test/architecture/main.ts words [FOLDER]        retired words, one hit a line
+`
+
+const [command, argument] = process.argv.slice(2)
+
+if (command === 'structure') {
+  const base = resolve(argument ?? root)
+  const others = [...(await readSources('test', base)), ...(await readSources('bench', base))]
+  const report = structureReport(graphOf(await readSources('src', base), others))
+  process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+} else if (command === 'words') {
+  for (const { path, line, found, use } of projectTexts(argument ?? '.').flatMap(wordHits)) {
+    process.stdout.write(`${path}:${line}: ${found} → ${use}\n`)
+  }
+} else {
+  process.stderr.write(USAGE)
+  process.exitCode = 64
+}
