@@ -59,7 +59,7 @@ test.each([
   ['node: --nonsense is not allowed in NODE_OPTIONS', 'correct NODE_OPTIONS'],
   ['node: error while loading shared libraries: libatomic.so.1', 'apt-get install libatomic1'],
   ['Permission denied', 'npm ci'],
-])('a Node that does not start (%s) is told as it is, with its remedy', async (reason, remedy) => {
+])('a Node that does not start (%s) is reported as it is, with its remedy', async (reason, remedy) => {
   await using checkout = await scratchCheckout()
   await checkout.install()
   const own = `node_modules/node-linux-${process.arch}/bin/node`
