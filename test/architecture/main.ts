@@ -1,15 +1,17 @@
 import { resolve } from 'node:path'
 import { projectTexts } from './project-texts.ts'
-import { readSources, root } from './source-file.ts'
+import { isTest, readSources, root } from './source-file.ts'
 import { graphOf } from './structure.ts'
 import { structureReport } from './structure-report.ts'
+import { touches } from './touches.ts'
 import { wordHits } from './vocabulary.ts'
 
-const USAGE = `scripts/node test/architecture/main.ts structure [CHECKOUT]   the shape of src, as JSON
-scripts/node test/architecture/main.ts words [FOLDER]        retired words, one hit a line
+const USAGE = `scripts/node test/architecture/main.ts structure [CHECKOUT]     the shape of src, as JSON
+scripts/node test/architecture/main.ts words [FOLDER]           retired words, one hit a line
+scripts/node test/architecture/main.ts touches WORD [CHECKOUT]  files that name a kind, a mode, a field or a metric
 `
 
-const [command, argument] = process.argv.slice(2)
+const [command, argument, checkout] = process.argv.slice(2)
 
 if (command === 'structure') {
   const base = resolve(argument ?? root)
@@ -20,6 +22,11 @@ if (command === 'structure') {
   for (const { path, line, found, use } of projectTexts(argument ?? '.').flatMap(wordHits)) {
     process.stdout.write(`${path}:${line}: ${found} → ${use}\n`)
   }
+} else if (command === 'touches' && argument !== undefined) {
+  const production = projectTexts('src', resolve(checkout ?? root)).filter(
+    ({ path }) => path.endsWith('.ts') && !isTest(path) && !path.includes('/testing/'),
+  )
+  process.stdout.write(`${touches(argument, production).join('\n')}\n`)
 } else {
   process.stderr.write(USAGE)
   process.exitCode = 64

@@ -16,7 +16,7 @@ function word(forms: string, use: string, where: RetiredWord['where'] = 'text'):
   return { forms: forms.split(', '), use, where }
 }
 
-/** Words that do not come back: actors without a name, programs that talk, houses and their parts. */
+/** Words that do not come back: actors without a name, programs that talk, private metaphors. */
 export const RETIRED_WORDS: readonly RetiredWord[] = [
   word(
     'somebody, nobody, anybody, everybody, whoever',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { projectTexts } from './project-texts.ts'
-import { splitWords, wordHits } from './vocabulary.ts'
+import { splitWords } from './split-words.ts'
+import { wordHits } from './vocabulary.ts'
 
 test('the project uses the words of the field', () => {
   const hits = projectTexts('.').flatMap(wordHits)

@@ -1,3 +1,4 @@
+import { splitWords } from './split-words.ts'
 import { RETIRED_PATTERNS, RETIRED_WORDS, type RetiredWord } from './vocabulary-list.ts'
 
 /** A text of the project by its path from the root. */
@@ -35,6 +36,12 @@ const COMMENT_OR_STRING =
 const CODE = indexOf('code')
 const TEXT = indexOf('text')
 const FILE = indexOf('file')
+
+/** Whether a line can hold a retired word at all; most cannot, and are not split. */
+const SUSPECT = new RegExp(
+  RETIRED_WORDS.flatMap(({ forms }) => forms.map((form) => form.replace(/ .*/, ''))).join('|'),
+  'i',
+)
 
 /** Every retired word in one text and in the name of its file. */
 export function wordHits({ path, text }: Text): readonly WordHit[] {
@@ -76,6 +83,7 @@ function indexOf(where: RetiredWord['where']): ReadonlyMap<string, string> {
 }
 
 function lineHits(line: string, index: ReadonlyMap<string, string>): readonly Found[] {
+  if (!SUSPECT.test(line)) return []
   const words = splitWords(line)
   return words.flatMap((word, position) =>
     [word, `${word} ${words[position + 1]}`].flatMap((form): readonly Found[] => {
@@ -83,12 +91,6 @@ function lineHits(line: string, index: ReadonlyMap<string, string>): readonly Fo
       return use === undefined ? [] : [[form, use]]
     }),
   )
-}
-
-/** `HTTPDoorOf a-knock` are five words: http, door, of, a, knock. */
-export function splitWords(text: string): readonly string[] {
-  const parts = text.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
-  return parts.map((part) => part.toLowerCase())
 }
 
 function patternHits(line: string): readonly Found[] {
