@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
 import { projectTexts } from './project-texts.ts'
 import { isTest, readSources, root } from './source-file.ts'
 import { graphOf } from './structure.ts'
@@ -9,6 +10,7 @@ import { wordHits } from './vocabulary.ts'
 const USAGE = `scripts/node test/architecture/main.ts structure [CHECKOUT]     the shape of src, as JSON
 scripts/node test/architecture/main.ts words [FOLDER]           retired words, one hit a line
 scripts/node test/architecture/main.ts touches WORD [CHECKOUT]  files that name a kind, a mode, a field or a metric
+scripts/node test/architecture/main.ts walks [CHECKOUT]         files that a request and a change enter; needs root
 `
 
 const [command, argument, checkout] = process.argv.slice(2)
@@ -27,6 +29,11 @@ if (command === 'structure') {
     ({ path }) => path.endsWith('.ts') && !isTest(path) && !path.includes('/testing/'),
   )
   process.stdout.write(`${touches(argument, production).join('\n')}\n`)
+} else if (command === 'walks') {
+  const program = join(import.meta.dirname, 'walks/main.ts')
+  const inside = `ip link set lo up; exec "$0" --no-warnings ${JSON.stringify(program)} "$1"`
+  const args = ['--net', 'sh', '-c', inside, process.execPath, resolve(argument ?? root)]
+  process.exitCode = spawnSync('unshare', args, { stdio: 'inherit' }).status ?? 1
 } else {
   process.stderr.write(USAGE)
   process.exitCode = 64
