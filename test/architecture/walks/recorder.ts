@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -69,7 +69,7 @@ if (isMainThread) {
       if (!path.startsWith(`${base}/src/`) || !path.endsWith('.ts')) return loaded
       const name = path.slice(base.length + 1)
       const enter = `globalThis.recordEntered(${JSON.stringify(name)})`
-      return { ...loaded, source: instrument(path, String(loaded.source), enter) }
+      return { ...loaded, source: instrument(path, readFileSync(path, 'utf8'), enter) }
     },
   })
 }
