@@ -2,9 +2,9 @@ import type { ModuleImport } from './module-import.ts'
 import { isTest } from './source-file.ts'
 
 /**
- * Who may import whom. A room is a folder of `src`; a mode is `modes/<name>`,
+ * Which module imports which. A module is a folder of `src`; a mode is `modes/<name>`,
  * and `modes/mode.ts` is the contract that all modes implement. An entry ending
- * in `*` stands for every room whose name starts so.
+ * in `*` stands for every module whose name starts so.
  */
 export const table: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -65,25 +65,25 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['*'],
 }
 
-/** The room that a path of `src` belongs to, in the words of the table. */
-export function roomOf(path: string): string {
-  const [, room = '', second = ''] = path.split('/')
-  return room === 'modes' ? `modes/${second}` : room
+/** The module that a path of `src` belongs to, in the words of the table. */
+export function moduleOf(path: string): string {
+  const [, module = '', second = ''] = path.split('/')
+  return module === 'modes' ? `modes/${second}` : module
 }
 
-/** What is wrong with one import, or undefined. Tests may reach into any room. */
+/** What is wrong with one import, or undefined. Tests may reach into any module. */
 export function importFault(item: ModuleImport): string | undefined {
   if (!item.relative || isTest(item.from)) return undefined
   if (!item.target.startsWith('src/')) return `${item.from} leaves src: ${item.target}`
-  const from = roomOf(item.from)
-  const to = roomOf(item.target)
+  const from = moduleOf(item.from)
+  const to = moduleOf(item.target)
   if (from === to) return undefined
   const allowed = table[from] ?? (from.startsWith('modes/') ? table['modes/*'] : undefined)
-  if (allowed === undefined) return `${item.from}: the import table knows no room ${from}`
+  if (allowed === undefined) return `${item.from}: the import table lists no module ${from}`
   if (allowed.some((entry) => covers(entry, to))) return undefined
   return `${item.from} may not import ${item.target}: ${from} → ${to}`
 }
 
-function covers(entry: string, room: string): boolean {
-  return entry.endsWith('*') ? room.startsWith(entry.slice(0, -1)) : entry === room
+function covers(entry: string, module: string): boolean {
+  return entry.endsWith('*') ? module.startsWith(entry.slice(0, -1)) : entry === module
 }

@@ -59,18 +59,21 @@ test.each([
   ['node: --nonsense is not allowed in NODE_OPTIONS', 'correct NODE_OPTIONS'],
   ['node: error while loading shared libraries: libatomic.so.1', 'apt-get install libatomic1'],
   ['Permission denied', 'npm ci'],
-])('a Node that does not start (%s) is told as it is, with its remedy', async (reason, remedy) => {
-  await using checkout = await scratchCheckout()
-  await checkout.install()
-  const own = `node_modules/node-linux-${process.arch}/bin/node`
-  await rm(join(checkout.path, own))
-  await checkout.write(own, `#!/bin/sh\necho '${reason}' >&2\nexit 9\n`)
-  await chmod(join(checkout.path, own), 0o755)
-  const { exitCode, stderr } = await checkout.run('bin/node-proxy')
-  expect(exitCode).toBe(69)
-  expect(stderr).toContain(`does not start: ${reason}\n`)
-  expect(stderr.split('\n').at(-1)).toContain(remedy)
-})
+])(
+  'a Node that does not start (%s) is reported as it is, with its remedy',
+  async (reason, remedy) => {
+    await using checkout = await scratchCheckout()
+    await checkout.install()
+    const own = `node_modules/node-linux-${process.arch}/bin/node`
+    await rm(join(checkout.path, own))
+    await checkout.write(own, `#!/bin/sh\necho '${reason}' >&2\nexit 9\n`)
+    await chmod(join(checkout.path, own), 0o755)
+    const { exitCode, stderr } = await checkout.run('bin/node-proxy')
+    expect(exitCode).toBe(69)
+    expect(stderr).toContain(`does not start: ${reason}\n`)
+    expect(stderr.split('\n').at(-1)).toContain(remedy)
+  },
+)
 
 test('a machine whose processor has no packaged Node falls back to a new enough one', async () => {
   await using checkout = await scratchCheckout()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { purityFaults } from './purity.ts'
 import { readSources } from './source-file.ts'
 
-test('the pure rooms and all that they run neither read, wait, guess nor log', async () => {
+test('the pure modules and all that they run neither read, wait, guess nor log', async () => {
   expect(purityFaults(await readSources('src'))).toEqual([])
 })
 
@@ -27,7 +27,7 @@ test.each(impure)('%s: %s is found', (path, text, fault) => {
   expect(purityFaults([{ path, text }])).toEqual([expect.stringContaining(fault)])
 })
 
-test('impurity behind two imports is found, and the way to it is told', () => {
+test('impurity behind two imports is found, and the path to it is reported', () => {
   const faults = purityFaults([
     { path: 'src/forwarding/a.ts', text: "import { b } from './../lib/b.ts'" },
     { path: 'src/lib/b.ts', text: "export { c as b } from './c.ts'" },

@@ -2,9 +2,9 @@ import { importsOf, type ModuleImport } from './module-import.ts'
 import { isTest, type SourceFile } from './source-file.ts'
 import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
-const pureRooms = /^src\/(resources|cluster|forwarding|affinity)\//
+const pureModules = /^src\/(resources|cluster|forwarding|affinity)\//
 const pureParts =
-  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|shortcut-mark)[^/]*\.ts$/
+  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
 
 /** Packages and names of Node that compute and do nothing else. */
 const pureImports: Readonly<Record<string, readonly string[]>> = {
@@ -28,7 +28,7 @@ const impureGlobals = new Set([
 const impureMembers = new Set(['Date.now', 'Math.random'])
 
 /**
- * What makes the pure rooms impure: input and output, the clock, randomness or
+ * What makes the pure modules impure: input and output, the clock, randomness or
  * the log, in their own files or in anything that those files run (their value
  * imports, followed to the end). Types cost nothing and are not followed.
  */
@@ -53,7 +53,7 @@ export function purityFaults(sources: readonly SourceFile[]): readonly string[] 
 }
 
 function isPure(path: string): boolean {
-  return !isTest(path) && (pureRooms.test(path) || pureParts.test(path))
+  return !isTest(path) && (pureModules.test(path) || pureParts.test(path))
 }
 
 function valueImports(file: SourceFile): readonly ModuleImport[] {

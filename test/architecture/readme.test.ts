@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readSources, root } from './source-file.ts'
 
 /** Folders of `src` and of `src/modes` that hold a program. */
-async function rooms(): Promise<readonly string[]> {
+async function modules(): Promise<readonly string[]> {
   const sources = await readSources('src')
   const folders = sources
     .map(({ path }) => path.split('/'))
@@ -15,14 +15,14 @@ async function rooms(): Promise<readonly string[]> {
   return [...new Set(folders)]
 }
 
-test('every room of src has a README that says something', async () => {
-  const found = await rooms()
+test('every module of src has a README that says something', async () => {
+  const found = await modules()
   expect(found).toContain('src/modes/iptables')
-  expect(found.filter((room) => readme(room).length < 200)).toEqual([])
+  expect(found.filter((module) => readme(module).length < 200)).toEqual([])
 })
 
-function readme(room: string): string {
-  const path = join(root, room, 'README.md')
+function readme(module: string): string {
+  const path = join(root, module, 'README.md')
   return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
@@ -42,15 +42,15 @@ test('every path that the documentation names exists', () => {
   expect(broken).toEqual([])
 })
 
-test('every file that a README of src names is in its room, or stands with its path', async () => {
+test('every file that a README of src names is in its module, or stands with its path', async () => {
   const sources = [...(await readSources('src')), ...(await readSources('test'))]
   const paths = [...sources, ...(await readSources('bench'))].map(({ path }) => path)
   const missing = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((page) => page.endsWith('README.md'))
     .flatMap((page) => {
-      const room = `src/${page.split('/')[0]}/`
+      const module = `src/${page.split('/')[0]}/`
       return filesNamedIn(`src/${page}`)
-        .filter((name) => !paths.some((path) => isMeant(path, name, room)))
+        .filter((name) => !paths.some((path) => isMeant(path, name, module)))
         .map((name) => `src/${page}: ${name}`)
     })
   expect(missing).toEqual([])
@@ -61,9 +61,9 @@ function filesNamedIn(page: string): readonly string[] {
   return [...text.matchAll(/`(?:\.\.\/)*([\w./-]+\.ts)`/g)].map(([, name = '']) => name)
 }
 
-function isMeant(path: string, name: string, room: string): boolean {
+function isMeant(path: string, name: string, module: string): boolean {
   if (path === name || path === `src/${name}`) return true
-  return path.startsWith(room) && path.endsWith(`/${name}`)
+  return path.startsWith(module) && path.endsWith(`/${name}`)
 }
 
 /** Local link targets of one page, and the files of src that it names in code spans. */

@@ -29,7 +29,7 @@ const tools = [
 ].concat(['rm', 'touch', 'uname'])
 
 export async function scratchCheckout(): Promise<ScratchCheckout> {
-  const path = await mkdtemp(join(tmpdir(), 'np-house-'))
+  const path = await mkdtemp(join(tmpdir(), 'np-checkout-'))
   await cp(join(root, 'bin'), join(path, 'bin'), { recursive: true })
   await cp(join(root, 'scripts'), join(path, 'scripts'), { recursive: true })
   const write = async (file: string, text: string): Promise<void> => {

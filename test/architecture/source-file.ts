@@ -10,14 +10,14 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** Every TypeScript file below `folder`, tests included, sorted by path. */
-export async function readSources(folder: string): Promise<readonly SourceFile[]> {
-  const entries = await readdir(join(root, folder), { recursive: true })
+/** Every TypeScript file below `folder` of the checkout `base`, tests included, sorted by path. */
+export async function readSources(folder: string, base = root): Promise<readonly SourceFile[]> {
+  const entries = await readdir(join(base, folder), { recursive: true })
   return entries
     .filter((entry) => entry.endsWith('.ts'))
     .map((entry) => `${folder}/${entry}`)
     .toSorted()
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+    .map((path) => ({ path, text: readFileSync(join(base, path), 'utf8') }))
 }
 
 export function isTest(path: string): boolean {

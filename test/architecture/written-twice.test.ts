@@ -6,7 +6,7 @@ import { isTest, readSources, type SourceFile } from './source-file.ts'
 import { nameOf, parse, walk } from './syntax.ts'
 
 const HOMES = /^src\/resources\/(?:label-names|finalizers|condition-names)\.ts$/
-/** What tests are made of: it says what others would send. */
+/** What tests are made of: it stands for what clients send. */
 const FIXTURES = /(?:^|\/)(?:testing\/|fixtures\.ts$)/
 
 /** Names that mean nothing else: those with a brand, and those of several words. */
@@ -16,16 +16,16 @@ const names = new Set(
     .filter((name) => /[./]|[a-z][A-Z]/.test(name)),
 )
 
-function spelledTwice(file: SourceFile): readonly string[] {
+function writtenTwice(file: SourceFile): readonly string[] {
   if (HOMES.test(file.path) || isTest(file.path) || FIXTURES.test(file.path)) return []
   if (![...names].some((name) => file.text.includes(name))) return []
   const literals = [...walk(parse(file))].filter(([node]) => node.type === 'Literal')
-  const spelled = literals.flatMap(([node]) => nameOf(node) ?? [])
-  return spelled.filter((text) => names.has(text)).map((name) => `${file.path}: ${name}`)
+  const written = literals.flatMap(([node]) => nameOf(node) ?? [])
+  return written.filter((text) => names.has(text)).map((name) => `${file.path}: ${name}`)
 }
 
-test('names by which the rooms understand each other are spelled in one place', async () => {
-  expect((await readSources('src')).flatMap(spelledTwice)).toEqual([])
+test('names by which the modules understand each other are written in one place', async () => {
+  expect((await readSources('src')).flatMap(writtenTwice)).toEqual([])
 })
 
 test.each([
@@ -33,5 +33,5 @@ test.each([
   "const labels = { 'kubernetes.io/hostname': 'a' }",
   "const gone = finalizers.includes('foregroundDeletion')",
 ])('%s is found', (text) => {
-  expect(spelledTwice({ path: 'src/watch/a.ts', text })).toHaveLength(1)
+  expect(writtenTwice({ path: 'src/watch/a.ts', text })).toHaveLength(1)
 })

@@ -7,13 +7,15 @@ import { root } from './source-file.ts'
 test('docs/design/modules.md shows the import table as it is enforced', () => {
   const page = readFileSync(join(root, 'docs/design/modules.md'), 'utf8')
   const rows = [...page.matchAll(/^\| ([\w/.*]+) \| [^|]+ \| ([^|]+) \|$/gm)].filter(
-    ([, room]) => room !== 'room',
+    ([, module]) => module !== 'module',
   )
-  const shown = rows.map(([, room = '', allowed = '']) => [
-    room,
+  const shown = rows.map(([, module = '', allowed = '']) => [
+    module,
     allowed === '–' ? [] : allowed.split(', ').toSorted(),
   ])
   expect(Object.fromEntries(shown)).toEqual(
-    Object.fromEntries(Object.entries(table).map(([room, allowed]) => [room, allowed.toSorted()])),
+    Object.fromEntries(
+      Object.entries(table).map(([module, allowed]) => [module, allowed.toSorted()]),
+    ),
   )
 })

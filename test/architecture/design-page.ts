@@ -1,0 +1,46 @@
+import type { SourceFile } from './source-file.ts'
+import { isNode, nameOf, parse, type SyntaxNode } from './syntax.ts'
+
+const HEADING = '## Where is it decided?'
+const REFERENCE = /`(src\/[\w./-]+\.ts)`: `(\w+)`/g
+const PATH = /`src\/[\w./-]+`/g
+
+/** What is wrong with the rows of "Where is it decided?": a file or a symbol that does not exist. */
+export function designPageFaults(page: string, sources: readonly SourceFile[]): readonly string[] {
+  const rows = rowsOf(page)
+  if (rows.length === 0) return [`no rows under "${HEADING}"`]
+  const byPath = new Map(sources.map((file) => [file.path, file]))
+  return rows.flatMap((row) => {
+    const references = [...row.matchAll(REFERENCE)]
+    const paths = row.match(PATH) ?? []
+    const faults = references.flatMap(([, path = '', symbol = '']) => {
+      const file = byPath.get(path)
+      if (file === undefined) return [`${path} does not exist`]
+      return exportsOf(file).includes(symbol) ? [] : [`${path} exports no ${symbol}`]
+    })
+    if (references.length === 0) faults.push(`names no file with a symbol: ${row}`)
+    if (paths.length > references.length) faults.push(`names a path without a symbol: ${row}`)
+    return faults
+  })
+}
+
+function rowsOf(page: string): readonly string[] {
+  const [, section = ''] = page.split(`${HEADING}\n`)
+  const [table = ''] = section.split(/^## /m)
+  return table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| question'))
+}
+
+function exportsOf(file: SourceFile): readonly string[] {
+  return nodes(parse(file)['body']).flatMap((statement) => {
+    if (!statement.type.startsWith('Export')) return []
+    const declaration = statement['declaration']
+    const specifiers = nodes(statement['specifiers']).map((part) => nameOf(part['exported']))
+    if (!isNode(declaration)) return specifiers.filter((name) => name !== undefined)
+    const declared = [declaration, ...nodes(declaration['declarations'])]
+    return declared.flatMap((node) => nameOf(node['id']) ?? [])
+  })
+}
+
+function nodes(value: unknown): readonly SyntaxNode[] {
+  return Array.isArray(value) ? value.filter(isNode) : []
+}
