@@ -10,20 +10,20 @@ test('every import of src is allowed by the table of docs/design/modules.md', as
 
 const faulty: readonly (readonly [path: string, text: string])[] = [
   ['src/lib/a.ts', "import { parse } from '../resources/service.ts'"],
-  ['src/settings/a.ts', "import { FIELDS } from '../../src/nodeproxy/config/fields/index.ts'"],
-  ['src/cluster/a.ts', "import type { Entry } from '../../src/forwarding/entry.ts'"],
-  ['src/forwarding/a.ts', "export * from '../../src/kernel/ipset/sets.ts'"],
+  ['src/settings/a.ts', "import { FIELDS } from '../nodeproxy/config/fields/index.ts'"],
+  ['src/cluster/a.ts', "import type { Entry } from '../forwarding/entry.ts'"],
+  ['src/forwarding/a.ts', "export * from '../kernel/ipset/sets.ts'"],
   ['src/forwarding/a.ts', "export { type A } from '../modes/mode.ts'"],
-  ['src/modes/iptables/a.ts', "import type { Service } from '../../src/resources/types.ts'"],
+  ['src/modes/iptables/a.ts', "import type { Service } from '../../resources/types.ts'"],
   ['src/modes/iptables/a.ts', "import { virtualServer } from '../ipvs/render.ts'"],
   ['src/modes/netfilter/a.ts', "import { render } from '../iptables/render.ts'"],
-  ['src/modes/mode.ts', "import { Spawner } from '../../src/kernel/spawner/spawner.ts'"],
+  ['src/modes/mode.ts', "import { Spawner } from '../kernel/spawner/spawner.ts'"],
   ['src/sync/a.ts', "const mode = await import('../modes/iptables/mode.ts')"],
   ['src/sync/a.ts', "let mode: import('../modes/iptables/mode.ts').IptablesMode"],
   ['src/watch/a.ts', "import '../nodeproxy/main.ts'"],
   ['src/nodeproxy/a.ts', "import { listen } from '../apiserver/server.ts'"],
   ['src/dns/a.ts', "import { open } from '../storage/store.ts'"],
-  ['src/cellar/a.ts', "import { hash } from '../../src/lib/hash.ts'"],
+  ['src/cellar/a.ts', "import { hash } from '../lib/hash.ts'"],
   ['src/lib/a.ts', "import { root } from '../../test/architecture/source-file.ts'"],
 ]
 
@@ -32,7 +32,7 @@ test.each(faulty)('%s: %s is found', (path, text) => {
 })
 
 const fine: readonly (readonly [path: string, text: string])[] = [
-  ['src/modes/ipvs/a.ts', "import { mark } from '../../src/modes/netfilter/mark.ts'"],
+  ['src/modes/ipvs/a.ts', "import { mark } from '../netfilter/mark.ts'"],
   ['src/modes/ipvs/a.ts', "import type { Mode } from '../mode.ts'"],
   ['src/nodeproxy/a.ts', "import { IpvsMode } from '../modes/ipvs/mode.ts'"],
   ['src/orchserver/a.ts', "import { settingsTable } from '../settings/table.ts'"],

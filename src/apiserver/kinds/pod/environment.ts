@@ -1,5 +1,5 @@
-import { inBreaths } from '../../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
+import { inBreaths } from '../../../lib/yield-to-event-loop.ts'
 import {
   API_SERVICE_NAMES,
   API_SERVICE_NAMESPACE,
