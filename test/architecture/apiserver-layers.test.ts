@@ -52,6 +52,7 @@ const faulty: readonly (readonly [from: string, to: string, fault: string])[] = 
   ['background/allocation-repair/repair.ts', 'api-server.ts', 'imports upward'],
   ['kinds/service/resource.ts', 'background/service-cidr.ts', 'imports upward'],
   ['verbs/get.ts', 'testing/test-api.ts', 'only tests may'],
+  ['verbs/get.ts', 'kinds/testing/rules-by-kind.ts', 'only tests may'],
 ]
 
 test.each(faulty)('%s → %s: %s', (from, to, fault) => {

@@ -15,7 +15,7 @@ export interface NamespaceReader extends CacheReader {
 
 /**
  * The condition under which an object may be created in a namespace: that it
- * exists as it was seen and is not being deleted. `fresh` asks the store
+ * exists as it was seen and is not being deleted. `fresh` reads the store,
  * because the cache turned out to be behind.
  */
 export async function namespaceCondition(

@@ -85,7 +85,7 @@ test('when the store compacts what it has not read yet, it loads anew and watche
   await feed.stop()
 })
 
-test('a store that fails is asked again after a second', async () => {
+test('a store that fails is watched again after a second', async () => {
   const store = createMemoryStore()
   const clock = new FakeClock()
   const errors: unknown[] = []

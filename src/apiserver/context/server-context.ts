@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
-/** Where operators read what was done that they should know of. */
+/** The log of events that operators should know of. */
 export type OperatorLog = Pick<Logger, 'info' | 'warn'>
 
 /** What every verb works with. */

@@ -60,7 +60,7 @@ test('another directive is refused', () => {
   expect(check('strict', sent).refusal).toMatchObject({ code: 400 })
 })
 
-test('nobody is told of what the object had before', () => {
+test('problems that the object had before are not reported', () => {
   const object = { spec: { foo: 2, bar: 1 } }
   expect(check('Strict', { object, before: { spec: { foo: 1 } } }).refusal?.message).toMatch(
     /strict decoding error: unknown field "spec.bar"$/,

@@ -113,7 +113,7 @@ test.each<[string, string, string, JsonObject | readonly JsonObject[]]>([
   expect((await api.call('GET', `${SERVICES}/a`)).body).toEqual(made)
 })
 
-test('at most ten faults are told, and no unknown fields beside them', async () => {
+test('at most ten faults are reported, and no unknown fields beside them', async () => {
   const api = await startApi()
   const externalIPs = Array.from({ length: 11 }, () => 1)
   const body = service('a', { foo: 1, externalIPs })

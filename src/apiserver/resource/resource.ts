@@ -28,7 +28,7 @@ export interface Resource extends ObjectRules {
   readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
-  /** Present: its last state is the answer to a deletion; that of others is a Status. */
+  /** Present: the answer to a deletion is its last state; other kinds answer with a Status. */
   readonly returnsDeleted?: true
   /** Present: its objects hold addresses or ports that no other object may hold. */
   readonly allocation?: AllocationRules

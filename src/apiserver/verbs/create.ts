@@ -22,7 +22,7 @@ import { requiredVersion } from './required-version.ts'
 /** A generated name ends in this many characters that make no words. */
 const SUFFIX_LENGTH = 5
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
-const LONGEST_BASE = 58
+const MAX_BASE_LENGTH = 58
 
 /** POST of a collection. */
 export async function create(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
@@ -159,5 +159,5 @@ function generateName(context: ServerContext, base: string): string {
   for (let index = 0; index < SUFFIX_LENGTH; index++) {
     suffix += SUFFIX_ALPHABET[context.random.below(SUFFIX_ALPHABET.length)]
   }
-  return base.slice(0, LONGEST_BASE) + suffix
+  return base.slice(0, MAX_BASE_LENGTH) + suffix
 }

@@ -20,7 +20,7 @@ import { isOver, markedForDeletion } from './deletion.ts'
 import { removeUnreadable } from './discard-unreadable.ts'
 import { removeObject } from './remove-object.ts'
 
-/** What became of an object: gone, or marked and waiting for whoever keeps it. */
+/** The object after its deletion: removed, or marked and kept by its finalizers or its grace. */
 export interface Deleted extends Persisted {
   readonly isGone: boolean
 }
@@ -72,7 +72,7 @@ export async function deleteObject(
   return decideOnNewest(context, request, { isConditional, decide })
 }
 
-/** A namespace in which nothing is goes at once: there is nobody to wait for. */
+/** Removes an empty namespace at once: the namespace controller has nothing to do. */
 async function withoutWaiting(
   context: ServerContext,
   request: ApiRequest,

@@ -11,27 +11,27 @@ import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 
-/** What a request to delete an object wishes for. */
-export type DeletionWish = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
+/** The part of a request to delete an object that changes the object. */
+export type DeletionChange = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
 
 const MAX_GRACE_SECONDS = 100 * 365 * 86_400
 
 /**
- * An object as a request to delete it leaves it; removed when that `isOver`. One whose kind gives
- * it a grace period is only marked, and a later request can only shorten that period. Finalizers
- * keep any object, among them those that the propagation policy adds.
+ * An object after a request to delete it; it is removed when that `isOver`. An object whose kind
+ * gives it a grace period is only marked, and a later request can only shorten that period.
+ * Finalizers keep any object, among them those of the propagation policy.
  */
 export function markedForDeletion(
   resource: Resource,
   old: JsonObject,
-  wish: DeletionWish,
+  change: DeletionChange,
   now: number,
 ): JsonObject {
   const metadata = objectAt(old, 'metadata')
   const left = isMarked(metadata) ? graceLeft(metadata) : undefined
-  const grace = graceOf(resource, old, { requested: wish.graceSeconds, left })
+  const grace = graceOf(resource, old, { requested: change.graceSeconds, left })
   if (left === grace && grace > 0) return old
-  const finalizers = finalizersOf(resource, metadata, wish.propagation)
+  const finalizers = finalizersOf(resource, metadata, change.propagation)
   const next = {
     ...old,
     metadata: {
@@ -45,7 +45,7 @@ export function markedForDeletion(
   return resource.deletion?.marked?.(next) ?? next
 }
 
-/** Marked as deleted, without any grace left, and nobody has anything left to do. */
+/** Whether the object is marked, without grace and without finalizers: it can be removed. */
 export function isOver(resource: Resource, object: JsonObject): boolean {
   const metadata = objectAt(object, 'metadata')
   const finalizers = resource.deletion?.finalizers?.(object) ?? []
@@ -80,13 +80,13 @@ function withinReason(seconds: number): number {
   return seconds < 0 ? 1 : Math.min(seconds, MAX_GRACE_SECONDS)
 }
 
-/** When the deletion was asked for first; its timestamp is when the grace ends. */
+/** When the first deletion was requested; its timestamp is when the grace ends. */
 function beganAt(metadata: JsonObject, now: number): number {
   const endsAt = Date.parse(scalarText(metadata['deletionTimestamp']))
   return Number.isNaN(endsAt) ? now : endsAt - graceLeft(metadata) * 1000
 }
 
-const ASKED_FOR: Readonly<Record<Propagation, readonly string[]>> = {
+const FINALIZERS_OF: Readonly<Record<Propagation, readonly string[]>> = {
   Foreground: [FOREGROUND],
   Orphan: [ORPHAN],
   Background: [],
@@ -100,8 +100,8 @@ function finalizersOf(
 ): readonly string[] {
   const finalizers = arrayAt(metadata, 'finalizers').map(scalarText)
   if (propagation === undefined || resource.ownsNothing === true) return finalizers
-  const others = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
-  return [...others, ...ASKED_FOR[propagation]]
+  const rest = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
+  return [...rest, ...FINALIZERS_OF[propagation]]
 }
 
 function nextGeneration(metadata: JsonObject): JsonObject {

@@ -16,9 +16,9 @@ import { conflict } from '../status/status-errors.ts'
 import type { DeleteOptions } from './delete-options.ts'
 
 /**
- * DELETE of an object that cannot be read: it goes at once, because nobody can
- * tell its finalizers, its grace or its dependents. What would need them is
- * refused: a uid as precondition, and leaving dependents behind.
+ * DELETE of an object that cannot be read: it is removed at once, because its finalizers,
+ * its grace and its dependents are unknown. Options that need them are
+ * rejected: a uid as precondition, and leaving dependents behind.
  */
 export async function removeUnreadable(
   context: ServerContext,
@@ -38,7 +38,7 @@ export async function removeUnreadable(
   return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
 }
 
-/** Removes the bytes with what they held; false when another client has written the key since. */
+/** Removes the entry with its allocations; false when the key was written since. */
 export async function discard(
   context: ServerContext,
   resource: Resource,
