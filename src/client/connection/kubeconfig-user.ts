@@ -57,7 +57,7 @@ function execUser(exec: FieldReader, input: KubeconfigUserInput): CredentialSour
     throw exec.refuse('apiVersion', `must be one of ${EXEC_VERSIONS.join(', ')}`)
   }
   if (exec.text('interactiveMode') === 'Always') {
-    throw exec.refuse('interactiveMode', 'is Always, but nobody is there to answer')
+    throw exec.refuse('interactiveMode', 'is Always, but the daemon has no terminal')
   }
   const command = exec.text('command')
   if (command === undefined) throw exec.refuse('command', 'is missing')
