@@ -30,7 +30,7 @@ function opened(directory: string): { readonly store: Store } | { readonly refus
   }
 }
 
-/** What a server on the store shows to its clients, by storage key, and what it says of itself. */
+/** What a server on the store shows to its clients, by storage key, and what it reports of itself. */
 async function served(store: Store) {
   const server = createApiServer({ store })
   const { url } = await server.listen()
