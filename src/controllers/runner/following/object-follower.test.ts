@@ -8,7 +8,7 @@ import { stringAt } from '../../../lib/json.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import { createObjectFollower } from './object-follower.ts'
 
-test('tells of which version a list is, and whether news arrive', async () => {
+test('reports the version of a list, and whether every watch is open', async () => {
   const api = await startApi()
   const connection = { origin: api.url, basePath: '', tls: undefined, credentials: anonymous }
   const client = createApiClient({
