@@ -1,4 +1,4 @@
-import type { CredentialSource } from './credential.ts'
+import type { CredentialSource } from './credential/credential.ts'
 
 /** PEM texts of one TLS handshake. */
 export interface TlsMaterial {

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { TemporaryFolder } from '../testing/temporary-folder.ts'
 import { createTemporaryFolder } from '../testing/temporary-folder.ts'
+import { tokenFileCredential } from './credential/token-file.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { connectionTo, loadConnection } from './load-connection.ts'
-import { tokenFileCredential } from './token-file.ts'
 
 let folder: TemporaryFolder
 beforeEach(() => {

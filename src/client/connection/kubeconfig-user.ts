@@ -1,11 +1,11 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
-import type { CredentialSource } from './credential.ts'
-import { anonymous, bearer, fixedCredential } from './credential.ts'
-import type { ExecApiVersion } from './exec-credential.ts'
-import { execCredential } from './exec-credential.ts'
+import type { CredentialSource } from './credential/credential.ts'
+import { anonymous, bearer, fixedCredential } from './credential/credential.ts'
+import type { ExecApiVersion } from './credential/exec-credential.ts'
+import { execCredential } from './credential/exec-credential.ts'
+import { checkToken, tokenFileCredential } from './credential/token-file.ts'
 import type { FieldReader } from './field-reader.ts'
-import { checkToken, tokenFileCredential } from './token-file.ts'
 
 export interface KubeconfigUserInput {
   readonly user: FieldReader | undefined

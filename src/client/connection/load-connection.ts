@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from './connection.ts'
-import { anonymous } from './credential.ts'
+import { anonymous } from './credential/credential.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
 import { parseServerUrl } from './server-url.ts'

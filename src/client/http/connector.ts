@@ -1,7 +1,7 @@
 import type { buildConnector } from 'undici'
 import type { Connection } from '../connection/connection.ts'
-import type { Credential } from '../connection/credential.ts'
-import { certificateExpiry } from '../connection/credential-expiry.ts'
+import type { Credential } from '../connection/credential/credential.ts'
+import { certificateExpiry } from '../connection/credential/credential-expiry.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 

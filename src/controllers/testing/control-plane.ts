@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { anonymous } from '../../client/connection/credential.ts'
+import { anonymous } from '../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'

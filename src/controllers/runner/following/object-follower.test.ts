@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SERVICES, startApi } from '../../../apiserver/test-api.ts'
-import { anonymous } from '../../../client/connection/credential.ts'
+import { anonymous } from '../../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../../client/http/api-client.ts'
 import { silentReporter } from '../../../client/testing/silent-reporter.ts'
 import { systemClock } from '../../../lib/clock.ts'

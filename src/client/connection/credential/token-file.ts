@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 

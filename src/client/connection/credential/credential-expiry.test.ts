@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { certificates } from '../testing/test-certificates.ts'
+import { certificates } from '../../testing/test-certificates.ts'
 import { certificateExpiry, tokenExpiry } from './credential-expiry.ts'
 
 function token(claims: unknown): string {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { isRecord, parseJson } from '../json.ts'
+import { isRecord, parseJson } from '../../json.ts'
 
 /**
  * The expiry of a bearer token (claim `exp`, RFC 7519) in epoch milliseconds;
