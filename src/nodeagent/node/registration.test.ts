@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startApi } from '../../apiserver/test-api.ts'
+import { startApi } from '../../apiserver/testing/test-api.ts'
 import { connectionTo } from '../../client/connection/load-connection.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
 import { eventually } from '../../client/testing/eventually.ts'

@@ -6,9 +6,9 @@ import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration.ts'
-import { refreshGauges } from './gauges.ts'
 import type { NodeProxy } from './node-proxy.ts'
-import { watchReadiness } from './watch-readiness.ts'
+import { refreshGauges } from './observation/gauges.ts'
+import { watchReadiness } from './observation/watch-readiness.ts'
 
 export interface StatusParts {
   readonly proxy: NodeProxy

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { defaultLimits as limits } from '../../apiserver/limits.ts'
+import { defaultLimits as limits } from '../../apiserver/context/limits.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { warnOfFewFiles } from './open-files.ts'
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { SERVICES, startApi } from '../../../apiserver/test-api.ts'
+import { SERVICES, startApi } from '../../../apiserver/testing/test-api.ts'
 import { anonymous } from '../../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../../client/http/api-client.ts'
 import { silentReporter } from '../../../client/testing/silent-reporter.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { defaultLimits } from '../../../apiserver/limits.ts'
+import { defaultLimits } from '../../../apiserver/context/limits.ts'
 import { parseFlags } from '../../../settings/flags.ts'
 import { loadConfiguration } from '../../../settings/load.ts'
 import { describeProblem } from '../../../settings/problem.ts'
