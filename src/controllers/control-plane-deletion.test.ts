@@ -102,8 +102,8 @@ test('a namespace goes with all that is in it, pods first', async () => {
   await api.call('DELETE', `${NAMESPACES}/shop`)
   await expectSoon(api, NAMESPACES, (items) =>
     items.some((one) =>
-      arrayAt(one, 'status', 'conditions').some((said) =>
-        stringAt(said, 'message').includes('pods. has 1 resource instances'),
+      arrayAt(one, 'status', 'conditions').some((condition) =>
+        stringAt(condition, 'message').includes('pods. has 1 resource instances'),
       ),
     ),
   )

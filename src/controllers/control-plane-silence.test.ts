@@ -4,7 +4,7 @@ import { createFastClock } from '../lib/fast-clock.ts'
 import { arrayAt, type Json, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
-import { readyCondition } from './testing/fixtures.ts'
+import { conditionOf, readyCondition } from './testing/fixtures.ts'
 import { endpoints } from './testing/shown-endpoints.ts'
 import { makePod } from './testing/web-pods.ts'
 
@@ -13,9 +13,7 @@ const EVENTS = '/api/v1/namespaces/default/events'
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 
 function readyStatus(node: Json | undefined): string {
-  const conditions = arrayAt(node, 'status', 'conditions')
-  const ready = conditions.find((one) => stringAt(one, 'type') === 'Ready')
-  return stringAt(ready, 'status')
+  return stringAt(conditionOf(node, 'Ready'), 'status')
 }
 
 test('a silent node takes its pods out of the endpoints until it is heard of again', async () => {

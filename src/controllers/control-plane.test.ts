@@ -16,11 +16,11 @@ import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
 let api: TestApi
-let told: readonly string[]
+let records: readonly string[]
 
 beforeEach(async () => {
   api = await startApi()
-  told = startControlPlane(api.url)
+  records = startControlPlane(api.url)
 })
 
 const WEB = { selector: { app: 'web' } }
@@ -53,8 +53,8 @@ test('what the server stores is what was meant: no write is repeated', async () 
   await api.make(SERVICES, service('last', WEB))
   await expectSoon(api, SLICES, (items) => items.length === 3)
   await expectSoon(api, ENDPOINTS, (items) => items.length === 3)
-  await eventually(() => told.length >= 6)
-  expect(told.toSorted()).toEqual([
+  await eventually(() => records.length >= 6)
+  expect(records.toSorted()).toEqual([
     ...Array<string>(3).fill('wrote endpoints create done'),
     ...Array<string>(3).fill('wrote endpointslices create done'),
   ])

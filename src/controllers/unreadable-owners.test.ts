@@ -14,7 +14,7 @@ import { arrayAt, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
 
-/** The server cannot say that they are gone. */
+/** The server cannot report them as gone. */
 const REFUSED = /^problem \w+ NP_CONTROLLERS_WRITE$/
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -32,7 +32,7 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
 
 test('what cannot be read is not gone: Endpoints, slices and dependents stay until it is deleted', async () => {
   const api = await startApi({ onError: () => undefined })
-  const told = startControlPlane(api.url, systemClock, REFUSED)
+  const records = startControlPlane(api.url, systemClock, REFUSED)
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))
   const owner = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
   const uid = stringAt(owner, 'metadata', 'uid')
@@ -50,7 +50,7 @@ test('what cannot be read is not gone: Endpoints, slices and dependents stay unt
   )
   await expectSoon(api, SLICES, (items) => items.length === 2)
   await expect
-    .poll(() => told.filter((one) => REFUSED.test(one)).map((one) => one.split(' ')[1]))
+    .poll(() => records.filter((one) => REFUSED.test(one)).map((one) => one.split(' ')[1]))
     .toEqual(expect.arrayContaining(['endpoints', 'endpointslices', 'garbagecollector']))
   expect(await sliceNames(api)).toEqual(expect.arrayContaining([...before]))
   expect((await api.call('GET', `${ENDPOINTS}/web`)).status).toBe(200)

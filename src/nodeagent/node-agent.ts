@@ -62,10 +62,10 @@ export interface NodeAgent {
   run(signal: AbortSignal): Promise<void>
 }
 
-const MOST_PODS = 110
+const MAX_PODS = 110
 const STOP_GRACE_MS = 10_000
 
-/** Runs the Pods of one node as processes in network namespaces. See this room's README. */
+/** Runs the Pods of one node as processes in network namespaces. See the module's README. */
 export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
   return { run: (signal) => runAgent(options, signal) }
 }
@@ -131,7 +131,7 @@ async function servicesOf(client: ApiClient, pod: PodPlan): Promise<readonly Var
 }
 
 function identityOf(options: NodeAgentOptions): NodeIdentity {
-  const { nodeName, addresses, podCIDRs, labels, maxPods = MOST_PODS } = options
+  const { nodeName, addresses, podCIDRs, labels, maxPods = MAX_PODS } = options
   return { nodeName, addresses, podCIDRs, labels, maxPods }
 }
 

@@ -22,14 +22,17 @@ export interface BackgroundServicesOptions {
   readonly log: Logger
 }
 
-/** Starts those who work beside the API in this process, as its clients; the last one ends first. */
+/**
+ * Starts the controllers and the node agent, which are clients of the API in this process; the
+ * last one that was started ends first.
+ */
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
 ): Promise<AsyncDisposable> {
   const { config, socket, version, processMetrics, ...shared } = options
   await using held = new AsyncDisposableStack()
-  const clientOf = (who: string): ApiClient => {
-    const client = socket.client(`orch-server/${version} ${who}`)
+  const clientOf = (component: string): ApiClient => {
+    const client = socket.client(`orch-server/${version} ${component}`)
     held.defer(() => client.close())
     return client
   }

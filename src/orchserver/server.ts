@@ -22,11 +22,11 @@ import { rangeWarnings } from './config/range-warnings.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
 import { openStore } from './storage/open-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
-import { farewell } from './system/farewell.ts'
 import { warnOfFewFiles } from './system/open-files.ts'
 import { stopSignal } from './system/stop-signal.ts'
+import { waitBriefly } from './system/wait-briefly.ts'
 
-/** Serves until a signal ends it; what was acknowledged is in the store. */
+/** Serves until a signal arrives; every acknowledged write is in the store. */
 export async function runServer(
   config: OrchServerConfiguration,
   log: Logger,
@@ -58,7 +58,7 @@ export async function runServer(
     address: { host: config.bindAddress, port: config.securePort },
     source: measuredCertificate(certificateSource(config, log), processMetrics),
   })
-  held.defer(() => farewell(clock, front.close()))
+  held.defer(() => waitBriefly(clock, front.close()))
   const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
   const shared = { config, socket, version, election, metrics, processMetrics }
   held.use(await startBackgroundServices({ ...shared, clock, log }))

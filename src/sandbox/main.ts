@@ -14,12 +14,12 @@ async function main(): Promise<number> {
   if (args.kind === 'wrong') return refuse(`${args.problem} (npm start -- --help)`, 2)
   if (process.platform !== 'linux')
     return refuse('needs Linux: it is made of network namespaces', 1)
-  if (needsOtherKernel(args.options)) return runInOtherKernel(args.options).catch(complain)
+  if (needsOtherKernel(args.options)) return runInOtherKernel(args.options).catch(printError)
   if (process.getuid?.() !== 0) return refuse('needs root, to make network namespaces', 1)
   return supervise(args.options)
 }
 
-function complain(error: unknown): number {
+function printError(error: unknown): number {
   if (!(error instanceof NodeProxyError)) throw error
   return refuse([`${error.code}: ${error.message}`, error.hint].filter(Boolean).join('\n'), 1)
 }

@@ -25,7 +25,8 @@ const END_MS = 15_000
  */
 export async function supervise(options: SandboxOptions): Promise<number> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-  for (const removed of removeDeadRuns()) complain(`removed what a dead run left: ${list(removed)}`)
+  for (const removed of removeDeadRuns())
+    printError(`removed what a dead run left: ${list(removed)}`)
   const name = runName(process.pid)
   process.once('exit', () => void removeRun(name))
   const run: Run = { name, folder: mkdtempSync(join(tmpdir(), `${name}-`)) }
@@ -38,9 +39,9 @@ export async function supervise(options: SandboxOptions): Promise<number> {
 async function runInside(namespace: string, orders: Orders): Promise<number> {
   const command = [`--net=/run/netns/${namespace}`, process.execPath, PROGRAM, writeOrders(orders)]
   const child = spawn('nsenter', command, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
-  let asked = false
+  let isInterrupted = false
   const forward = (signal: NodeJS.Signals): void => {
-    asked = true
+    isInterrupted = true
     child.kill(signal)
     setTimeout(() => child.kill('SIGKILL'), END_MS).unref()
   }
@@ -51,8 +52,8 @@ async function runInside(namespace: string, orders: Orders): Promise<number> {
   })
   if (code !== null) return code
   restoreTerminal()
-  if (asked) return codeOfInterruption(orders.options)
-  complain(`the process inside was ended by ${how}`)
+  if (isInterrupted) return codeOfInterruption(orders.options)
+  printError(`the process inside was ended by ${how}`)
   return 1
 }
 
@@ -65,7 +66,7 @@ function restoreTerminal(): void {
 function report(removed: Removed, code: number): number {
   const left = namespacesOf(removed.run)
   if (left.length > 0) {
-    complain(`could not remove ${left.join(', ')}`)
+    printError(`could not remove ${left.join(', ')}`)
     return 1
   }
   process.stdout.write(`cleaned up: ${removed.namespaces.length} namespaces are gone\n`)
@@ -76,6 +77,6 @@ function list({ namespaces, processes, run }: Removed): string {
   return namespaces.length === 0 ? run : `${namespaces.join(', ')} (${processes} processes)`
 }
 
-function complain(text: string): void {
+function printError(text: string): void {
   process.stderr.write(`sandbox: ${text}\n`)
 }

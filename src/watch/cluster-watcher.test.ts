@@ -37,12 +37,12 @@ async function watch(
   {
     clock = systemClock,
     proxyName,
-    nodePatienceMs = 30_000,
+    nodeTimeoutMs = 30_000,
     reporter = silentReporter,
   }: {
     clock?: Clock
     proxyName?: string
-    nodePatienceMs?: number
+    nodeTimeoutMs?: number
     reporter?: RequestReporter
   } = {},
 ): Promise<Watched> {
@@ -61,7 +61,7 @@ async function watch(
     reporter,
     proxyName,
     timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
-    nodePatienceMs,
+    nodeTimeoutMs,
     onEvents(batch) {
       batches.push(batch)
       store.apply(batch)
@@ -97,7 +97,7 @@ function endpointIps(store: ClusterStore, key: ServiceKey): readonly string[] {
   return groups.flatMap((group) => group.endpoints.map(({ ip }) => ip))
 }
 
-test('tells of Services, endpoints and this node, then that it is synced, once', async () => {
+test('reports Services, endpoints and this node, then once that it is synced', async () => {
   const cluster = smallCluster()
   const { store, batches, synced, watcher } = await watch(cluster)
   await eventually(() => watcher.synced())
@@ -120,7 +120,7 @@ test('tells of Services, endpoints and this node, then that it is synced, once',
   })
 })
 
-test('asks only for what it needs, and not so much for a proxy with a name', async () => {
+test('requests only what it needs, and not so much for a proxy with a name', async () => {
   const selectors = ({ arrivals }: ScriptedServer): unknown =>
     Object.fromEntries(
       arrivals
@@ -184,7 +184,7 @@ test('Services do not wait for ever for a node that may not be read', async () =
   const cluster = smallCluster()
   cluster.refusals.set('/api/v1/nodes', 403)
   cluster.refusals.set('/api/v1/nodes/node-1', 403)
-  const { watcher, store, synced } = await watch(cluster, { nodePatienceMs: 20 })
+  const { watcher, store, synced } = await watch(cluster, { nodeTimeoutMs: 20 })
   await eventually(() => watcher.synced())
   expect(synced.length).toBe(1)
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
@@ -268,13 +268,13 @@ test('a server that gets slices later is followed to them without a restart of i
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
 })
 
-test('waits for a server that is not there yet, and says so', async () => {
+test('waits for a server that is not there yet, and reports it', async () => {
   const cluster = smallCluster()
   cluster.refusals.set('/apis/discovery.k8s.io', 503)
   const { watcher, server } = await watch(cluster)
-  const asked = (): number =>
+  const requests = (): number =>
     server.arrivals.filter(({ url }) => url.pathname === '/apis/discovery.k8s.io').length
-  await eventually(() => asked() > 2)
+  await eventually(() => requests() > 2)
   expect(watcher.state()).toMatchObject({
     synced: false,
     endpointsApi: undefined,

@@ -18,7 +18,7 @@ import { createFeed } from './feed.ts'
 import type { WatchProblem } from './problem.ts'
 import { probeServer } from './server-probe.ts'
 
-const NODE_PATIENCE_MS = 30_000
+const NODE_TIMEOUT_MS = 30_000
 
 export interface ClusterWatcherOptions {
   readonly client: ApiClient
@@ -30,7 +30,7 @@ export interface ClusterWatcherOptions {
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
   /** How long everything else waits for a Node object that may not be read; 30 s. */
-  readonly nodePatienceMs?: number
+  readonly nodeTimeoutMs?: number
   /** Changes in their order, never empty. A deletion may come for what was never known. */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Once: everything has been listed and handed to `onEvents` (or the Node was waited for long enough). */
@@ -44,9 +44,9 @@ export interface ClusterWatcherOptions {
 /** How well the cluster is followed. */
 export interface WatchState {
   readonly synced: boolean
-  /** The API that endpoints come from; undefined while the server has not said. */
+  /** The API that endpoints come from; undefined until discovery has succeeded. */
   readonly endpointsApi: EndpointsApi | undefined
-  /** Why the server has not said; undefined once it has. */
+  /** Why discovery failed; undefined once it has succeeded. */
   readonly discoveryFailure: ApiFailure | undefined
   readonly services: ReflectorState
   /** Undefined until `endpointsApi` is known. */
@@ -64,7 +64,7 @@ export interface ClusterWatcher {
 
 /**
  * Follows what a node needs of the cluster. An API server that is away changes
- * nothing of what was said before; it shows in `state` and heals by itself.
+ * nothing of what was reported before; it shows in `state` and heals by itself.
  */
 export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWatcher {
   const { client, clock, random, timing = {}, onEvents, onSynced, onProblem, reporter } = options
@@ -81,11 +81,11 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   const probe = {
     run: (signal: AbortSignal) => probeServer({ client, clock, reporter, states }, signal),
   }
-  const { nodePatienceMs = NODE_PATIENCE_MS } = options
+  const { nodeTimeoutMs = NODE_TIMEOUT_MS } = options
   return {
     async run(signal) {
-      // Services matter more than what the Node object adds: they do not wait for it for ever.
-      const cancel = clock.after(nodePatienceMs, listed('nodes'))
+      // Services do not wait for the Node object for ever: it only adds topology.
+      const cancel = clock.after(nodeTimeoutMs, listed('nodes'))
       await runAll({ services, node, endpoints, probe }, signal).finally(cancel)
     },
     synced: () => waiting.size === 0,
@@ -107,7 +107,7 @@ interface Feeds {
   readonly probe: { run(signal: AbortSignal): Promise<void> }
 }
 
-/** Runs all feeds; a bug in one ends the others too, and comes out. */
+/** Runs all feeds; a bug in one ends the others too, and rejects. */
 async function runAll(feeds: Feeds, signal: AbortSignal): Promise<void> {
   const stop = new AbortController()
   const end = (): void => stop.abort()

@@ -23,15 +23,15 @@ export interface EndpointsFeedOptions {
 export interface EndpointsFeed {
   /** Runs until `signal` is aborted. */
   run(signal: AbortSignal): Promise<void>
-  /** The API in use; undefined before the server has been asked. */
+  /** The API in use; undefined before discovery. */
   api(): EndpointsApi | undefined
   /** State of that API's reflector. */
   state(): ReflectorState | undefined
-  /** Why the server could not be asked which API it has; undefined once it could. */
+  /** Why discovery failed; undefined once it has succeeded. */
   failure(): ApiFailure | undefined
 }
 
-/** How often a server without discovery v1 is asked again whether it has it by now. */
+/** How often the feed checks whether a server without discovery v1 has it by now. */
 const UPGRADE_CHECK_MS = 5 * 60_000
 /** No collection of endpoints exists there, not even that of v1, which every API server has. */
 const NO_ENDPOINTS = statusFailure(404, undefined)
@@ -90,7 +90,7 @@ class Follower implements EndpointsFeed {
   }
 
   /**
-   * Follows one API until it is gone or a better one is there; says whether it
+   * Follows one API until it is gone or a better one is there; returns whether it
    * was ever listed. What it delivered stays known until its successor is listed.
    */
   async #follow(api: EndpointsApi, signal: AbortSignal): Promise<boolean> {

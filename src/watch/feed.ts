@@ -29,7 +29,7 @@ export interface FeedOptions<T> {
   readonly onListed: () => void
 }
 
-/** A reflector whose troubles with single objects are reported as watch problems. */
+/** A reflector that reports failures of single objects as watch problems. */
 export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Reflector {
   const { name, resource, decode, onChanges, onListed } = options
 

@@ -1,10 +1,10 @@
 import type { LossReason } from '../client/reflector/reflector-context.ts'
 import type { Problem } from '../resources/problem.ts'
 
-/** Something that the server sent and that we cannot use; it harms nothing else. */
+/** An object from the server that cannot be used; every other object is unaffected. */
 export interface WatchProblem {
   readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
-  /** `namespace/name`; empty when nobody knows. */
+  /** `namespace/name`; empty when unknown. */
   readonly key: string
   /** `invalid`: handled as absent; `partial`: used without some parts; `lost`: unreadable. */
   readonly kind: 'invalid' | 'partial' | 'lost'
@@ -17,7 +17,7 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   nameless: 'has no usable name and was skipped',
 }
 
-/** The problem of an object that was lost before anybody could read its name. */
+/** The problem of an object that was lost before its name could be read. */
 export function lossProblem(resource: WatchProblem['resource'], reason: LossReason): WatchProblem {
   const problem = { field: '', value: '(unreadable)', message: LOSSES[reason] }
   return { resource, key: '', kind: 'lost', problems: [problem] }

@@ -50,7 +50,7 @@ test('a server that hangs behind an open watch is noticed in 28 s, and when it a
   expect(server.arrivals[0]?.url.pathname).toBe('/version')
 })
 
-test('nothing is asked while something arrives on a watch', async () => {
+test('no probe is sent while a watch delivers events', async () => {
   const { clock, server, watched } = await setUp(() => undefined)
   for (let second = 0; second < 60; second += 10) {
     watched.lastEventAt = clock.now()

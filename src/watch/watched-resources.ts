@@ -4,7 +4,7 @@ import type { WatchState } from './cluster-watcher.ts'
 /** One followed resource, named as the API names it. */
 export interface WatchedResource {
   readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
-  /** Undefined while the server has not said which API of endpoints it has. */
+  /** Undefined until discovery has found the API of endpoints. */
   readonly state: ReflectorState | undefined
 }
 

@@ -1,4 +1,4 @@
-import type { CredentialSource } from './credential.ts'
+import type { CredentialSource } from './credential/credential.ts'
 
 /** PEM texts of one TLS handshake. */
 export interface TlsMaterial {
@@ -16,7 +16,7 @@ export interface TlsSettings {
   readonly insecureSkipVerify: boolean
 }
 
-/** Where an API server is and how to be somebody there. */
+/** Where an API server is and how requests to it are authenticated. */
 export interface Connection {
   /** Scheme, host and port: `https://10.0.0.1:6443`. */
   readonly origin: string

@@ -17,12 +17,12 @@ export interface FieldReader {
   refuse(field: string, why: string, hint?: string): NodeProxyError
 }
 
-/** `place` is where `value` stands, for messages: `users[0].user`. */
-export function createFieldReader(value: unknown, place: string, file: string): FieldReader {
+/** `location` is the path of `value` in the file, for messages: `users[0].user`. */
+export function createFieldReader(value: unknown, location: string, file: string): FieldReader {
   const fields: JsonRecord = isRecord(value) ? value : {}
 
   function refuse(field: string, why: string, hint?: string): NodeProxyError {
-    const path = [place, field].filter((part) => part !== '').join('.')
+    const path = [location, field].filter((part) => part !== '').join('.')
     const details = { object: file, ...(hint === undefined ? {} : { hint }) }
     return new NodeProxyError('NP_CLIENT_KUBECONFIG', `${path} ${why}`, details)
   }
@@ -35,7 +35,7 @@ export function createFieldReader(value: unknown, place: string, file: string): 
 
   function open(field: string, found: unknown, at: string): FieldReader {
     if (!isRecord(found)) throw refuse(field, 'must be a mapping')
-    return createFieldReader(found, [place, at].filter((part) => part !== '').join('.'), file)
+    return createFieldReader(found, [location, at].filter((part) => part !== '').join('.'), file)
   }
 
   return {

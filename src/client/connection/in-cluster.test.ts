@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { TemporaryFolder } from '../testing/temporary-folder.ts'
 import { createTemporaryFolder } from '../testing/temporary-folder.ts'
+import { tokenFileCredential } from './credential/token-file.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { connectionTo, loadConnection } from './load-connection.ts'
-import { tokenFileCredential } from './token-file.ts'
 
 let folder: TemporaryFolder
 beforeEach(() => {
@@ -38,7 +38,7 @@ test('prefers the names of the platform, and writes IPv6 as a URL needs it', asy
 test.each([
   [{}, /KUBERNETES_SERVICE_HOST is not set/],
   [{ ORCH_SERVICE_HOST: 'h' }, /no token file/],
-])('outside a cluster says what is missing', async (env, message) => {
+])('outside a cluster reports what is missing', async (env, message) => {
   const error = await loadInCluster({ env, clock, root: folder.path }).catch((e: unknown) => e)
   expect(error).toMatchObject({
     code: 'NP_CLIENT_NOT_IN_CLUSTER',

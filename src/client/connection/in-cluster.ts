@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Connection } from './connection.ts'
+import { tokenFileCredential } from './credential/token-file.ts'
 import { fileSource } from './pem-source.ts'
 import { parseServerUrl } from './server-url.ts'
-import { tokenFileCredential } from './token-file.ts'
 
 export interface InClusterOptions {
   readonly env: Readonly<Record<string, string | undefined>>

@@ -1,11 +1,11 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
-import type { CredentialSource } from './credential.ts'
-import { anonymous, bearer, fixedCredential } from './credential.ts'
-import type { ExecApiVersion } from './exec-credential.ts'
-import { execCredential } from './exec-credential.ts'
+import type { CredentialSource } from './credential/credential.ts'
+import { anonymous, bearer, fixedCredential } from './credential/credential.ts'
+import type { ExecApiVersion } from './credential/exec-credential.ts'
+import { execCredential } from './credential/exec-credential.ts'
+import { checkToken, tokenFileCredential } from './credential/token-file.ts'
 import type { FieldReader } from './field-reader.ts'
-import { checkToken, tokenFileCredential } from './token-file.ts'
 
 export interface KubeconfigUserInput {
   readonly user: FieldReader | undefined
@@ -57,7 +57,7 @@ function execUser(exec: FieldReader, input: KubeconfigUserInput): CredentialSour
     throw exec.refuse('apiVersion', `must be one of ${EXEC_VERSIONS.join(', ')}`)
   }
   if (exec.text('interactiveMode') === 'Always') {
-    throw exec.refuse('interactiveMode', 'is Always, but nobody is there to answer')
+    throw exec.refuse('interactiveMode', 'is Always, but the daemon has no terminal')
   }
   const command = exec.text('command')
   if (command === undefined) throw exec.refuse('command', 'is missing')

@@ -44,7 +44,7 @@ async function load({ cluster, user }: Parts, master?: string): Promise<Connecti
   return loadKubeconfig({ path, master, clock: systemClock })
 }
 
-/** What a TLS server that asks for client certificates sees of us, or why we turned away. */
+/** What a TLS server that requests client certificates sees, or why the client refused the server. */
 async function visit(
   parts: (url: string) => Parts,
   identity: { readonly cert: string; readonly key: string } = certificates.server,
@@ -96,7 +96,7 @@ test('does not talk to a server that its authority did not sign', async () => {
   expect(server?.arrivals).toEqual([])
 })
 
-test('does not talk to a server of another name, unless tls-server-name says so', async () => {
+test('does not talk to a server of another name, unless tls-server-name names it', async () => {
   const wrong = await visit((url) => ({ cluster: { server: url, ...ca } }), certificates.named)
   expect(wrong).toMatchObject({ errorCode: 'NP_CLIENT_TLS' })
   await server?.close()
@@ -249,7 +249,7 @@ test.each<[string, Parts, RegExp]>([
     /apiVersion must be one of/,
   ],
   [
-    'exec that asks',
+    'exec that is interactive',
     {
       user: {
         exec: {
@@ -259,7 +259,7 @@ test.each<[string, Parts, RegExp]>([
         },
       },
     },
-    /nobody is there/,
+    /has no terminal/,
   ],
 ])('refuses %s', async (_, parts, message) => {
   const error: unknown = await load(parts).catch((refusal: unknown) => refusal)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Connection } from './connection.ts'
-import { anonymous } from './credential.ts'
+import { anonymous } from './credential/credential.ts'
 import { loadInCluster } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -34,7 +34,7 @@ export function connectionBySocket(socketPath: string): Connection {
   }
 }
 
-/** An anonymous connection; TLS with the machine's authorities when the URL says https. */
+/** An anonymous connection; TLS with the machine's authorities for an https URL. */
 export function connectionTo(server: string): Connection {
   const url = parseServerUrl(server, '--master')
   const material = { ca: undefined, cert: undefined, key: undefined }

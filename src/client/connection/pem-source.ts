@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { FieldReader } from './field-reader.ts'
 
-/** Where a PEM text comes from; asked again for every new connection. */
+/** Where a PEM text comes from; read again for every new connection. */
 export type PemSource = () => Promise<string | undefined>
 
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/

@@ -87,19 +87,22 @@ test('creates, patches and deletes with the right content types', async () => {
   expect(bodies).toEqual(['{"reason":"x"}', '[{"op":"test"}]', options])
 })
 
-test.each([301, 302, 307, 308])('a %i is a failure and nobody else is asked', async (status) => {
-  const elsewhere = await start(({ response }) => answerJson(response, 200, {}))
-  const { client } = await start(({ response }) => {
-    response.writeHead(status, { location: `${elsewhere.server.url}/steal?token=1` }).end()
-  })
-  const result = await client.get('/things')
-  expect(result).toMatchObject({
-    ok: false,
-    failure: { code: status, errorCode: 'NP_CLIENT_REDIRECT', reason: 'Redirect' },
-  })
-  expect(JSON.stringify(result)).not.toContain('steal')
-  expect(elsewhere.server.arrivals).toEqual([])
-})
+test.each([301, 302, 307, 308])(
+  'a %i is a failure and no other server gets a request',
+  async (status) => {
+    const elsewhere = await start(({ response }) => answerJson(response, 200, {}))
+    const { client } = await start(({ response }) => {
+      response.writeHead(status, { location: `${elsewhere.server.url}/steal?token=1` }).end()
+    })
+    const result = await client.get('/things')
+    expect(result).toMatchObject({
+      ok: false,
+      failure: { code: status, errorCode: 'NP_CLIENT_REDIRECT', reason: 'Redirect' },
+    })
+    expect(JSON.stringify(result)).not.toContain('steal')
+    expect(elsewhere.server.arrivals).toEqual([])
+  },
+)
 
 test('a Status is read, and Retry-After with it', async () => {
   const { client } = await start(({ response }) => {
@@ -174,7 +177,7 @@ test('the caller can give up', async () => {
   expect(await pending).toMatchObject({ failure: { reason: 'Aborted' } })
 })
 
-test('nobody there is a failure that names the server and the reason', async () => {
+test('an unreachable server is a failure that names the server and the reason', async () => {
   const { server, client } = await start(() => undefined)
   await server.close()
   const result = await client.get('/x')
@@ -182,7 +185,7 @@ test('nobody there is a failure that names the server and the reason', async () 
   expect(JSON.stringify(result)).toContain(`${server.url} refuses connections: ECONNREFUSED`)
 })
 
-test('a list hands out its items and says where the next page is', async () => {
+test('a list yields its items and the position of the next page', async () => {
   const items = [{ a: 1 }, { b: 2 }]
   const metadata = { resourceVersion: '9', continue: 'more' }
   const { client } = await start(({ response }) =>

@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../connection/credential.ts'
+import type { CredentialKind } from '../connection/credential/credential.ts'
 
 /** One request, from its first byte to the head of the response. */
 export interface ObservedRequest {

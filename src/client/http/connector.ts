@@ -1,13 +1,13 @@
 import type { buildConnector } from 'undici'
 import type { Connection } from '../connection/connection.ts'
-import type { Credential } from '../connection/credential.ts'
-import { certificateExpiry } from '../connection/credential-expiry.ts'
+import type { Credential } from '../connection/credential/credential.ts'
+import { certificateExpiry } from '../connection/credential/credential-expiry.ts'
 import type { ClientObserver } from './client-observer.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 
 /** Of TCP and TLS together. */
 export const CONNECT_TIMEOUT_MS = 10_000
-/** A peer that vanished without a word is noticed after 15 s + 3 × 5 s. */
+/** A peer that vanished silently is noticed after 15 s + 3 × 5 s. */
 const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
 
 export interface ConnectorOptions {
@@ -25,8 +25,8 @@ export function createConnector(
   options: ConnectorOptions,
 ): buildConnector.connector {
   const servername = connection.tls?.serverName
-  return (asked, callback) => {
-    const target = servername === undefined ? asked : { ...asked, servername }
+  return (requested, callback) => {
+    const target = servername === undefined ? requested : { ...requested, servername }
     connectorOptions(connection, options).then(
       (built) => openSocket(built, target, callback),
       (error: unknown) => callback(asError(error), null),

@@ -3,7 +3,7 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import { sleep } from '../../lib/sleep.ts'
 import { createDeadline } from './deadline.ts'
 
-test('aborts when time is up, and says so', async () => {
+test('aborts when time is up, and reports so', async () => {
   const clock = new FakeClock()
   const deadline = createDeadline(clock, 100)
   await clock.advance(99)

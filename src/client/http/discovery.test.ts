@@ -59,8 +59,8 @@ test.each<[string, Readonly<Record<string, unknown>>, unknown]>([
     { [GROUP]: 403, [V1]: 403, [BETA]: 403, '/api/v1/endpoints': 403 },
     'discovery.k8s.io/v1',
   ],
-  ['nothing from a server in trouble', { [GROUP]: 503 }, 503],
-  ['nothing from a server that gets into trouble', { [GROUP]: 404, [V1]: 500 }, 500],
+  ['nothing from a failing server', { [GROUP]: 503 }, 503],
+  ['nothing from a server that begins to fail', { [GROUP]: 404, [V1]: 500 }, 500],
 ])('finds %s', async (_, answers, expected) => {
   expect(await discover(answers)).toEqual(expected)
 })

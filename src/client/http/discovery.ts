@@ -15,9 +15,9 @@ export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
 const SLICES = ['discovery.k8s.io/v1', 'discovery.k8s.io/v1beta1'] as const
 
 /**
- * Which API of endpoints the server has. The group document says it; where that
- * is missing (404) or forbidden (403), the collections themselves are tried. A
- * server that cannot say (5xx, unreachable) is a failure, to be asked again.
+ * Finds the API of endpoints that the server has. The group document lists its versions; where it is
+ * missing (404) or forbidden (403), the collections are probed one by one. A server that cannot
+ * answer (5xx, unreachable) is a failure, and the caller repeats the discovery.
  */
 export async function discoverEndpointsApi(
   client: ApiClient,

@@ -11,7 +11,7 @@ export interface ListBatch {
   readonly oversized: number
 }
 
-/** What a page says besides its items. */
+/** The metadata of a page. */
 export interface ListPage {
   /** Version of the whole list. */
   readonly version: string
@@ -46,7 +46,7 @@ export async function openListPage(
   return { ok: true, value: { batches, result: () => result } }
 }
 
-/** Reads a page for what it says besides its items. */
+/** Reads the metadata of a page. */
 export async function drain(stream: ListStream): Promise<ApiResult<ListPage>> {
   for await (const batch of stream.batches) void batch
   return stream.result()

@@ -71,7 +71,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
   }
 
-  /** A server that refuses an expired certificate does not say so. */
+  /** A server that refuses an expired certificate does not name that cause. */
   async function explain(failure: ApiFailure): Promise<ApiFailure> {
     if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
     const fault = await transport.certificateFault()

@@ -4,7 +4,7 @@ import type { buildConnector as BuildConnector, Dispatcher, Pool as UndiciPool }
 /**
  * The parts of undici that the daemon needs, put together as its index does.
  * The index itself brings fetch, caches and web sockets along, which cost every
- * node 9 MiB. The version is pinned, and every test of this room goes through here.
+ * node 9 MiB. The version is pinned, and every test of this module uses it.
  */
 const require = createRequire(import.meta.url)
 

@@ -20,7 +20,7 @@ export interface ObjectTrackerOptions<T, Problem> {
 
 /**
  * Knows which objects exist (their keys, not their values) and turns what a
- * server says into changes. An object that cannot be decoded, or is to be
+ * server sends into changes. An object that cannot be decoded, or is to be
  * ignored, counts as absent; if it was there before, it is gone now. So the
  * outcome depends on what the server holds and never on what it held before.
  */

@@ -25,7 +25,7 @@ export interface ReflectorTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
   /** Bounds of a watch's `timeoutSeconds`. */
-  readonly watchSeconds: readonly [least: number, most: number]
+  readonly watchSeconds: readonly [min: number, max: number]
   /** How much longer than `timeoutSeconds` a watch may live. */
   readonly slackMs: number
   /** Silence within a streaming list after which the server is taken not to know it. */
@@ -47,7 +47,7 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   pollMs: 60_000,
 }
 
-/** Something of an object was lost on the way: nobody knows which object it was. */
+/** Why an object was lost on the way; its name is unknown. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
 /** The verbs of the API by which a collection is followed. */
@@ -62,7 +62,7 @@ export interface ReflectorContext<T, Problem> {
   readonly resource: ReflectorResource
   readonly tracker: ObjectTracker<T, Problem>
   readonly progress: ReflectorProgress
-  /** Hands the tracker's changes on. */
+  /** Passes the tracker's changes on. */
   deliver(): void
   onLost(reason: LossReason): void
   onFailure(failure: ApiFailure, verb: ReflectorVerb): void

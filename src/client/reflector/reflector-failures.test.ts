@@ -78,7 +78,7 @@ test('a page item that is no JSON, or over 8 MiB, is lost alone', async () => {
   expect(recorder.lost).toEqual(['garbage', 'oversized'])
 })
 
-test('waits longer and longer between failures, and as long as the server asks', async () => {
+test('waits longer and longer between failures, and as long as Retry-After requests', async () => {
   const clock = new FakeClock()
   const delays: number[] = []
   const { server, recorder } = await follow({
@@ -144,7 +144,7 @@ test('an outage changes nothing, shows, and heals with a list', async () => {
   expect(recorder.reflector.state().restarts).toBe(1)
 })
 
-test('ends where the server has no such resource, if told so', async () => {
+test('ends where the server has no such resource, if `endWhenMissing`', async () => {
   const { recorder } = await follow({
     resource: { endWhenMissing: true },
     answer: ({ response }) => answerStatus(response, 404, 'NotFound'),
@@ -152,7 +152,7 @@ test('ends where the server has no such resource, if told so', async () => {
   expect(await recorder.done).toBe('gone')
 })
 
-test('else asks again', async () => {
+test('else repeats the list', async () => {
   const { server, recorder } = await follow({
     answer(arrival, index) {
       if (index < 3) return answerStatus(arrival.response, 404, 'NotFound')

@@ -49,7 +49,7 @@ export interface Reflector {
    */
   run(signal: AbortSignal): Promise<'aborted' | 'gone'>
   state(): ReflectorState
-  /** Keys of the objects handed to `onChanges` that still exist. */
+  /** Keys of the objects passed to `onChanges` that still exist. */
   keys(): Iterable<string>
 }
 
@@ -66,8 +66,8 @@ type Step =
   | { readonly phase: 'gone' }
 
 /**
- * Keeps an idea of a collection on an API server: list, watch, resume, and list
- * again when the past cannot be trusted. See this room's README for the rules.
+ * Keeps a copy of a collection of an API server up to date: list, watch, resume, and list
+ * again when the past cannot be trusted. See the module's README for the rules.
  */
 export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem>): Reflector {
   const progress = createProgress(options.resource.path, options.clock.now())
@@ -128,7 +128,7 @@ class Steps<T, Problem> {
       if (signal.aborted) break
       if (step.phase === 'gone') return 'gone'
       phase = step.phase
-      if (step.failed !== undefined) this.#note(step.failed)
+      if (step.failed !== undefined) this.#recordFailure(step.failed)
       if (step.delayMs !== undefined) await sleep(this.#context.clock, step.delayMs, signal)
     }
     return 'aborted'
@@ -182,7 +182,7 @@ class Steps<T, Problem> {
     return { ok: true, value: undefined }
   }
 
-  /** Asks for the server's present version: lower than ours means that it lost its past. */
+  /** Fetches the server's present version: one lower than ours means that it lost history. */
   async #verify(signal: AbortSignal): Promise<Step> {
     const { client, resource, progress } = this.#context
     const query = { ...resource.query, limit: '1' }
@@ -228,7 +228,7 @@ class Steps<T, Problem> {
     return { phase, failed, delayMs }
   }
 
-  #note({ failure, verb }: FailedRequest): void {
+  #recordFailure({ failure, verb }: FailedRequest): void {
     const { progress, clock } = this.#context
     progress.failures++
     progress.polled = false

@@ -11,7 +11,7 @@ test('orders as numbers do, of any length', () => {
   )
 })
 
-test('says nothing about versions that do not count', () => {
+test('does not order versions that are not decimal', () => {
   expect(compareVersions('abc', '12')).toBeUndefined()
   expect(compareVersions('012', '12')).toBeUndefined()
   expect(isRewound('abc', '1')).toBe(false)

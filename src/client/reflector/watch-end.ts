@@ -7,16 +7,16 @@ export type WatchEnd =
   | { readonly kind: 'planned' }
   /** It broke: make sure that the server still knows our past, then go on. */
   | { readonly kind: 'broken'; readonly failure: ApiFailure }
-  /** Our place in history is gone or not to be trusted: list again. */
+  /** Our position in the history is gone or not to be trusted: list again. */
   | { readonly kind: 'lost'; readonly failure: ApiFailure }
   /** Nothing came of a streaming list in time, not even its head: list in pages this time. */
   | { readonly kind: 'silent' }
   /** The server does not do streaming lists: list in pages. */
   | { readonly kind: 'unsupported' }
 
-/** The answers by which a server says that it does not know our parameters. */
+/** The responses of a server that does not support our parameters. */
 const MISUNDERSTOOD = new Set([400, 403, 405, 406, 415, 422, 501])
-/** The answers by which a server says that it does not know our version. */
+/** The responses of a server that does not have our version any more. */
 const LOST = new Set([400, 410, 422])
 
 /** The end of a watch that the server did not open; `initial`: it was to be a streaming list. */

@@ -49,8 +49,8 @@ export class WatchSession<T, Problem> {
   async run(): Promise<WatchEnd> {
     const { client, clock, timing, resource, progress } = this.#context
     const lifetimeMs = this.#seconds * 1000 + timing.slackMs
-    const patience = this.#listed ? lifetimeMs : timing.initialIdleMs
-    const guard = createDeadline(clock, patience, this.#signal)
+    const timeoutMs = this.#listed ? lifetimeMs : timing.initialIdleMs
+    const guard = createDeadline(clock, timeoutMs, this.#signal)
     try {
       const query = this.#query()
       const opened = await client.watch(resource.path, { query, signal: guard.signal, lifetimeMs })
@@ -155,7 +155,7 @@ export class WatchSession<T, Problem> {
   }
 
   /**
-   * Notes how far we are. A version lower than one before means that the server
+   * Records our position. A version lower than one before means that the server
    * was put back to an older state. A DELETED that carries the version of the
    * object's last state instead of its deletion's is pardoned.
    */

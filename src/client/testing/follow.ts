@@ -16,7 +16,7 @@ export interface Followed {
   readonly recorder: Recorder
 }
 
-/** Follows a server that answers as told, until the test has finished. */
+/** Follows a server that answers as scripted, until the test has finished. */
 export async function follow({ answer, ...options }: FollowOptions): Promise<Followed> {
   let index = 0
   const server = await startScriptedServer((arrival) => answer(arrival, index++))

@@ -37,7 +37,7 @@ export type InitialEvents = 'offered' | 'refused' | 'ignored'
  */
 export class ModelApi {
   initialEvents: InitialEvents = 'offered'
-  /** Objects on a page at most, whatever the client asks for. */
+  /** Objects on a page at most, whatever limit the client requests. */
   pageLimit = 3
   #version = 10
   #objects = new Map<string, ModelObject>()

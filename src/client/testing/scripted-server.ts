@@ -16,7 +16,7 @@ export interface Arrival {
 export interface ScriptedServer {
   readonly url: string
   readonly port: number
-  /** Everything that was asked, in order. */
+  /** Every request that arrived, in order. */
   readonly arrivals: readonly Arrival[]
   /** Resolves when the n-th request (from 1) has arrived. */
   arrival(n: number): Promise<Arrival>

@@ -34,7 +34,7 @@ export function candidatesOf(
   })
 }
 
-/** A Pod has a name of its own below its Service's only if it asks for it. */
+/** A Pod has a DNS name below that of its Service only if its subdomain names the Service. */
 export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceObject): string {
   return subdomain === service.meta.name ? hostname : ''
 }

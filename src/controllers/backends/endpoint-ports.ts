@@ -6,7 +6,7 @@ import { isHeadless } from '../objects/service-object.ts'
 /**
  * The ports at which a Pod serves a Service, in canonical order. A named target
  * port is looked up in the Pod, by name and protocol, so two Pods may differ; a
- * Pod without it lacks that port only. Undefined when the Pod serves nothing:
+ * Pod without it only misses that port. Undefined when the Pod serves nothing:
  * without any port it serves only headless Services that have none either.
  */
 export function endpointPorts(

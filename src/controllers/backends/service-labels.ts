@@ -5,8 +5,8 @@ import { isHeadless, type ServiceObject } from '../objects/service-object.ts'
 import { withoutKeys } from '../objects/string-map.ts'
 
 /**
- * The labels of a Service as its Endpoints and slices carry them. Whether it is
- * headless says the Service itself and no label: nodes leave out what is marked so.
+ * The labels of a Service as its Endpoints and slices carry them. The headless label
+ * follows from the Service itself and not from its labels: nodes leave out what has it.
  */
 export function serviceLabels(service: ServiceObject): StringMap {
   return {

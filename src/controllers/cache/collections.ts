@@ -20,7 +20,7 @@ import { COLLECTION_ROUTES } from './collection-route.ts'
 import type { Totals } from './totals.ts'
 import { capacityOf } from './zone-capacity.ts'
 
-/** Everything that a controller may look at, by the name of its collection. */
+/** Everything that a controller may read, by the name of its collection. */
 export interface Objects {
   readonly services: ServiceObject
   readonly pods: PodObject
@@ -45,7 +45,7 @@ export type CollectionName = keyof Objects
 /** How the objects of a collection are read, and how they are found again. */
 export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
-  /** Names of the groups in which others look for the object. */
+  /** Names of the groups by which controllers find the object. */
   readonly groups: (object: T) => readonly string[]
   /** Amounts, whole numbers, that are added up over the collection, by name. */
   readonly totals?: (object: T) => Totals
@@ -109,7 +109,7 @@ export function ingressGroup(ip: string): string {
   return `ingress ${ip}`
 }
 
-/** Services that have not got the addresses that they ask a load balancer for. */
+/** Services that have not got the addresses that they request from a load balancer. */
 export const WAITING_GROUP = 'waiting for ingress'
 
 /** Services whose endpoints get hints in proportion to the processors of each zone. */
@@ -145,7 +145,7 @@ export function nodeGroup(nodeName: string): string {
 
 /** `/api/v1/namespaces/shop/endpoints`, or with a name the path of one object. */
 export function pathOf(collection: CollectionName, namespace: string, name?: string): string {
-  const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
-  return `${COLLECTION_ROUTES[collection].root}${place}/${collection}${object}`
+  return `${COLLECTION_ROUTES[collection].root}${scope}/${collection}${object}`
 }

@@ -2,9 +2,9 @@ import type { Clock } from '../../lib/clock.ts'
 
 /**
  * When the heartbeats of a collection were last seen to change, by our clock:
- * what a heartbeat says of the time is its sender's idea of it. Only objects that
- * exist are remembered. What the first list shows may be of any age, so nobody
- * has been heard of by that.
+ * the time in a heartbeat is that of its sender's clock. Only objects that
+ * exist are remembered. What the first list shows may be of any age, so it
+ * counts for no heartbeat.
  */
 export class Heartbeats<T> {
   readonly #textOf: (object: T) => string

@@ -62,7 +62,7 @@ test('the end of the one before does not end the one that we created', () => {
   expect(version()).toBeUndefined()
 })
 
-test('what we changed and somebody else deleted is gone', () => {
+test('an object that we changed and another client deleted is gone', () => {
   cache.watched('a', thing('1'))
   cache.written('a', thing('2'))
   cache.watched('a', undefined)

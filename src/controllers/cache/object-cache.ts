@@ -18,11 +18,11 @@ export interface CacheExtras<T> {
 }
 
 /**
- * One collection, as far as the watch has told and as far as we have written.
- * What a write of ours brought about is known at once, and older news of the
+ * One collection, as the watch has delivered it and as we have written it.
+ * The result of an own write is known at once, and an older event of the
  * watch does not undo it: nothing is ever decided on a state from before one's
  * own writes. A list ends the doubts about writes that it includes, and all of them
- * when it is of another epoch: its version is below what the watch had told before,
+ * when it is of another epoch: its version is below that of an earlier event,
  * so the server has lost its past, and maybe our writes with it.
  */
 export class ObjectCache<T extends Identified> implements Collection<T> {
@@ -32,8 +32,8 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #heartbeats: Heartbeats<T> | undefined
   readonly #tally: Tally<T> | undefined
   readonly #unseen = new Map<string, UnseenWrite<T>>()
-  /** The latest version that the watch or a list has told. */
-  #told = ''
+  /** The latest version of the watch or a list. */
+  #seenVersion = ''
 
   constructor(
     groupsOf: (object: T) => readonly string[],
@@ -68,10 +68,10 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#heartbeats?.heardAt(key)
   }
 
-  /** What the watch says; undefined when that is nothing new, or older than a write of ours. */
+  /** Takes an object from the watch; undefined when it is not new, or older than an own write. */
   watched(key: string, value: T | undefined): ObjectChange<T> | undefined {
-    if (value !== undefined && !isRewound(this.#told, value.meta.version)) {
-      this.#told = value.meta.version
+    if (value !== undefined && !isRewound(this.#seenVersion, value.meta.version)) {
+      this.#seenVersion = value.meta.version
     }
     const unseen = this.#unseen.get(key)
     if (unseen === undefined) {
@@ -95,7 +95,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#set(key, value)
   }
 
-  /** The object with this uid is gone, as the server has said. */
+  /** The object with this uid is gone, as the server has reported. */
   removed(key: string, uid: string): ObjectChange<T> | undefined {
     if (this.#objects.get(key)?.meta.uid !== uid) return undefined
     const base = this.#base(key)
@@ -106,8 +106,8 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
   /** Everything has been listed, as it was at `version`; what that settles. */
   listed(version: string): readonly ObjectChange<T>[] {
-    const isOtherEpoch = isRewound(this.#told, version)
-    this.#told = version
+    const isOtherEpoch = isRewound(this.#seenVersion, version)
+    this.#seenVersion = version
     this.#heartbeats?.listed()
     const changes: ObjectChange<T>[] = []
     for (const [key, unseen] of this.#unseen) {

@@ -3,8 +3,8 @@ export type Totals = readonly (readonly [name: string, amount: number])[]
 
 /**
  * Sums over a collection, kept up to date at each change: what depends on all objects
- * costs no look at all of them. Whole numbers only, so that the order of additions does
- * not matter. A total to which no object adds is absent.
+ * costs no look at all of them. Whole numbers only, so that the sum does not depend on the order
+ * of additions. A total to which no object adds is absent.
  */
 export class Tally<T> {
   readonly #totalsOf: (object: T) => Totals

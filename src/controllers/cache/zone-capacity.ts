@@ -1,7 +1,7 @@
 import type { NodeObject } from '../objects/node-object.ts'
 import type { Totals } from './totals.ts'
 
-/** The processors that run Pods, as far as the Nodes say. */
+/** The processors that run Pods, as far as the Nodes report them. */
 export interface ZoneCapacity {
   /** Thousandths of processors of the ready nodes in each zone; greater than 0. */
   readonly zones: ReadonlyMap<string, number>

@@ -129,7 +129,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[] | undefined])
     ['10.0.0.1,10.0.0.3 ! :http=1/TCP', '10.0.0.2 ! :http=2/TCP'],
   ],
   [
-    'a pod lacks only the port that it lacks',
+    'a pod misses only the port that it does not have',
     {
       service: TWO_NAMED,
       pods: [rawPod(1, namedPorts({ web: 1, adm: 2 })), rawPod(2, namedPorts({ web: 1 }))],
@@ -176,7 +176,7 @@ test.each(matrix)('%s', async (_, scene, expected) => {
   expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
-test('an address says who it is', async () => {
+test('an address names its Pod', async () => {
   const web = { hostname: 'one', subdomain: 'web', nodeName: 'node-a' }
   const db = { hostname: 'two', subdomain: 'db', nodeName: 'node-a' }
   const cluster = await settled({ pods: [rawPod(1, { spec: web }), rawPod(2, { spec: db })] })
@@ -250,7 +250,7 @@ test.each([
   expect(stored).toEqual(MANAGED)
 })
 
-test('annotations of others stay, and a resourceVersion in a targetRef makes no difference', async () => {
+test('annotations of other programs stay, and a resourceVersion in a targetRef makes no difference', async () => {
   const cluster = await settled({ pods: [rawPod(1)] })
   const before = cluster.get('endpoints', 'shop/web')
   const [subset] = arrayAt(before, 'subsets')
@@ -288,7 +288,7 @@ test('Endpoints that only finalizers hold are not deleted again and again', asyn
   expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
-test('whoever is too young to be an orphan is looked at again', () => {
+test('Endpoints that are too young to be orphans are reconciled again', () => {
   const cluster = createFakeCluster()
   cluster.put('endpoints', rawEndpoints([]))
   const { againMs } = controller.reconcile('shop/web', cluster.view, Date.parse(BORN) + 1000, 0)

@@ -14,7 +14,7 @@ const ORPHAN_MS = 60_000
 /**
  * Keeps the Endpoints of every Service with a selector. Its keys are those of
  * Services, which are those of their Endpoints; it watches the latter too, so
- * what somebody else does to them does not last.
+ * changes by other clients are reverted.
  */
 export const endpointsController: Controller = {
   name: 'endpoints',
@@ -37,7 +37,7 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   return { writes: endpointsWrites(service, podsOf(service, view), existing) }
 }
 
-/** Endpoints without a Service: nobody's any more, or not yet somebody's. */
+/** Endpoints without a Service: their Service is deleted, or not created yet. */
 function orphan(existing: EndpointsObject, now: number): Reconciliation {
   if (Object.hasOwn(existing.meta.annotations, LEADER)) return SETTLED
   const waitMs = isOurs(existing) ? 0 : Date.parse(existing.meta.createdAt) + ORPHAN_MS - now

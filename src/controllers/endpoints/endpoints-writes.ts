@@ -12,10 +12,10 @@ import type { Write } from '../runner/writing/write.ts'
 import type { Member } from './subsets.ts'
 import { membersOf, subsetsOf, truncate } from './subsets.ts'
 
-/** Value of the label that tells our Endpoints from those that people write. */
+/** Value of the label that marks the Endpoints of this controller; users write others without it. */
 export const MANAGER = 'endpoint-controller'
 
-/** What makes the Endpoints of a Service what its Pods say; nothing when they are. */
+/** The writes that make the Endpoints of a Service those of its Pods; none when they are. */
 export function endpointsWrites(
   service: ServiceObject,
   pods: readonly PodObject[],
@@ -64,7 +64,7 @@ function create(
   return { verb: 'create', collection: 'endpoints', namespace, name, body }
 }
 
-/** A subset without what others may add and nobody reads. */
+/** A subset without the fields that other clients may add and no controller reads. */
 function comparable(subset: JsonObject): JsonObject {
   const lists = ['addresses', 'notReadyAddresses'].filter((list) => Object.hasOwn(subset, list))
   const stripped = lists.map((list): [string, Json] => [

@@ -11,7 +11,7 @@ export interface Member extends Candidate {
 }
 
 /** What the Endpoints object of a Service may hold in all its subsets together. */
-const MOST = 1000
+const MAX_ADDRESSES = 1000
 
 /**
  * The Pods that belong into a Service's Endpoints, those that are ready first,
@@ -31,7 +31,7 @@ export function truncate(members: readonly Member[]): {
   readonly members: readonly Member[]
   readonly truncated: boolean
 } {
-  return { members: members.slice(0, MOST), truncated: members.length > MOST }
+  return { members: members.slice(0, MAX_ADDRESSES), truncated: members.length > MAX_ADDRESSES }
 }
 
 /** One subset for each set of ports, in canonical order. */

@@ -14,12 +14,12 @@ import {
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 
 /** Addresses of one subset that are mirrored; the ready ones come first. */
-export const MOST_OF_SUBSET = 1000
+export const MAX_PER_SUBSET = 1000
 
 const FAMILIES = [4, 6] as const
 
 /**
- * What hand-written Endpoints say, as slices: by family and set of ports, each
+ * Hand-written Endpoints as slices: by family and set of ports, each
  * address once. One that is ready in any subset with the same ports is ready.
  */
 export function mirroredSlices({ subsets }: EndpointsObject): WantedSlices {
@@ -35,7 +35,7 @@ export function mirroredSlices({ subsets }: EndpointsObject): WantedSlices {
 export function isTruncated({ subsets }: EndpointsObject): boolean {
   return subsets.some((subset) => {
     const lists = ['addresses', 'notReadyAddresses'].map((list) => arrayAt(subset, list).length)
-    return lists.reduce((sum, length) => sum + length, 0) > MOST_OF_SUBSET
+    return lists.reduce((sum, length) => sum + length, 0) > MAX_PER_SUBSET
   })
 }
 
@@ -54,7 +54,7 @@ function endpointsOf(subset: JsonObject, family: Family): readonly WantedEndpoin
       .filter(isJsonObject)
       .map((address) => ({ address, ready: list === 'addresses' })),
   )
-  return addresses.slice(0, MOST_OF_SUBSET).flatMap(({ address, ready }) => {
+  return addresses.slice(0, MAX_PER_SUBSET).flatMap(({ address, ready }) => {
     const ip = parseLegacyIp(stringAt(address, 'ip'))
     if (ip === undefined || familyOf(ip) !== family) return []
     const body = {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
-import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
+import { clusterWith } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
 import { LEAVING, rawEndpoints, rawService } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { mirroringController as controller } from './mirroring-controller.ts'
@@ -9,9 +10,10 @@ const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }]
 const ONE = { addresses: [{ ip: '192.0.2.1' }], ports: PORTS }
 
 async function settled(subsets: JsonObject[], metadata: JsonObject = {}): Promise<FakeCluster> {
-  const cluster = createFakeCluster()
-  cluster.put('services', rawService({ selector: {} }))
-  cluster.put('endpoints', rawEndpoints(subsets, metadata))
+  const cluster = clusterWith(
+    ['services', rawService({ selector: {} })],
+    ['endpoints', rawEndpoints(subsets, metadata)],
+  )
   await reconcile(cluster, { controller })
   return cluster
 }
@@ -69,7 +71,7 @@ test.each<[string, JsonObject[], readonly string[]]>([
   expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
-test('labels and annotations are copied, except what is said of the Endpoints alone', async () => {
+test('labels and annotations are copied, except those that concern the Endpoints alone', async () => {
   const annotations = {
     mine: 'yes',
     'kubectl.kubernetes.io/last-applied-configuration': '{}',
@@ -97,8 +99,8 @@ test('a thousand addresses of a subset, the ready ones first, and a word about t
   const addresses = Array.from({ length: 1000 }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}` }))
   const most = { addresses, notReadyAddresses: [{ ip: '192.0.2.9' }], ports: PORTS }
   const cluster = await settled([most])
-  const [slice, ...others] = cluster.all('endpointslices')
-  expect(others).toEqual([])
+  const [slice, ...rest] = cluster.all('endpointslices')
+  expect(rest).toEqual([])
   expect(arrayAt(slice, 'endpoints')).toHaveLength(1000)
   expect(objectAt(slice, 'metadata', 'annotations')).toEqual({
     'endpoints.kubernetes.io/over-capacity': 'truncated',

@@ -17,7 +17,7 @@ import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import { withoutKeys } from '../objects/string-map.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
-import { isTruncated, MOST_OF_SUBSET, mirroredSlices } from './mirrored-slices.ts'
+import { isTruncated, MAX_PER_SUBSET, mirroredSlices } from './mirrored-slices.ts'
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io'
 const TRUE = /^(1|t|T|true|True|TRUE)$/
@@ -60,7 +60,7 @@ function isHidden({ meta }: EndpointsObject): boolean {
   return isLock || TRUE.test(meta.labels[SKIP_MIRROR] ?? '')
 }
 
-/** Labels and annotations are copied, except for those that say something of the Endpoints alone. */
+/** Labels and annotations are copied, except for those that concern the Endpoints alone. */
 function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): SliceTemplate {
   const { namespace, name, labels, annotations } = endpoints.meta
   const former = known.flatMap(Object.keys).filter((key) => key !== TRIGGER_TIME)
@@ -79,6 +79,6 @@ function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): Sl
     },
     owner: ownerReference('Endpoints', endpoints.meta),
     leaving: endpoints.meta.terminating,
-    most: MOST_OF_SUBSET,
+    most: MAX_PER_SUBSET,
   }
 }

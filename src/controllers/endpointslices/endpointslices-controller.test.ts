@@ -45,7 +45,7 @@ function pods(from: number, to: number, parts: PodParts = {}): readonly JsonObje
   return Array.from({ length: to - from }, (_, i) => rawPod(from + i, parts))
 }
 
-test('a slice says all of a pod and of its Service', async () => {
+test('a slice holds every field of a pod and of its Service', async () => {
   const spec = { nodeName: 'node-a', hostname: 'one', subdomain: 'web' }
   const cluster = await settled({}, rawPod(1, { spec }))
   expect(slices(cluster)).toEqual([
@@ -195,13 +195,13 @@ test('an emptied slice becomes what a new one would be, else it goes', async () 
   expect(sizes(cluster)).toEqual([50])
 })
 
-test('an endpoint that stands in two slices loses one place', async () => {
+test('an endpoint that stands in two slices loses one of them', async () => {
   const cluster = await settled({}, rawPod(1))
   cluster.put('endpointslices', relabelled(slices(cluster)[0] ?? {}, { name: 'web-zzz', uid: 'z' }))
   expect(await reconcile(cluster, { controller })).toEqual(['delete endpointslices/shop/web-zzz'])
 })
 
-test('a slice that somebody overfilled is cut to a hundred', async () => {
+test('an overfull slice is cut to a hundred', async () => {
   const cluster = await settled({}, ...pods(0, 150))
   const [full = {}, other = {}] = slices(cluster)
   const endpoints = slices(cluster).flatMap((slice) => arrayAt(slice, 'endpoints'))
@@ -256,7 +256,7 @@ test('a Service that is being deleted gets no new slices, or it would never go',
   expect(await reconcile(cluster, { controller })).toEqual([])
 })
 
-test('slices of others stay as they are', async () => {
+test('slices of other programs stay as they are', async () => {
   const cluster = await settled({})
   const labels = { 'kubernetes.io/service-name': 'web' }
   cluster.put('endpointslices', { metadata: { name: 'mine', namespace: 'shop', labels } })
@@ -278,7 +278,7 @@ test.each([
   expect(slices(cluster)).toEqual([])
 })
 
-test('a headless Service says so', async () => {
+test('slices of a headless Service are marked', async () => {
   const cluster = await settled({ clusterIP: 'None' })
   expect(objectAt(slices(cluster)[0], 'metadata', 'labels')).toMatchObject({
     'service.kubernetes.io/headless': '',

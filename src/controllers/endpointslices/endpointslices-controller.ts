@@ -15,7 +15,7 @@ import { anyOf, sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
 import { hintsReport } from './topology/hints-report.ts'
 
 const MANAGER = 'endpointslice-controller.k8s.io'
-const MOST = 100
+const MAX_ENDPOINTS = 100
 /** Thousands of Nodes that become ready together cost few looks at the Services. */
 const CAPACITY_DELAY_MS = 1000
 
@@ -64,6 +64,6 @@ function templateOf(service: ServiceObject): SliceTemplate {
     annotations: {},
     owner: ownerReference('Service', service.meta),
     leaving: service.meta.terminating,
-    most: MOST,
+    most: MAX_ENDPOINTS,
   }
 }

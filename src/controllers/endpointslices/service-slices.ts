@@ -14,7 +14,7 @@ import type { HintsProblem } from './topology/zone-hints.ts'
 /** The zone of a node; empty when unknown. */
 export type ZoneOf = (nodeName: string) => string
 
-/** A slice without endpoints says: we have looked, and there are none. */
+/** A slice without endpoints shows that the controller has run and found none. */
 const NOBODY: WantedGroup = { ports: [], endpoints: [] }
 
 /** What of the Nodes decides about endpoints. */

@@ -5,7 +5,7 @@ import { portsKey } from '../backends/endpoint-ports.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 
 export interface WantedEndpoint {
-  /** As `endpointId` says it of the endpoint in a slice. */
+  /** Equal to `endpointId` of the endpoint in a slice. */
   readonly id: string
   readonly body: JsonObject
   /** When it became what it is, RFC 3339; empty when unknown. */
@@ -109,7 +109,7 @@ function keep(
   return kept
 }
 
-/** Fills the slices that are written anyway, the fullest first; returns whom they did not hold. */
+/** Fills the slices that are written anyway, the fullest first; returns the endpoints that did not fit. */
 function fillTouched(
   slots: readonly Slot[],
   newcomers: readonly WantedEndpoint[],
@@ -118,9 +118,9 @@ function fillTouched(
   let rest = newcomers
   const touched = slots.filter((slot) => slot.touched)
   for (const slot of touched.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
-    const room = most - slot.endpoints.length
-    slot.endpoints = [...slot.endpoints, ...rest.slice(0, room)]
-    rest = rest.slice(room)
+    const free = most - slot.endpoints.length
+    slot.endpoints = [...slot.endpoints, ...rest.slice(0, free)]
+    rest = rest.slice(free)
   }
   return rest
 }

@@ -18,7 +18,7 @@ export interface SliceTemplate {
   /** Of the Service: slices are called `<name>-…`. */
   readonly service: string
   readonly labels: StringMap
-  /** Those that are named are set or removed; others are left as they are. */
+  /** Named keys are set or removed; all other keys stay. */
   readonly annotations: WantedMap
   readonly owner: JsonObject
   /** The owner is being deleted and may wait for its slices: there are to be no new ones. */
@@ -65,7 +65,7 @@ export function sliceWrites(
   ]
 }
 
-/** They go only if the server says that what is `absent` is gone: what cannot be read is not. */
+/** They are deleted only if the server reports the `absent` objects as gone: an unreadable one is not. */
 export function sliceDeletions(
   slices: readonly SliceObject[],
   absent: readonly ObjectIdentity[] = [],

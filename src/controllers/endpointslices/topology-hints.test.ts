@@ -26,10 +26,10 @@ function podIn(zone: string, serial: number, parts: PodParts = {}): JsonObject {
 }
 
 /** Three nodes of equal size; a pod for each letter, in the zone of that name. */
-function threeZones(places: string): FakeCluster {
+function threeZones(zones: string): FakeCluster {
   const cluster = createFakeCluster()
   for (const zone of ZONES) cluster.put('nodes', rawNode(`node-${zone}`, zone, readyNode('4')))
-  for (const [i, zone] of places.split('').entries()) cluster.put('pods', podIn(zone, i))
+  for (const [i, zone] of zones.split('').entries()) cluster.put('pods', podIn(zone, i))
   return cluster
 }
 
@@ -133,8 +133,8 @@ test.each<[string, string, string, (cluster: FakeCluster) => void]>([
     'EndpointWithoutZone',
     (cluster) => cluster.put('pods', podIn('x', 0)),
   ],
-])('%s: no hints, and the reason is reported once', async (_, places, reason, change) => {
-  const cluster = threeZones(places)
+])('%s: no hints, and the reason is reported once', async (_, zones, reason, change) => {
+  const cluster = threeZones(zones)
   change(cluster)
   cluster.put('services', rawService({}, AUTO))
   const log = await reconcile(cluster, { controller })
@@ -170,8 +170,8 @@ test('another wording of the same state is written and no Event', async () => {
   cluster.put('services', rawService({}, AUTO))
   await reconcile(cluster, { controller })
   const known = cluster.get('services', 'shop/web') ?? {}
-  const [said] = arrayAt(known, 'status', 'conditions')
-  const conditions = [{ ...objectAt(said), message: 'as an earlier release put it' }]
+  const [condition] = arrayAt(known, 'status', 'conditions')
+  const conditions = [{ ...objectAt(condition), message: 'as an earlier release put it' }]
   cluster.put('services', { ...known, status: { conditions } })
   expect(await reconcile(cluster, { controller })).toEqual(['patch services/shop/web'])
 })
@@ -186,7 +186,7 @@ test('a Service that loses its selector is reported as one without hints', async
   expect(condition(cluster)).toBe('Unknown NotWanted')
 })
 
-test('a Service that requests no hints gets none, and hints of others are taken away', async () => {
+test('a Service that requests no hints gets none, and hints of other programs are removed', async () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService())
   await reconcile(cluster, { controller })
@@ -201,7 +201,7 @@ test('a Service that requests no hints gets none, and hints of others are taken 
   expect(condition(cluster)).toBe('')
 })
 
-test('both families are looked at: the event names the one that lacks endpoints', async () => {
+test('both families are looked at: the Event names the one without endpoints', async () => {
   const cluster = threeZones('abc')
   cluster.put('pods', podIn('a', 0, { status: { podIPs: [{ ip: '10.0.0.0' }] } }))
   cluster.put('services', rawService({ ipFamilies: ['IPv4', 'IPv6'] }, AUTO))
@@ -227,7 +227,7 @@ function beating(name: string, zone: string, at: string): JsonObject {
   return rawNode(name, zone, { ...readyNode('4'), conditions })
 }
 
-test('whom a Node concerns: nobody for its heartbeat, and for its processors who shares them', () => {
+test('a Node concerns no Service by its heartbeat, and by its processors those with hints in proportion to them', () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService({}, AUTO))
   cluster.put('services', rawService({}, { name: 'plain' }))

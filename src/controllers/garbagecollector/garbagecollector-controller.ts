@@ -11,8 +11,8 @@ import type { View } from '../cache/view.ts'
 import type { ObjectMeta, OwnerReference } from '../objects/object-meta.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { recording } from '../runner/writing/event-write.ts'
-import type { ObjectIdentity, Patch, Recording } from '../runner/writing/write.ts'
+import { eventWrite } from '../runner/writing/event-write.ts'
+import type { EventWrite, ObjectIdentity, Patch } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 import { findObject, objectKey } from './object-key.ts'
 import { ownerState, ownersOf } from './owner.ts'
@@ -22,7 +22,7 @@ const NAME = 'garbagecollector'
 type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
- * Deletes what has owners, when all of them are gone: the caches say so first
+ * Deletes what has owners, when all of them are gone: the caches report it first
  * and the server last. An owner that leaves in the foreground stays until its
  * dependents are gone; one that leaves its dependents behind stays until they
  * have forgotten it.
@@ -77,7 +77,7 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   return { writes: [deletion, ...misplaced(object, { absent, view, now })] }
 }
 
-/** What an object that is being deleted owes its dependents. */
+/** What has to happen to the dependents of an object that is being deleted. */
 function leave(object: FoundObject, view: View): Reconciliation {
   const { meta } = object
   const dependents = dependentsOf(meta.uid, view)
@@ -108,11 +108,11 @@ function patchOf({ collection, meta }: FoundObject, metadata: JsonObject): Patch
   return { verb: 'patch', collection, meta, body: { metadata } }
 }
 
-/** Tells of an owner that was named across a border of namespaces, where it counts as gone. */
+/** Writes an Event about an owner in another namespace, which counts as gone. */
 function misplaced(
   { collection, meta }: FoundObject,
   { absent, view, now }: Judgement,
-): readonly Recording[] {
+): readonly EventWrite[] {
   const owner = absent.find(({ uid }) => isAnywhere(uid, view))
   if (owner === undefined) return []
   const { kind, root } = COLLECTION_ROUTES[collection]
@@ -120,7 +120,7 @@ function misplaced(
   const name = `${COLLECTION_ROUTES[owner.collection].kind} ${JSON.stringify(owner.name)}`
   const message = `The owner ${name} is in another namespace, so it does not count.`
   const reason = 'OwnerRefInvalidNamespace'
-  return [recording(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
+  return [eventWrite(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
 }
 
 interface Judgement {

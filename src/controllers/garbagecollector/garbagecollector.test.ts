@@ -3,19 +3,15 @@ import { catalogue } from '../../apiserver/kinds/catalogue.ts'
 import type { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
-import type { CollectionName } from '../cache/collections.ts'
 import { readMeta } from '../objects/object-meta.ts'
+import { clusterWith, type Stored } from '../testing/cluster-with.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
+import { named } from '../testing/fixtures.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { garbageCollector } from './garbagecollector-controller.ts'
 
 const DELETED = '2026-01-01T00:00:00Z'
 const CONFIG = 'delete configmaps/shop/child'
-
-/** An object of namespace `shop` whose uid is its name. */
-function named(name: string, metadata: JsonObject = {}): JsonObject {
-  return { metadata: { name, namespace: 'shop', uid: name, ...metadata } }
-}
 
 function owner(name: string, more: JsonObject = {}): JsonObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: name, ...more }
@@ -25,24 +21,21 @@ function child(...ownerReferences: JsonObject[]): JsonObject {
   return named('child', { ownerReferences })
 }
 
-type Put = readonly [CollectionName, JsonObject]
-
-async function settled(...objects: readonly Put[]): Promise<[FakeCluster, FakeClock]> {
-  const cluster = createFakeCluster()
-  for (const [collection, object] of objects) cluster.put(collection, object)
+async function settled(...objects: readonly Stored[]): Promise<[FakeCluster, FakeClock]> {
+  const cluster = clusterWith(...objects)
   const clock = await runControllers(cluster, [garbageCollector])
   return [cluster, clock]
 }
 
-const here: Put = ['deployments', named('here')]
-const leaving: Put = [
+const here: Stored = ['deployments', named('here')]
+const leaving: Stored = [
   'deployments',
   named('here', { deletionTimestamp: DELETED, finalizers: ['foregroundDeletion', 'x'] }),
 ]
 const FOREIGN = { apiVersion: 'serving.knative.dev/v1', kind: 'Service' }
 const CLUSTER_ROLE = { apiVersion: 'rbac.authorization.orch.io/v1', kind: 'ClusterRole' }
 
-const matrix: readonly (readonly [string, readonly Put[], readonly string[]])[] = [
+const matrix: readonly (readonly [string, readonly Stored[], readonly string[]])[] = [
   ['an owner that is there', [here, ['configmaps', child(owner('here'))]], []],
   ['no owner', [['configmaps', child()]], []],
   ['an owner that is gone', [['configmaps', child(owner('gone'))]], [CONFIG]],
@@ -81,7 +74,7 @@ const matrix: readonly (readonly [string, readonly Put[], readonly string[]])[] 
     [leaving, ['configmaps', child(owner('here', { blockOwnerDeletion: true }))]],
     [CONFIG, 'patch deployments/shop/here'],
   ],
-  ['an owner that waits for nobody', [leaving], ['patch deployments/shop/here']],
+  ['an owner that waits for no dependent', [leaving], ['patch deployments/shop/here']],
   [
     'an owner that leaves for other reasons',
     [
@@ -100,7 +93,7 @@ test.each(matrix)('an object with %s', async (_, objects, wanted) => {
   expect(cluster.log).toHaveLength(wanted.length)
 })
 
-test('whoever deletes an owner deletes what it owns, and what that owns', async () => {
+test('the deletion of an owner deletes its dependents, and theirs', async () => {
   const grandchild = named('grandchild', {
     ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'child', uid: 'child' }],
   })
@@ -119,7 +112,7 @@ test('an owner that the caches do not know yet is not taken for gone', async () 
   const [cluster, clock] = await settled()
   cluster.hold()
   cluster.put('deployments', named('here'))
-  cluster.tell('configmaps', child(owner('here')))
+  cluster.notify('configmaps', child(owner('here')))
   await clock.advance(0)
   expect(cluster.get('configmaps', 'shop/child')).toBeDefined()
   cluster.release()
@@ -140,7 +133,7 @@ test('a foreground deletion waits for those that block it', async () => {
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual(['x'])
 })
 
-test('orphans forget their owner before it goes, and keep the others', async () => {
+test('orphans forget their owner before it goes, and keep other owners', async () => {
   const orphaning = named('here', { deletionTimestamp: DELETED, finalizers: ['orphan'] })
   const [cluster] = await settled(
     ['deployments', orphaning],
@@ -160,7 +153,7 @@ test('of Secrets and the like only who and whose they are is kept', async () => 
 })
 
 test('every kind that clients write is looked after, but Events', () => {
-  const known = Object.entries(COLLECTION_ROUTES).map(([plural, place]) => ({ plural, ...place }))
+  const known = Object.entries(COLLECTION_ROUTES).map(([plural, route]) => ({ plural, ...route }))
   const served = catalogue.flatMap(({ plural, kind, namespaced, versions, isReadOnly }) => {
     const [{ group, version } = { group: '', version: '' }] = versions
     const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`

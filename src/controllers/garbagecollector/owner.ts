@@ -9,9 +9,9 @@ import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**
- * What is known of an owner. `unknown`: of a kind that nobody here follows, or
+ * What is known of an owner. `unknown`: of a kind that no collection here holds, or
  * one that cannot own the dependent, because it is in a namespace and the
- * dependent is not. `gone` is what the caches say; the server has the last word.
+ * dependent is not. `gone` is the state of the caches; the server decides.
  */
 export type OwnerState =
   | { readonly state: 'present' | 'leaving' | 'unknown' }
@@ -46,8 +46,8 @@ export function ownersOf(
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
   const group = canonicalGroup(groupOf(apiVersion))
   return COLLECTION_NAMES.find((name) => {
-    const place = COLLECTION_ROUTES[name]
-    return place.kind === kind && groupOf(place.root.replace(/^\/apis?\//, '')) === group
+    const route = COLLECTION_ROUTES[name]
+    return route.kind === kind && groupOf(route.root.replace(/^\/apis?\//, '')) === group
   })
 }
 

@@ -6,7 +6,7 @@ import type { ServiceObject } from '../objects/service-object.ts'
 import type { AddressPool } from './address-pool.ts'
 import { keeps, rivals } from './holders.ts'
 
-/** The addresses that a Service is to have; `problem` if it asks for more. */
+/** The addresses that a Service is to have; `problem` if it requests more. */
 export interface Assignment {
   readonly addresses: readonly IpAddress[]
   readonly problem?: AssignmentProblem
@@ -25,9 +25,9 @@ interface Scene {
 }
 
 /**
- * One address for each IP family: the one that is asked for, else the one that
- * it has, else the first free one. Who asks for an address that cannot be had
- * gets no other, but keeps what he has. A family without a pool is left out as
+ * One address for each IP family: the requested one, else the one that it has,
+ * else the first free one. A Service that requests an unavailable address
+ * gets no other, but keeps the one that it has. A family without a pool is left out as
  * long as another has one.
  */
 export function assign(scene: Scene): Assignment {
@@ -57,7 +57,7 @@ function choose(
   return firstFree(scene, family)
 }
 
-/** Why the address that is asked for cannot be had. */
+/** Why the requested address is not available. */
 function requestProblem({ service, pools, view }: Scene): AssignmentProblem | undefined {
   const { requested } = service.loadBalancer
   const ip = requestedIp(service)

@@ -17,8 +17,8 @@ export function rivals({ meta }: ServiceObject, ip: string, view: View): readonl
 }
 
 /**
- * Whether the Service that has an address keeps it: against all others, if it is
- * the oldest. What somebody else gave to a Service of his is never disputed.
+ * Whether the Service that has an address keeps it: against every other Service if it is
+ * the oldest. An address that another controller assigned is never disputed.
  */
 export function keeps(service: ServiceObject, ip: string, view: View): boolean {
   const isHeld = service.loadBalancer.ingress.includes(ip)

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
+import { all, clusterWith } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
 import { rawService } from '../testing/fixtures.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { parseAddressPool } from './address-pool.ts'
@@ -35,8 +36,7 @@ interface Running {
 }
 
 async function settled({ services, pools = THREE }: Scene): Promise<Running> {
-  const cluster = createFakeCluster()
-  for (const one of services) cluster.put('services', one)
+  const cluster = clusterWith(...all('services', services))
   const clock = await runControllers(cluster, [
     createLoadBalancerController(pools.map(parseAddressPool)),
   ])
@@ -57,7 +57,7 @@ function outline({ cluster }: Running): readonly string[] {
 
 const V6 = { ipFamilies: ['IPv6'] }
 const BOTH = { ipFamilies: ['IPv6', 'IPv4'] }
-const asking = (loadBalancerIP: string, more: JsonObject = {}): Parts => ({
+const requesting = (loadBalancerIP: string, more: JsonObject = {}): Parts => ({
   spec: { loadBalancerIP, ...more },
 })
 
@@ -78,8 +78,8 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a 192.0.2.2 Assigned', 'b 192.0.2.001'],
   ],
   [
-    'what it asks for with leading zeros',
-    { services: [balanced('a', asking('192.0.2.002'))] },
+    'what it requests with leading zeros',
+    { services: [balanced('a', requesting('192.0.2.002'))] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
@@ -114,32 +114,36 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
   ],
   ['nothing, as ClusterIP', { services: [balanced('a', { spec: { type: 'ClusterIP' } })] }, ['a']],
   [
-    'what it asks for',
-    { services: [balanced('a', asking('192.0.2.2'))] },
+    'what it requests',
+    { services: [balanced('a', requesting('192.0.2.2'))] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
-    'what it asks for now',
-    { services: [balanced('a', { ...asking('192.0.2.2'), ingress: ['192.0.2.1'] })] },
+    'what it requests now',
+    { services: [balanced('a', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] })] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
-    'no other than it asks for',
-    { services: [balanced('a', asking('10.0.0.1'))] },
+    'no other than it requests',
+    { services: [balanced('a', requesting('10.0.0.1'))] },
     ['a AddressNotUsable'],
   ],
-  ['nothing for no address', { services: [balanced('a', asking('x'))] }, ['a AddressNotUsable']],
+  [
+    'nothing for no address',
+    { services: [balanced('a', requesting('x'))] },
+    ['a AddressNotUsable'],
+  ],
   [
     'nothing for an address of another family',
-    { services: [balanced('a', asking('192.0.2.2', V6))], pools: DUAL },
+    { services: [balanced('a', requesting('192.0.2.2', V6))], pools: DUAL },
     ['a AddressNotUsable'],
   ],
   [
-    'what it had while what it asks for is taken',
+    'what it had while what it requests is taken',
     {
       services: [
         balanced('a', { ingress: ['192.0.2.2'], born: '09' }),
-        balanced('b', { ...asking('192.0.2.2'), ingress: ['192.0.2.1'] }),
+        balanced('b', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] }),
       ],
     },
     ['a 192.0.2.2 Assigned', 'b 192.0.2.1 AddressInUse'],
@@ -160,8 +164,8 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a fd00::1,192.0.2.1 Assigned'],
   ],
   [
-    'both families, one as asked',
-    { services: [balanced('a', asking('fd00::3', BOTH))], pools: DUAL },
+    'both families, one as requested',
+    { services: [balanced('a', requesting('fd00::3', BOTH))], pools: DUAL },
     ['a fd00::3,192.0.2.1 Assigned'],
   ],
   [
@@ -179,7 +183,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a fd00::1,192.0.2.1 Assigned', 'b fd00::2 PoolExhausted'],
   ],
   [
-    'the same address in another spelling',
+    'the same address in another notation',
     {
       services: [balanced('a', { spec: V6, ingress: ['FD00::0:2'] }), balanced('b', { spec: V6 })],
       pools: DUAL,
@@ -197,14 +201,14 @@ test.each(matrix)('a Service gets %s', async (_, scene, wanted) => {
   expect(running.cluster.log).toHaveLength(writes)
 })
 
-test('an empty pool is told once, and whoever waited longest gets what is freed', async () => {
+test('an empty pool is one Event, and the Service that waited longest gets a freed address', async () => {
   const names = ['b', 'c', 'a']
   const services = names.map((name, index) => balanced(name, { born: `0${9 - index}` }))
   const held = balanced('held', { ingress: ['192.0.2.1'] })
   const running = await settled({ services: [held, ...services], pools: ['192.0.2.1'] })
   const { cluster, clock } = running
-  const told = cluster.log.filter((one) => one.startsWith('record'))
-  expect(told).toEqual(names.map((name) => `record PoolExhausted shop/${name}`))
+  const events = cluster.log.filter((one) => one.startsWith('record'))
+  expect(events).toEqual(names.map((name) => `record PoolExhausted shop/${name}`))
   cluster.remove('services', 'shop/held')
   await clock.advance(0)
   expect(outline(running)).toEqual(['b PoolExhausted', 'c PoolExhausted', 'a 192.0.2.1 Assigned'])
@@ -221,7 +225,7 @@ test('a Service that is no LoadBalancer any more gives its address back', async 
 })
 
 test('when the condition changes its reason only, its time stays', async () => {
-  const running = await settled({ services: [balanced('a', asking('10.0.0.1'))] })
+  const running = await settled({ services: [balanced('a', requesting('10.0.0.1'))] })
   const { cluster, clock } = running
   const since = (): string => {
     const [condition] = arrayAt(cluster.get('services', 'shop/a'), 'status', 'conditions')
@@ -242,7 +246,7 @@ test('Services that come at once are given different addresses at the first atte
   expect(cluster.log).toEqual(['a', 'b', 'c'].map((name) => `patch services/shop/${name}`))
 })
 
-test('whoever has an address that an older Service turns out to have moves', async () => {
+test('a Service with the address of an older Service moves to another', async () => {
   const running = await settled({ services: [balanced('young', { born: '09' })] })
   const { cluster, clock } = running
   cluster.put('services', balanced('old', { ingress: ['192.0.2.1'] }))
@@ -250,8 +254,8 @@ test('whoever has an address that an older Service turns out to have moves', asy
   expect(outline(running)).toEqual(['young 192.0.2.2 Assigned', 'old 192.0.2.1 Assigned'])
 })
 
-test('the same trouble with other words is no new Event', async () => {
-  const running = await settled({ services: [balanced('a', asking('10.0.0.1'))] })
+test('the same problem with another message is no new Event', async () => {
+  const running = await settled({ services: [balanced('a', requesting('10.0.0.1'))] })
   const { cluster, clock } = running
   const object = cluster.get('services', 'shop/a')
   const spec = { ...objectAt(object, 'spec'), loadBalancerIP: '10.0.0.2' }

@@ -9,7 +9,7 @@ import { byAge } from '../objects/by-age.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { recording } from '../runner/writing/event-write.ts'
+import { eventWrite } from '../runner/writing/event-write.ts'
 import type { Patch } from '../runner/writing/write.ts'
 import type { AddressPool } from './address-pool.ts'
 import { type Assignment, assign } from './assignment.ts'
@@ -32,10 +32,10 @@ const NOT_WANTED: WantedCondition = {
 }
 
 /**
- * Hands out addresses of the pools to Services of type LoadBalancer. Who has
- * which stands in their status and nowhere else, so it outlives every restart.
- * One Service at a time: each sees what the one before was given. Without a pool
- * it leaves all Services alone: somebody else gives out addresses.
+ * Assigns addresses of the pools to Services of type LoadBalancer. The assignment
+ * is their status and is kept nowhere else, so it outlives every restart.
+ * One Service at a time: each sees the assignment of the one before. Without a pool
+ * it leaves all Services alone: another controller assigns addresses.
  */
 export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
   return {
@@ -51,7 +51,7 @@ export function createLoadBalancerController(pools: readonly AddressPool[]): Con
   }
 }
 
-/** The Service, those who claim an address of it, and those who wait for one that it gave up. */
+/** The Service, those that claim one of its addresses, and those that wait for one that it gave up. */
 function serviceAffects(
   { key, before, after }: ObjectChange<ServiceObject>,
   view: View,
@@ -75,8 +75,8 @@ function settle(service: ServiceObject, assignment: Assignment, now: number): Re
   const patch = statusPatch(service, addresses, { wanted, now })
   if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
   const subject = { apiVersion: 'v1', kind: 'Service', meta: service.meta }
-  const happening = { controller: NAME, type: 'Warning', ...problem } as const
-  return { writes: [patch, recording(subject, happening, now)] }
+  const content = { controller: NAME, type: 'Warning', ...problem } as const
+  return { writes: [patch, eventWrite(subject, content, now)] }
 }
 
 /** Takes back what a Service has that is not of type LoadBalancer any more. */

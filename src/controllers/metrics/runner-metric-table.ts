@@ -1,6 +1,6 @@
 import { exponential, type MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
-/** The queue's metrics are called as dashboards of the ecosystem expect. */
+/** The queue's metrics have the names that Kubernetes dashboards expect. */
 export const RUNNER_PREFIX = ''
 
 /** Every metric of the controllers, once. */
@@ -34,6 +34,6 @@ export const RUNNER_METRICS = {
     name: 'controller_problems_total',
     type: 'counter',
     labels: ['controller', 'code'],
-    help: 'Troubles that began, by their code (see errors.md); one that lasts counts once.',
+    help: 'Problems that began, by their code (see errors.md); one that lasts counts once.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -4,7 +4,7 @@ import { runnerMetricsDocument } from './document.ts'
 import { RUNNER_METRICS } from './runner-metric-table.ts'
 import { countRunner, createRunnerMetrics } from './runner-metrics.ts'
 
-test('what the runner tells is counted, and told on', async () => {
+test('reports of the runner are counted and passed on', async () => {
   const metrics = createRunnerMetrics()
   const next = createRecordingObserver()
   const observer = countRunner(metrics, next)
@@ -27,7 +27,7 @@ test('what the runner tells is counted, and told on', async () => {
       'controller_problems_total{controller="endpoints",code="NP_CONTROLLERS_WRITE"} 1',
     ]),
   )
-  expect(next.told).toEqual([
+  expect(next.records).toEqual([
     'retried endpoints',
     'wrote endpoints create done',
     'wrote endpoints patch conflict',
@@ -43,6 +43,6 @@ test('nothing is exported but what the table names', async () => {
   expect(text).toMatch(/[^\n]\n$/)
 })
 
-test('docs/controller-metrics.md is what the table says', async () => {
+test('docs/controller-metrics.md matches the table', async () => {
   await expect(runnerMetricsDocument()).toMatchFileSnapshot('../../../docs/controller-metrics.md')
 })

@@ -7,13 +7,13 @@ export type RunnerMetrics = MetricsOf<typeof RUNNER_METRICS>
 
 /**
  * The metrics of the controllers of one process. Their text can stand beside that
- * of the API server: it leaves out the process, of which the other tells.
+ * of the API server: it leaves out the process, which the other reports.
  */
 export function createRunnerMetrics(): RunnerMetrics {
   return createRegistry(RUNNER_METRICS, RUNNER_PREFIX, new Registry())
 }
 
-/** Counts what the runner tells, and tells it on to whoever logs it. */
+/** Counts the reports of the runner and passes them on to the next observer. */
 export function countRunner(metrics: RunnerMetrics, next: RunnerObserver): RunnerObserver {
   return {
     depth(controller, keys) {

@@ -1,7 +1,7 @@
 import type { WantedCondition } from '../../resources/status-condition.ts'
 import type { Contents } from './namespace-contents.ts'
 
-/** All kinds are known without asking; refused deletions are retried, and told by the runner. */
+/** All kinds are known without discovery; refused deletions are retried, and the runner reports them. */
 const ALWAYS: readonly WantedCondition[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
@@ -18,8 +18,8 @@ const ALWAYS: readonly WantedCondition[] = [
 ]
 
 /**
- * What keeps a namespace whose contents have all been told to go, in the words
- * of the ecosystem.
+ * What keeps a namespace whose contents are all being deleted, as the conditions
+ * that Kubernetes has for it.
  */
 export function conditionsOf(left: readonly Contents[]): readonly WantedCondition[] {
   const remaining = left.map(

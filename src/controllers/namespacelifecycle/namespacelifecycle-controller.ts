@@ -42,11 +42,11 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (left.length === 0) return { writes: [finalized(namespace)] }
   const pods = left.filter(({ collection }) => collection === 'pods')
   const [first, ...rest] = deletionsOf(pods.length > 0 ? pods : left)
-  if (first === undefined) return { writes: told(namespace, left, now) }
+  if (first === undefined) return { writes: reported(namespace, left, now) }
   return { writes: [{ ...first, ...conditionsFor(namespace, pods.length === 0) }, ...rest] }
 }
 
-/** Deletions of whatever has not been told to go yet. */
+/** Deletions of the contents that are not being deleted yet. */
 function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
   return contents.flatMap(({ collection, objects }) =>
     objects
@@ -56,7 +56,7 @@ function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
 }
 
 /**
- * What the server has to say before the first deletion, because the caches may
+ * What the server has to confirm before the first deletion, because the caches may
  * be behind: that this is not yet another namespace of that name, with new
  * contents, and that there are no pods if what comes after them is to go.
  */
@@ -74,8 +74,8 @@ function finalized({ meta, finalizers }: NamespaceObject): Patch {
   return { verb: 'patch', collection: 'namespaces', meta, subresource: 'finalize', body }
 }
 
-/** What the namespace waits for, where it does not say so yet. */
-function told(
+/** The conditions of what the namespace waits for, where its status does not have them yet. */
+function reported(
   { meta, status }: NamespaceObject,
   left: readonly Contents[],
   now: number,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { CollectionName } from '../cache/collections.ts'
-import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { rawPod } from '../testing/fixtures.ts'
+import { clusterWith, type Stored } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
+import { named, rawPod } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
@@ -14,18 +14,8 @@ function shop(metadata: JsonObject = DELETED, finalizers = ['kubernetes']): Json
   return { metadata: { name: 'shop', uid: 'ns', ...metadata }, spec: { finalizers } }
 }
 
-function named(name: string, metadata: JsonObject = {}): JsonObject {
-  return { metadata: { name, namespace: 'shop', uid: name, ...metadata } }
-}
-
-function withObjects(
-  namespace: JsonObject,
-  ...objects: readonly (readonly [CollectionName, JsonObject])[]
-): FakeCluster {
-  const cluster = createFakeCluster()
-  cluster.put('namespaces', namespace)
-  for (const [collection, object] of objects) cluster.put(collection, object)
-  return cluster
+function withObjects(namespace: JsonObject, ...objects: readonly Stored[]): FakeCluster {
+  return clusterWith(['namespaces', namespace], ...objects)
 }
 
 function look(cluster: FakeCluster, now = 0): Promise<readonly string[]> {
@@ -34,7 +24,7 @@ function look(cluster: FakeCluster, now = 0): Promise<readonly string[]> {
 
 const alone: readonly (readonly [string, JsonObject])[] = [
   ['lives', shop({})],
-  ['waits for others', shop(DELETED, ['example.com/mine'])],
+  ['waits for other finalizers', shop(DELETED, ['example.com/mine'])],
 ]
 
 test.each(alone)('a namespace that %s is left alone', async (_, namespace) => {
@@ -79,13 +69,13 @@ test('what is in a new namespace of that name stays, though the caches still sho
   cluster.hold()
   cluster.put('namespaces', shop({ uid: 'new' }))
   for (const collection of ['configmaps', 'pods'] as const) {
-    cluster.tell(collection, named('mine'))
+    cluster.notify(collection, named('mine'))
     await expect(look(cluster)).rejects.toThrow('not there')
     expect(cluster.get(collection, 'shop/mine')).toBeDefined()
   }
 })
 
-test('it says what it waits for, and says so once', async () => {
+test('it reports what it waits for, and reports it once', async () => {
   const cluster = withObjects(
     shop(),
     ['services', named('a', { finalizers: ['x', 'y'] })],
@@ -95,14 +85,14 @@ test('it says what it waits for, and says so once', async () => {
   await look(cluster)
   expect(cluster.all('configmaps')).toEqual([])
   expect(await look(cluster, Date.parse('2026-01-02T00:00:00Z'))).toEqual([FINALIZED])
-  const said = (): readonly string[] =>
+  const messages = (): readonly string[] =>
     arrayAt(cluster.get('namespaces', 'shop'), 'status', 'conditions').map((one) =>
       ['type', 'status', 'message', 'lastTransitionTime']
         .map((key) => stringAt(one, key))
         .join('|'),
     )
   const since = '2026-01-02T00:00:00Z'
-  expect(said()).toEqual([
+  expect(messages()).toEqual([
     `NamespaceDeletionDiscoveryFailure|False|All resources successfully discovered|${since}`,
     `NamespaceDeletionContentFailure|False|All content successfully deleted, may be waiting on finalization|${since}`,
     `NamespaceContentRemaining|True|Some resources are remaining: services. has 2 resource instances|${since}`,
@@ -112,7 +102,7 @@ test('it says what it waits for, and says so once', async () => {
   cluster.put('services', named('a', { ...DELETED, finalizers: ['x'] }))
   cluster.remove('services', 'shop/b')
   await look(cluster, Date.parse('2026-01-03T00:00:00Z'))
-  expect(said().slice(2)).toEqual([
+  expect(messages().slice(2)).toEqual([
     `NamespaceContentRemaining|True|Some resources are remaining: services. has 1 resource instances|${since}`,
     `NamespaceFinalizersRemaining|True|Some content in the namespace has finalizers remaining: x in 1 resource instances|${since}`,
   ])

@@ -11,7 +11,7 @@ export interface Life {
   readonly isHeard: boolean
   /** A whole grace has passed in which we listened and heard nothing. */
   readonly isSilent: boolean
-  /** When to ask again: it is silent then, if it is not heard of before. */
+  /** When to reconcile again: without a heartbeat until then the node is silent. */
   readonly againMs: number
 }
 

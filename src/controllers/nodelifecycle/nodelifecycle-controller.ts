@@ -4,27 +4,30 @@ import type { View } from '../cache/view.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { recording } from '../runner/writing/event-write.ts'
+import { eventWrite } from '../runner/writing/event-write.ts'
 import type { Patch } from '../runner/writing/write.ts'
 import { GRACE_MS, lifeOf, nodeOfLease } from './heartbeat.ts'
 
 const WAS_READY = { reason: NODE_SILENT, message: 'The node stopped sending heartbeats.' }
 
-/** Why nobody knows, by what the node said of itself before. */
+/** Why the readiness is unknown, by the last status that the node reported. */
 const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
   ['True', WAS_READY],
   [
     'False',
     { reason: 'SilentWhileNotReady', message: 'The node was not ready, then fell silent.' },
   ],
-  ['', { reason: 'NodeStatusNeverUpdated', message: 'The node never said whether it is ready.' }],
+  [
+    '',
+    { reason: 'NodeStatusNeverUpdated', message: 'The node never reported whether it is ready.' },
+  ],
 ])
 
 /**
- * Says of a node that is silent for too long that nobody knows whether it is
- * ready, and takes that back when it is heard of again. A node that was never
- * heard of has nobody who would send heartbeats, and is left alone. One that was
- * not ready says itself when it is: so what is given back is what was taken.
+ * Sets the readiness of a node that is silent for too long to Unknown, and restores
+ * it at the next heartbeat. A node without any heartbeat has no agent, and is
+ * left alone. A node that was not ready reports itself when it is: only a readiness
+ * that this controller has replaced is restored.
  */
 export const nodeLifecycleController: Controller = {
   name: 'nodelifecycle',
@@ -47,17 +50,17 @@ function lost(node: NodeObject, now: number): Reconciliation {
   const cause = CAUSES.get(node.ready.status)
   if (cause === undefined) return SETTLED
   const subject = { apiVersion: 'v1', kind: 'Node', meta: node.meta }
-  const happening = {
+  const content = {
     controller: 'nodelifecycle',
     type: 'Warning',
     reason: 'NodeNotReady',
     message: `Node ${node.meta.name} is silent for more than ${GRACE_MS / 1000} s`,
   } as const
   const condition = { status: 'Unknown', ...cause } as const
-  return { writes: [readiness(node, condition, now), recording(subject, happening, now)] }
+  return { writes: [readiness(node, condition, now), eventWrite(subject, content, now)] }
 }
 
-/** Gives back what `lost` took. */
+/** Restores the readiness that `lost` replaced. */
 function returned(node: NodeObject, now: number): readonly Patch[] {
   const { status, reason } = node.ready
   if (status !== 'Unknown' || reason !== WAS_READY.reason) return []

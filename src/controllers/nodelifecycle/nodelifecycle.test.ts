@@ -6,7 +6,7 @@ import type { Controller } from '../runner/controller.ts'
 import { alone } from '../runner/leadership.ts'
 import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { NOT_READY, rawPod, rawService } from '../testing/fixtures.ts'
+import { conditionOf, NOT_READY, rawPod, rawService } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { nodeOfLease } from './heartbeat.ts'
@@ -35,8 +35,7 @@ function lease(renewedMs: number, metadata: JsonObject = {}): JsonObject {
 }
 
 function ready(cluster: FakeCluster, collection: 'nodes' | 'pods', key: string): string {
-  const conditions = arrayAt(cluster.get(collection, key), 'status', 'conditions')
-  const found = conditions.find((one) => stringAt(one, 'type') === 'Ready')
+  const found = conditionOf(cluster.get(collection, key), 'Ready')
   return [stringAt(found, 'status'), stringAt(found, 'reason')].filter((one) => one !== '').join()
 }
 
@@ -57,7 +56,7 @@ const silence: readonly (readonly [string, readonly JsonObject[], JsonObject, st
     ['a heartbeat of the status', [], node('True', T0), 'Unknown,NodeStatusUnknown', true],
     ['the later of both', [lease(T0)], node('True', T0 - 1e6), 'Unknown,NodeStatusUnknown', true],
     ['a node not ready', [lease(T0)], node('False'), 'Unknown,SilentWhileNotReady', true],
-    ['a node that never said', [lease(T0)], node(), 'Unknown,NodeStatusNeverUpdated', true],
+    ['a node that never reported', [lease(T0)], node(), 'Unknown,NodeStatusNeverUpdated', true],
     ['nothing ever', [], node('True'), 'True,AgentSays', false],
     ['an empty Lease', [{ ...lease(T0), spec: {} }], node('True'), 'True,AgentSays', false],
     [

@@ -8,10 +8,10 @@ import { SETTLED } from '../runner/controller.ts'
 import { lifeOf } from './heartbeat.ts'
 
 /**
- * Pods of a node of which nobody knows whether it is ready are not ready, and
- * so no endpoints. When the node is known again, they are what they were; its
- * agent says otherwise if it knows better. What an agent says of a Pod stands as
- * long as its node is not silent, whatever is still written on the Node.
+ * Pods of a node whose readiness is unknown are not ready, and so they are no
+ * ready endpoints. When the node reports again, they have their earlier readiness
+ * until its agent writes another one. The readiness that an agent wrote is valid as
+ * long as its node is not silent, whatever condition the Node still has.
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',

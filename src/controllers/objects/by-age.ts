@@ -1,6 +1,6 @@
 import type { ObjectMeta } from './object-meta.ts'
 
-/** Whoever was created first comes first; of the same second or no known time, the smaller key. */
+/** Orders by creation time, the oldest first; equal or unknown times by key. */
 export function byAge(
   { meta: a }: { readonly meta: ObjectMeta },
   { meta: b }: { readonly meta: ObjectMeta },

@@ -4,17 +4,17 @@ import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 
-/** What a Service asks of a load balancer, and what was written about it. */
+/** What a Service requests from a load balancer, and its status. */
 export interface LoadBalancerObject {
   /** The Service is of type LoadBalancer. */
   readonly wanted: boolean
-  /** `spec.loadBalancerClass`; empty when anybody may serve it. */
+  /** `spec.loadBalancerClass`; empty when any controller may serve it. */
   readonly className: string
   /** `spec.loadBalancerIP`; empty when any address will do. */
   readonly requested: string
   /** Addresses of `status.loadBalancer.ingress`, in canonical text; empty for a host name. */
   readonly ingress: readonly string[]
-  /** Whether it has the addresses that it asks for. */
+  /** Whether it has the addresses that it requests. */
   readonly condition: StatusCondition
 }
 

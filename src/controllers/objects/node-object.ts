@@ -21,7 +21,7 @@ export interface NodeObject {
   /** A label marks it as a node of the control plane. */
   readonly controlPlane: boolean
   readonly ready: StatusCondition
-  /** When the node said last whether it is ready, RFC 3339; empty when it never did. */
+  /** When the node last reported whether it is ready, RFC 3339; empty when it never did. */
   readonly heartbeatAt: string
 }
 

@@ -12,13 +12,13 @@ export interface ObjectMeta {
   readonly uid: string
   /** `metadata.resourceVersion`. */
   readonly version: string
-  /** RFC 3339; empty when the server said nothing. */
+  /** RFC 3339; empty when the server sent none. */
   readonly createdAt: string
   readonly labels: StringMap
   readonly annotations: StringMap
   readonly owners: readonly OwnerReference[]
   readonly finalizers: readonly string[]
-  /** Its deletion has been asked for. */
+  /** It is being deleted. */
   readonly terminating: boolean
 }
 
@@ -76,7 +76,7 @@ export function readStrings(map: JsonObject): StringMap {
   )
 }
 
-/** An object of which only matters who it is and whose; its contents are not kept. */
+/** An object of which only identity and owners are kept, and no contents. */
 export interface OwnedObject {
   readonly meta: ObjectMeta
 }

@@ -23,9 +23,9 @@ export interface PodObject {
   readonly subdomain: string
   /** Succeeded or Failed: its containers have ended and never start again. */
   readonly finished: boolean
-  /** Its deletion has been asked for. */
+  /** It is being deleted. */
   readonly terminating: boolean
-  /** When its grace ends, RFC 3339; empty when its deletion has not been asked for. */
+  /** When its grace ends, RFC 3339; empty when it is not being deleted. */
   readonly graceEndsAt: string
   /** Seconds of its grace; 0 when it has none, or is not being deleted. */
   readonly graceSeconds: number

@@ -24,7 +24,7 @@ export interface ServicePortObject {
 /** What controllers need to know of a Service. */
 export interface ServiceObject {
   readonly meta: ObjectMeta
-  /** Undefined: whose endpoints it has is somebody else's to say. */
+  /** Undefined: another program writes its endpoints. */
   readonly selector: StringMap | undefined
   /** An ExternalName Service is a name and has no endpoints at all. */
   readonly externalName: boolean

@@ -10,7 +10,7 @@ export function replaceMap(current: StringMap, wanted: StringMap): JsonObject {
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...adjustMap(current, wanted) }
 }
 
-/** The merge patch that sets or removes the keys that are named, and leaves all others. */
+/** The merge patch that sets or removes the named keys, and leaves all other keys. */
 export function adjustMap(current: StringMap, wanted: WantedMap): JsonObject {
   const changed = Object.entries(wanted).filter(([key, value]) => own(current, key) !== value)
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))

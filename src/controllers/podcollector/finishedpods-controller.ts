@@ -4,14 +4,14 @@ import { byAge } from '../objects/by-age.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 
-/** As many as the ecosystem keeps. */
-const MOST = 12_500
+/** As many as kube-controller-manager keeps (--terminated-pod-gc-threshold). */
+const MAX_FINISHED = 12_500
 
 /** All finished pods are looked at together. */
 const ALL = 'finished'
 
 /** Keeps no more than `most` Pods that have succeeded or failed: the oldest go first. */
-export function createFinishedPodsController(most: number = MOST): Controller {
+export function createFinishedPodsController(most: number = MAX_FINISHED): Controller {
   return {
     name: 'finishedpods',
     watches: {

@@ -25,9 +25,9 @@ const RETURNED: WantedCondition = {
 }
 
 /**
- * Removes pods that have no node which would do it. Since when a node is gone
- * is written on its pods, as the condition by which the ecosystem announces
- * such an end, and taken back when the node returns.
+ * Deletes pods whose node is gone, which nothing else would delete. The time since
+ * when a node is gone is a condition of its pods, the one by which Kubernetes announces
+ * a disruption; it is withdrawn when the node returns.
  */
 export const podCollector: Controller = {
   name: 'podcollector',
@@ -73,7 +73,7 @@ function removal({ meta, nodeName }: PodObject, isMissed: boolean): Deletion {
   return { verb: 'delete', collection: 'pods', meta, absent, graceSeconds: 0 }
 }
 
-/** A disruption that somebody else announced is another one, with a time of its own. */
+/** A disruption that another controller announced is another one, with a time of its own. */
 function announcement(pod: PodObject, isMissed: boolean, now: number): readonly Patch[] {
   const isAnnounced = goneSince(pod) !== ''
   if (isMissed === isAnnounced) return []

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { all, clusterWith } from '../testing/cluster-with.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { type PodParts, rawPod } from '../testing/fixtures.ts'
+import { conditionOf, type PodParts, rawPod } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { createFinishedPodsController } from './finishedpods-controller.ts'
@@ -10,7 +11,7 @@ import { podCollector } from './podcollector-controller.ts'
 const T0 = Date.parse('2026-02-01T00:00:00Z')
 const NODE = { metadata: { name: 'node-a', uid: 'node' } }
 const DELETED = 'delete pods/shop/web-1'
-const SAID = 'patch pods/shop/web-1'
+const PATCHED = 'patch pods/shop/web-1'
 
 function leaving(seconds: number, spec: JsonObject = {}, metadata: JsonObject = {}): PodParts {
   return {
@@ -24,10 +25,7 @@ function leaving(seconds: number, spec: JsonObject = {}, metadata: JsonObject = 
 }
 
 function withPod(parts: PodParts, ...nodes: readonly JsonObject[]): FakeCluster {
-  const cluster = createFakeCluster()
-  for (const node of nodes) cluster.put('nodes', node)
-  cluster.put('pods', rawPod(1, parts))
-  return cluster
+  return clusterWith(...all('nodes', nodes), ['pods', rawPod(1, parts)])
 }
 
 function look(cluster: FakeCluster, ms: number): Promise<readonly string[]> {
@@ -35,15 +33,14 @@ function look(cluster: FakeCluster, ms: number): Promise<readonly string[]> {
 }
 
 function disruption(cluster: FakeCluster): string {
-  const conditions = arrayAt(cluster.get('pods', 'shop/web-1'), 'status', 'conditions')
-  const found = conditions.find((one) => stringAt(one, 'type') === 'DisruptionTarget')
+  const found = conditionOf(cluster.get('pods', 'shop/web-1'), 'DisruptionTarget')
   return ['status', 'reason', 'lastTransitionTime'].map((key) => stringAt(found, key)).join()
 }
 
 const kept: readonly (readonly [string, PodParts, readonly JsonObject[]])[] = [
   ['at work on its node', {}, [NODE]],
   ['that leaves its node', leaving(30), [NODE]],
-  ['that nobody bound', { spec: { nodeName: '' } }, []],
+  ['that is not bound', { spec: { nodeName: '' } }, []],
   ['that only finalizers hold', leaving(0, { nodeName: '' }, { finalizers: ['x'] }), []],
 ]
 
@@ -62,7 +59,7 @@ test('a pod that leaves and runs nowhere is removed when its grace is over', asy
 
 test('so is one whose node is gone', async () => {
   const cluster = withPod(leaving(30))
-  expect(await look(cluster, 0)).toEqual([SAID])
+  expect(await look(cluster, 0)).toEqual([PATCHED])
   expect(await look(cluster, 29_999)).toEqual([])
   expect(await look(cluster, 30_000)).toEqual([DELETED])
   expect(cluster.all('pods')).toEqual([])
@@ -71,7 +68,7 @@ test('so is one whose node is gone', async () => {
 test('a pod goes 40 s after its node, however long it would take to end', async () => {
   for (const parts of [{}, leaving(3600, {}, { deletionTimestamp: '2026-02-01T01:00:00Z' })]) {
     const cluster = withPod(parts)
-    expect(await look(cluster, 0)).toEqual([SAID])
+    expect(await look(cluster, 0)).toEqual([PATCHED])
     expect(disruption(cluster)).toBe('True,DeletionByPodGC,2026-02-01T00:00:00Z')
     expect(await look(cluster, 39_999)).toEqual([])
     expect(await look(cluster, 40_000)).toEqual([DELETED])
@@ -79,18 +76,18 @@ test('a pod goes 40 s after its node, however long it would take to end', async 
   }
 })
 
-test('what somebody else disrupted long ago still has 40 s without its node', async () => {
+test('what another controller disrupted long ago still has 40 s without its node', async () => {
   const since = { lastTransitionTime: '2026-01-01T00:00:00Z' }
   const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }
   const cluster = withPod({ status: { conditions: [{ ...evicted, ...since }] } })
-  expect(await look(cluster, 0)).toEqual([SAID])
+  expect(await look(cluster, 0)).toEqual([PATCHED])
   expect(disruption(cluster)).toBe('True,DeletionByPodGC,2026-02-01T00:00:00Z')
   expect(await look(cluster, 39_999)).toEqual([])
 })
 
 test('a pod that only finalizers hold is not deleted again and again', async () => {
   const cluster = withPod(leaving(0, {}, { finalizers: ['x'] }))
-  expect(await look(cluster, 0)).toEqual([SAID])
+  expect(await look(cluster, 0)).toEqual([PATCHED])
   expect(await look(cluster, 1e9)).toEqual([])
 })
 
@@ -98,11 +95,11 @@ test('a node that returns in time keeps its pods', async () => {
   const cluster = withPod({})
   await look(cluster, 0)
   cluster.put('nodes', NODE)
-  expect(await look(cluster, 30_000)).toEqual([SAID])
+  expect(await look(cluster, 30_000)).toEqual([PATCHED])
   expect(disruption(cluster)).toBe('False,NodeReturned,2026-02-01T00:00:30Z')
   expect(await look(cluster, 1e9)).toEqual([])
   cluster.remove('nodes', 'node-a')
-  expect(await look(cluster, 50_000)).toEqual([SAID])
+  expect(await look(cluster, 50_000)).toEqual([PATCHED])
   expect(await look(cluster, 89_999)).toEqual([])
   expect(await look(cluster, 90_000)).toEqual([DELETED])
 })
@@ -121,9 +118,9 @@ test('the pods of a node that goes are looked at, and again in time', async () =
   expect(cluster.log).toEqual([])
   cluster.remove('nodes', 'node-a')
   await clock.advance(0)
-  expect(cluster.log).toEqual([SAID])
+  expect(cluster.log).toEqual([PATCHED])
   await clock.advance(40_000)
-  expect(cluster.log).toEqual([SAID, DELETED])
+  expect(cluster.log).toEqual([PATCHED, DELETED])
 })
 
 test('of finished pods the oldest go when there are too many', async () => {

@@ -12,7 +12,7 @@ export interface LoopTiming {
   readonly backoffMaxMs: number
   /** Keys of one controller that are worked on at once. */
   readonly workers: number
-  /** How long keys are looked at in one go before others of this process have their turn. */
+  /** How long keys are reconciled before the event loop runs other work, in milliseconds. */
   readonly turnMs: number
 }
 
@@ -96,7 +96,7 @@ export class ControllerLoop {
     this.#running.add(work)
   }
 
-  /** A thousand keys that need no write are not done in one go: others wait for this thread. */
+  /** A thousand keys that need no write would block the event loop, so the loop yields in between. */
   #hasTurn(): boolean {
     const { clock, timing } = this.#parts
     if (this.#cancelTurn !== undefined) return false
@@ -124,7 +124,7 @@ export class ControllerLoop {
     observer.reconciled(this.controller.name, (clock.now() - began) / 1000)
   }
 
-  /** Whether everything that the key asks for is done. */
+  /** Whether every write of the key succeeded. */
   async #reconcile(key: string): Promise<boolean> {
     const { controller, view, clock, isOpen, since } = this.#parts
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
@@ -145,14 +145,14 @@ export class ControllerLoop {
 
   #succeeded(key: string): void {
     this.#queue.forget(key)
-    for (const trouble of this.#episodes.end(key)) {
-      this.#parts.observer.healed(this.controller.name, errorCodeOf(trouble))
+    for (const kind of this.#episodes.end(key)) {
+      this.#parts.observer.healed(this.controller.name, errorCodeOf(kind))
     }
   }
 
   #failed(key: string, problem: Problem): void {
     const { errorCode, code, message, cause } = problem
-    if (this.#episodes.begin(troubleOf(errorCode, code), key)) {
+    if (this.#episodes.begin(problemKind(errorCode, code), key)) {
       const controller = this.controller.name
       this.#parts.observer.problem({ controller, key, errorCode, message, cause })
     }
@@ -173,13 +173,13 @@ interface Problem {
   readonly cause?: unknown
 }
 
-/** A refusal of one kind must not hide one of another, so each is a trouble of its own. */
-function troubleOf(errorCode: string, status: number | undefined): string {
+/** Refusals with different HTTP statuses are different kinds, so that none hides another. */
+function problemKind(errorCode: string, status: number | undefined): string {
   return status === undefined ? errorCode : `${errorCode} ${status}`
 }
 
-function errorCodeOf(trouble: string): string {
-  return trouble.split(' ', 1)[0] ?? trouble
+function errorCodeOf(kind: string): string {
+  return kind.split(' ', 1)[0] ?? kind
 }
 
 function resultOf(failure: ApiFailure | undefined): WriteResult {

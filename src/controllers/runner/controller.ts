@@ -14,8 +14,8 @@ export interface Reconciliation {
 }
 
 /**
- * A controller is two pure functions: whom a change concerns, and what the
- * state asks for. The runner does everything else.
+ * A controller is two pure functions: which keys a change concerns, and which
+ * writes the state requires. The runner does everything else.
  */
 export interface Controller {
   /** `endpointslice`; a label of metrics. */

@@ -1,9 +1,9 @@
 import type { Write } from './writing/write.ts'
 
-/** Something that keeps a controller from its work; told once, until it is over. */
+/** A failure that keeps a controller from its work; reported once, until it is over. */
 export interface ControllerProblem {
   readonly controller: string
-  /** The first key that it struck. */
+  /** The first key that it concerned. */
   readonly key: string
   /** Row of docs/errors.md. */
   readonly errorCode: string
@@ -11,10 +11,10 @@ export interface ControllerProblem {
   readonly cause?: unknown
 }
 
-/** How a write ended: `conflict` is the expected refusal, because somebody was faster. */
+/** How a write ended: `conflict` is the expected refusal, because another client wrote first. */
 export type WriteResult = 'done' | 'conflict' | 'failed'
 
-/** What the runner tells those who count and log. */
+/** Receives the reports of the runner, for metrics and logs. */
 export interface RunnerObserver {
   /** Keys of a controller that wait now, without those that back off. */
   depth(controller: string, keys: number): void

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ProblemEpisodes } from './problem-episodes.ts'
 
-test('a trouble begins with the first key and ends with the last', () => {
+test('a problem begins with its first key and ends with its last', () => {
   const episodes = new ProblemEpisodes()
   expect([episodes.begin('x', 'a'), episodes.begin('x', 'b'), episodes.begin('x', 'a')]).toEqual([
     true,

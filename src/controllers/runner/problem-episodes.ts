@@ -1,29 +1,29 @@
 /**
- * Which troubles last, and whom they strike: something that strikes a thousand
- * keys for an hour is one episode, with one beginning and one end.
+ * The problems that last, and the keys that they concern: a problem of a thousand
+ * keys that lasts an hour is one episode, with one beginning and one end.
  */
 export class ProblemEpisodes {
-  readonly #struck = new Map<string, Set<string>>()
+  readonly #keysOf = new Map<string, Set<string>>()
 
-  /** Whether this is the beginning of the trouble. */
-  begin(trouble: string, key: string): boolean {
-    const keys = this.#struck.get(trouble)
-    if (keys === undefined) this.#struck.set(trouble, new Set([key]))
+  /** Records a problem of a key; returns whether it is the first key of that kind. */
+  begin(kind: string, key: string): boolean {
+    const keys = this.#keysOf.get(kind)
+    if (keys === undefined) this.#keysOf.set(kind, new Set([key]))
     else keys.add(key)
     return keys === undefined
   }
 
   clear(): void {
-    this.#struck.clear()
+    this.#keysOf.clear()
   }
 
-  /** The key is well; returns the troubles that ended with that. */
+  /** The key was reconciled; returns the kinds that ended with that. */
   end(key: string): readonly string[] {
     const ended: string[] = []
-    for (const [trouble, keys] of this.#struck) {
-      if (keys.delete(key) && keys.size === 0) ended.push(trouble)
+    for (const [kind, keys] of this.#keysOf) {
+      if (keys.delete(key) && keys.size === 0) ended.push(kind)
     }
-    for (const trouble of ended) this.#struck.delete(trouble)
+    for (const kind of ended) this.#keysOf.delete(kind)
     return ended
   }
 }

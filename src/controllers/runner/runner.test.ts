@@ -43,7 +43,7 @@ test('what a change concerns is reconciled, once', async () => {
   cluster.put('pods', rawPod(1))
   await clock.advance(0)
   expect(cluster.log).toEqual([CREATE])
-  expect(observer.told).toEqual(['wrote endpoints create done'])
+  expect(observer.records).toEqual(['wrote endpoints create done'])
 })
 
 test('nothing is written before everything is listed', async () => {
@@ -60,7 +60,7 @@ test('nothing is written before everything is listed', async () => {
       ),
   }
   const { clock } = start({ cluster: { ...cluster, follower } })
-  for (const tell of listed.slice(1)) tell()
+  for (const notify of listed.slice(1)) notify()
   await clock.advance(0)
   expect(cluster.log).toEqual([])
   listed[0]?.()
@@ -68,13 +68,13 @@ test('nothing is written before everything is listed', async () => {
   expect(cluster.log).toEqual([CREATE])
 })
 
-test('one’s own writes are known before the watch tells of them', async () => {
+test('own writes are known before the watch delivers them', async () => {
   const { cluster, clock } = start()
   cluster.put('services', rawService())
   cluster.hold()
   await clock.advance(0)
   expect(cluster.all('endpoints')).toHaveLength(1)
-  cluster.tell('services', rawService({}, { labels: { team: 'a' } }))
+  cluster.notify('services', rawService({}, { labels: { team: 'a' } }))
   await clock.advance(0)
   expect(cluster.log).toEqual([CREATE, 'patch endpoints/shop/web'])
   cluster.release()
@@ -95,7 +95,7 @@ test('after a conflict the object is read and the write made for what it is now'
     'read endpoints/shop/web',
     'patch endpoints/shop/web',
   ])
-  expect(observer.told.slice(1)).toEqual([
+  expect(observer.records.slice(1)).toEqual([
     'wrote endpoints patch conflict',
     'retried endpoints',
     'wrote endpoints patch done',
@@ -122,7 +122,7 @@ test('what is gone before the caches know of it is made anew', async () => {
   expect(cluster.log).toEqual([CREATE, 'patch endpoints/shop/web', CREATE])
 })
 
-test('a trouble is told once however many keys it strikes, and again when it is over', async () => {
+test('a problem is reported once however many keys it concerns, and once when it is over', async () => {
   const { cluster, clock, observer } = start()
   cluster.intercept = async () => refusal(500)
   for (const name of ['a', 'b', 'c']) {
@@ -130,10 +130,10 @@ test('a trouble is told once however many keys it strikes, and again when it is 
   }
   await clock.advance(100)
   const problem = 'problem endpoints NP_CONTROLLERS_WRITE'
-  expect(observer.told.filter((one) => one === problem)).toHaveLength(1)
+  expect(observer.records.filter((one) => one === problem)).toHaveLength(1)
   cluster.intercept = async () => undefined
   await clock.advance(1_000)
-  expect(observer.told.at(-1)).toBe('healed endpoints NP_CONTROLLERS_WRITE')
+  expect(observer.records.at(-1)).toBe('healed endpoints NP_CONTROLLERS_WRITE')
   expect(cluster.all('endpoints')).toHaveLength(3)
 })
 
@@ -163,16 +163,16 @@ test('a reconcile that throws harms no other key', async () => {
   cluster.put('services', rawService())
   await clock.advance(0)
   expect(cluster.log).toEqual([CREATE])
-  expect(observer.told).toContain('problem endpoints NP_CONTROLLERS_BUG')
+  expect(observer.records).toContain('problem endpoints NP_CONTROLLERS_BUG')
 })
 
-test('a namespace that is being emptied is no trouble', async () => {
+test('a namespace that is being emptied is no problem', async () => {
   const { cluster, clock, observer } = start()
   const words = 'unable to create new content in namespace shop because it is being terminated'
   cluster.intercept = async () => refusal(403, words)
   cluster.put('services', rawService())
   await clock.advance(60_000)
-  expect(observer.told).toEqual(['wrote endpoints create failed'])
+  expect(observer.records).toEqual(['wrote endpoints create failed'])
 })
 
 test('no more writes at once than workers, and never two for one key', async () => {
@@ -200,17 +200,17 @@ test('no more writes at once than workers, and never two for one key', async () 
   expect(cluster.log.filter((one) => one.startsWith('create'))).toHaveLength(3)
 })
 
-test('a refusal of another kind is a trouble of its own', async () => {
+test('a refusal with another status is a problem of its own', async () => {
   const { cluster, clock, observer } = start()
   const codes = [403, 500]
   cluster.intercept = async () => refusal(codes.shift() ?? 500)
   for (const name of ['a', 'b']) cluster.put('services', rawService({}, { name, uid: name }))
   await clock.advance(0)
-  const problems = observer.told.filter((one) => one.startsWith('problem'))
+  const problems = observer.records.filter((one) => one.startsWith('problem'))
   expect(problems).toHaveLength(2)
 })
 
-test('who leads no more forgets what was wrong, and tells it anew in another term', async () => {
+test('a replica that lost its leadership forgets its problems, and reports them again in another term', async () => {
   const { leadership, lead } = electable()
   const { cluster, clock, observer } = start({ leadership })
   cluster.intercept = async () => refusal(500)
@@ -219,11 +219,11 @@ test('who leads no more forgets what was wrong, and tells it anew in another ter
     lead(leads)
     await clock.advance(1)
   }
-  const problems = observer.told.filter((one) => one.startsWith('problem'))
+  const problems = observer.records.filter((one) => one.startsWith('problem'))
   expect(problems).toHaveLength(2)
 })
 
-test('only the leader writes; whoever becomes it looks at everything', async () => {
+test('only the leader writes; a new leader reconciles everything', async () => {
   const { leadership, lead, listeners } = electable()
   const { cluster, clock, end } = start({ leadership })
   cluster.put('services', rawService())
@@ -243,7 +243,7 @@ test('only the leader writes; whoever becomes it looks at everything', async () 
   expect(listeners.size).toBe(0)
 })
 
-test('whoever is stopped ends its writes, makes no more and leaves no timer', async () => {
+test('a stopped runner finishes its writes, starts none and leaves no timer', async () => {
   const { cluster, clock, end } = start()
   const { promise, resolve } = Promise.withResolvers<undefined>()
   cluster.intercept = () => promise
@@ -284,7 +284,7 @@ test('a list after an outage shows what was missed, and costs no write where not
   expect(cluster.log).toEqual([CREATE])
 })
 
-test('looks again when a reconcile asks for it', async () => {
+test('reconciles again when a reconcile requests it', async () => {
   const { cluster, clock } = start()
   cluster.put('endpoints', rawEndpoints([], { creationTimestamp: new Date(clock.now()).toJSON() }))
   await clock.advance(59_999)
@@ -305,7 +305,7 @@ test('a bug in a follower ends the run', async () => {
   await expect(runner.run(new AbortController().signal)).rejects.toThrow('oops')
 })
 
-test('whoever looked at keys for long lets others have their turn', async () => {
+test('a loop that reconciled for long yields to the event loop', async () => {
   const looked: string[] = []
   const slow: Controller = {
     ...endpointsController,

@@ -37,11 +37,11 @@ type SharedCollections = { readonly [K in CollectionName]: SharedCollection<K> }
 /**
  * Runs controllers on one shared view of the cluster. Nothing is reconciled
  * before everything they watch has been listed, nor while another replica
- * leads; whoever becomes the leader looks at everything once.
+ * leads; a new leader reconciles everything once.
  */
 export class Runner {
   readonly #options: RunnerOptions
-  readonly #attention: ObservationPeriod
+  readonly #observation: ObservationPeriod
   readonly #collections: SharedCollections
   readonly #watched: ReadonlySet<CollectionName>
   readonly #unlisted: Set<CollectionName>
@@ -51,7 +51,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options
-    this.#attention = new ObservationPeriod(options.clock, () => options.follower.isConnected())
+    this.#observation = new ObservationPeriod(options.clock, () => options.follower.isConnected())
     this.#collections = this.#createCollections()
     this.#view = viewOf(this.#collections)
     this.#watched = new Set(options.controllers.flatMap(watchedBy))
@@ -59,7 +59,7 @@ export class Runner {
     const { clock, observer, writer } = options
     const write = createCachedWriter(writer, (name) => this.#collections[name])
     const timing = { ...DEFAULT_TIMING, ...options.timing }
-    const gate = { isOpen: () => this.#open, since: () => this.#attention.since() }
+    const gate = { isOpen: () => this.#open, since: () => this.#observation.since() }
     const shared = { view: this.#view, clock, observer, timing, write, ...gate }
     this.#loops = options.controllers.map(
       (controller) => new ControllerLoop({ controller, ...shared }),
@@ -75,7 +75,7 @@ export class Runner {
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     const unsubscribe = leadership.onChange(() => this.#gate(either))
-    const unwatch = this.#attention.watch()
+    const unwatch = this.#observation.watch()
     const followed = [...this.#watched].map((name) => {
       const listed = (): void => this.#listed(name, either)
       return this.#collections[name].follow(follower, listed, either)
@@ -94,7 +94,7 @@ export class Runner {
 
   #listed(name: CollectionName, signal: AbortSignal): void {
     this.#unlisted.delete(name)
-    this.#attention.begin()
+    this.#observation.begin()
     this.#gate(signal)
   }
 
@@ -104,7 +104,7 @@ export class Runner {
     const open = this.#unlisted.size === 0 && isLeader && !signal.aborted
     if (open === this.#open) return
     this.#open = open
-    this.#attention.begin()
+    this.#observation.begin()
     if (open) for (const name of this.#watched) this.#collections[name].replay()
     else for (const loop of this.#loops) loop.rest()
   }

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { anonymous } from '../../client/connection/credential.ts'
+import { anonymous } from '../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -15,7 +15,7 @@ const NO_PROBLEM = /(?!)/
 
 /**
  * Every controller at work on an API server, until the test ends; it fails if
- * one of them met a problem. What they do is told in the words of the
+ * one of them met a problem. Returns the records of the
  * recording observer; `clock` is that of the controllers. Problems that are `expected` are none.
  */
 export function startControlPlane(
@@ -50,9 +50,9 @@ export function startControlPlane(
     stop.abort()
     await running
     await Promise.all([watching.close(), writing.close()])
-    const told = observer.told.filter((one) => one.startsWith('problem'))
-    const problems = told.filter((one) => !expected.test(one))
+    const found = observer.records.filter((one) => one.startsWith('problem'))
+    const problems = found.filter((one) => !expected.test(one))
     if (problems.length > 0) throw new Error(problems.join())
   })
-  return observer.told
+  return observer.records
 }

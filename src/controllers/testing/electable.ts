@@ -1,6 +1,6 @@
 import type { Leadership } from '../runner/leadership.ts'
 
-/** A replica that leads when a test says so; at first it does not. */
+/** A replica whose leadership the test switches; at first it does not lead. */
 export function electable() {
   let leads = false
   const listeners = new Set<() => void>()

@@ -22,7 +22,7 @@ export async function expectSoon(
   watch.close()
 }
 
-/** Asks for an object until there is none. */
+/** Reads an object until there is none. */
 export async function expectGone(api: ServedApi, path: string): Promise<void> {
   while ((await api.call('GET', path)).status !== 404) await Promise.resolve()
 }

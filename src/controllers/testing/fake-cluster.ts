@@ -18,27 +18,27 @@ import { withConditions } from './with-conditions.ts'
 
 type Deliver = () => void
 
-/** An API server of a few objects: compares versions, and tells its watchers when it is told to. */
+/** An API server of a few objects: compares versions, and notifies its watchers on request. */
 export interface FakeCluster {
   readonly follower: ObjectFollower
   readonly writer: ObjectWriter
-  /** What reconciles see, once the server has told. */
+  /** The view of the reconciles, once the server has delivered it. */
   readonly view: View
   /** Writes that reached the server, as `verb collection/key` or `record reason namespace/name`. */
   readonly log: string[]
-  /** Somebody else's write; undefined deletes. */
+  /** A write of another client; undefined deletes. */
   put(collection: CollectionName, object: JsonObject): void
   remove(collection: CollectionName, key: string): void
-  /** The same, told at once even while other news is held back. */
-  tell(collection: CollectionName, object: JsonObject): void
+  /** The same, delivered at once even while other events are held back. */
+  notify(collection: CollectionName, object: JsonObject): void
   get(collection: CollectionName, key: string): JsonObject | undefined
   all(collection: CollectionName): readonly JsonObject[]
-  /** From now on the watches say nothing until `release`. */
+  /** From now on the watches deliver nothing until `release`. */
   hold(): void
   release(): void
   /** Lists everything again, as after a reconnect. */
   relist(): void
-  /** Whether the watches say that they are open. */
+  /** Whether the watches report that they are open. */
   isConnected: boolean
   /** Decides how a write ends before it is made; undefined: as the server would. */
   intercept: (write: Write) => Promise<ApiResult<unknown> | undefined>
@@ -56,7 +56,7 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
   let [revision, serial] = [0, 0]
   let held: Deliver[] | undefined
 
-  function tell(collection: CollectionName, key: string, object: JsonObject | undefined): void {
+  function notify(collection: CollectionName, key: string, object: JsonObject | undefined): void {
     const value = object && COLLECTIONS[collection].decode(object)
     const deliver = (): void => {
       for (const watcher of watchers.get(collection) ?? []) {
@@ -72,13 +72,13 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
     const metadata = { uid: `uid-${++serial}`, ...objectAt(object, 'metadata') }
     const stored = { ...object, metadata: { ...metadata, resourceVersion: String(++revision) } }
     objects.set(`${collection} ${key}`, stored)
-    tell(collection, key, stored)
+    notify(collection, key, stored)
     return stored
   }
 
   function remove(collection: CollectionName, key: string): void {
     revision++
-    if (objects.delete(`${collection} ${key}`)) tell(collection, key, undefined)
+    if (objects.delete(`${collection} ${key}`)) notify(collection, key, undefined)
   }
 
   function all(collection: CollectionName): readonly JsonObject[] {
@@ -167,7 +167,7 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
     },
     put: (collection, object) => void store(collection, object),
     remove,
-    tell(collection, object) {
+    notify(collection, object) {
       const waiting = held
       held = undefined
       store(collection, object)

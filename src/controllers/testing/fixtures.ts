@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../lib/json.ts'
-import { objectAt } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
 
 /** Raw objects of namespace `shop`, in which a test replaces what it is about. */
 
@@ -17,6 +17,11 @@ export function rawService(spec: JsonObject = {}, metadata: JsonObject = {}): Js
       ...spec,
     },
   }
+}
+
+/** An object of namespace `shop` whose uid is its name. */
+export function named(name: string, metadata: JsonObject = {}): JsonObject {
+  return { metadata: { name, namespace: 'shop', uid: name, ...metadata } }
 }
 
 export interface PodParts {
@@ -80,4 +85,10 @@ export function rawEndpoints(subsets: JsonObject[], metadata: JsonObject = {}): 
 /** A copy with other metadata beside what it has. */
 export function relabelled(object: JsonObject, metadata: JsonObject): JsonObject {
   return { ...object, metadata: { ...objectAt(object, 'metadata'), ...metadata } }
+}
+
+/** The condition of a type in the status of an object; empty where it has none. */
+export function conditionOf(object: Json | undefined, type: string): JsonObject {
+  const conditions = arrayAt(object, 'status', 'conditions')
+  return objectAt(conditions.find((one) => stringAt(one, 'type') === type))
 }

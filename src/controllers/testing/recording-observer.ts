@@ -1,15 +1,15 @@
 import type { RunnerObserver } from '../runner/observer.ts'
 
-/** Writes down what it is told, as words: `wrote endpoints create done`. */
-export function createRecordingObserver(): RunnerObserver & { readonly told: string[] } {
-  const told: string[] = []
+/** Records the reports of the runner as text: `wrote endpoints create done`. */
+export function createRecordingObserver(): RunnerObserver & { readonly records: string[] } {
+  const records: string[] = []
   return {
-    told,
+    records,
     depth: () => undefined,
     reconciled: () => undefined,
-    retried: (controller) => void told.push(`retried ${controller}`),
-    wrote: (controller, verb, result) => void told.push(`wrote ${controller} ${verb} ${result}`),
-    problem: ({ controller, errorCode }) => void told.push(`problem ${controller} ${errorCode}`),
-    healed: (controller, code) => void told.push(`healed ${controller} ${code}`),
+    retried: (controller) => void records.push(`retried ${controller}`),
+    wrote: (controller, verb, result) => void records.push(`wrote ${controller} ${verb} ${result}`),
+    problem: ({ controller, errorCode }) => void records.push(`problem ${controller} ${errorCode}`),
+    healed: (controller, code) => void records.push(`healed ${controller} ${code}`),
   }
 }

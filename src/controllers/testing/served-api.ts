@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 
-/** What tests ask of an API server, whatever serves it. */
+/** What tests need of an API server, real or in-process. */
 export interface ServedApi {
   call(
     method: string,

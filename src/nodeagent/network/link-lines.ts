@@ -63,7 +63,7 @@ function bare(ip: IpAddress): string {
   return `${ip}/${familyOf(ip) === 6 ? 128 : 32}`
 }
 
-/** Nobody else can have it, so IPv6 need not ask. */
+/** No other link can have the address, so duplicate address detection is off. */
 function addressLine(ip: IpAddress, link: string): string {
   return `addr add ${bare(ip)} dev ${link}${familyOf(ip) === 6 ? ' nodad' : ''}`
 }

@@ -7,7 +7,7 @@ export interface PodName {
   readonly name: string
 }
 
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 /**
  * What the namespaces of Pods are called: `<prefix>-<namespace>-<name>`, so that
@@ -32,8 +32,8 @@ export class NamespaceNames {
     const known = this.#names.get(uid)
     if (known !== undefined) return known
     const plain = `${this.#prefix}-${namespace}-${name}`
-    const isFree = plain.length <= LONGEST && ![...this.#names.values()].includes(plain)
-    const given = isFree ? plain : `${plain.slice(0, LONGEST)}-${shortHash(uid)}`
+    const isFree = plain.length <= MAX_LENGTH && ![...this.#names.values()].includes(plain)
+    const given = isFree ? plain : `${plain.slice(0, MAX_LENGTH)}-${shortHash(uid)}`
     this.#names.set(uid, given)
     return given
   }

@@ -9,7 +9,7 @@ export function namespacePath(name: string): string {
   return join(NAMESPACE_FOLDER, name)
 }
 
-/** A network namespace, as a place to run programs in. */
+/** A network namespace, in which programs run. */
 export interface Namespace {
   /** As `ip netns` knows it; undefined: the one of this process. */
   readonly name: string | undefined

@@ -7,7 +7,7 @@ export function gatewayOf(cidr: Cidr): IpAddress {
 }
 
 /**
- * The next address of `cidr` behind `last` that nobody has, from the start again
+ * The next address of `cidr` behind `last` that no Pod has, from the start again
  * at its end; undefined when there is none. So an address that was just given
  * back stays unused for as long as possible. The network's own address, the
  * gateway and the last (IPv4's broadcast) are never given.

@@ -14,7 +14,7 @@ export class PodAddresses {
     this.#cidrs = cidrs
   }
 
-  /** Keeps the addresses that a Pod had before, unless they are not ours or somebody has them. */
+  /** Keeps the addresses that a Pod had before, unless they are not of our networks or another Pod has them. */
   keep(uid: string, ips: readonly IpAddress[]): void {
     const taken = this.#taken()
     const fits = this.#cidrs.every((cidr, index) => {

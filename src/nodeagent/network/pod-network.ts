@@ -58,7 +58,7 @@ export class PodNetwork {
     await namespace.ip(podLines(ips, podCIDRs))
   }
 
-  /** Kills whoever is still in a Pod's namespace, and removes it with its link. */
+  /** Kills the processes in a Pod's namespace, and removes it with its link. */
   async disconnect(uid: string): Promise<void> {
     const name = this.#names.of(uid)
     if (name !== undefined) await this.#remove(name)

@@ -6,19 +6,19 @@ import { runCommand } from '../system/run-command.ts'
 import { isOwnNamespace } from './namespace.ts'
 
 const PAUSE_MS = 10
-const ATTEMPTS = 500
+const MAX_ATTEMPTS = 500
 
 /**
- * Kills whoever is in a network namespace, waits until they are gone, and
- * removes it. Nobody tells of the end of a process that is not one's own child,
- * so this asks again. Throws NP_NODEAGENT_NAMESPACE for one that is not to go.
+ * Kills the processes in a network namespace, waits until they have ended, and
+ * removes it. The kernel reports only the end of own children, so it polls.
+ * Throws NP_NODEAGENT_NAMESPACE for a namespace that must not be removed or does not empty.
  */
 export async function removeNamespace(name: string, clock: Clock): Promise<void> {
   if (await isOwnNamespace(name)) throw refused(name, 'it is the one that the node agent is in')
   for (let attempt = 0; ; attempt++) {
     const pids = (await runCommand(['ip', 'netns', 'pids', name])).split('\n').filter(Boolean)
     if (pids.length === 0) break
-    if (attempt === ATTEMPTS) throw refused(name, `process ${pids[0]} does not end`)
+    if (attempt === MAX_ATTEMPTS) throw refused(name, `process ${pids[0]} does not end`)
     for (const pid of pids) killProcess(Number(pid))
     await sleep(clock, PAUSE_MS)
   }

@@ -5,7 +5,7 @@ import { packageVersion } from '../../lib/package-version.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM } from '../../resources/label-names.ts'
 
-/** What a node says of itself. */
+/** What a node reports of itself. */
 export interface NodeIdentity {
   readonly nodeName: string
   readonly addresses: readonly IpAddress[]
@@ -63,7 +63,7 @@ export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): 
   }
 }
 
-/** As the ecosystem spells them. */
+/** By their names in Kubernetes. */
 const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['x64', 'amd64'],
   ['ia32', '386'],

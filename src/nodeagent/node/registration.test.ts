@@ -38,7 +38,7 @@ function ready(node: JsonObject): JsonObject {
   return objectAt(arrayAt(node, 'status', 'conditions')[0])
 }
 
-test('a node registers, and says when it ends', async () => {
+test('a node registers, and reports its end', async () => {
   const { client, errors, registration, get } = await stage()
   await registration.open(new AbortController().signal)
   const node = await get(PATH)

@@ -45,7 +45,7 @@ const STOPPED: WantedCondition = {
 
 /**
  * Keeps the Node and its Lease: makes them, renews the Lease every ten seconds
- * and the status every minute, and makes again what somebody deleted.
+ * and the status every minute, and creates again what was deleted.
  */
 export class Registration {
   readonly #options: RegistrationOptions
@@ -72,7 +72,7 @@ export class Registration {
     }
   }
 
-  /** Says that the node runs no Pods any more. */
+  /** Reports that the node runs no Pods any more. */
   async close(): Promise<void> {
     await this.#writeStatus(STOPPED)
   }
@@ -121,7 +121,7 @@ export class Registration {
     return client.patch(`${NODES}/${node.nodeName}/status`, body, { type: STRATEGIC })
   }
 
-  /** The Node as it is: others may have said since whether it is ready. */
+  /** The Node as stored: the node lifecycle controller may have changed its readiness since. */
   async #find(): Promise<ApiResult<unknown>> {
     const { client, node } = this.#options
     if (this.#statusAt === Number.NEGATIVE_INFINITY) return this.#make()

@@ -15,7 +15,7 @@ export interface Circumstances {
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** What the kernel takes as arguments and environment of a program, in bytes. */
-const LONGEST = 2 << 20
+const MAX_LENGTH = 2 << 20
 
 /**
  * The environment of a container: a usual PATH and its host name, Services, then
@@ -41,7 +41,7 @@ export function containerEnvironment(
         : expand(entry.value, variables)
     variables.set(entry.name, value)
     length += entry.name.length + value.length
-    if (length > LONGEST) throw new RangeError(`env grows beyond ${LONGEST} bytes`)
+    if (length > MAX_LENGTH) throw new RangeError(`env grows beyond ${MAX_LENGTH} bytes`)
   }
   return variables
 }

@@ -22,7 +22,7 @@ export interface ContainerPlan {
   readonly fault: string | undefined
 }
 
-export interface ContainerPlace {
+export interface ContainerSource {
   /** `spec.containers[0]`. */
   readonly at: string
   readonly spec: JsonObject
@@ -30,9 +30,9 @@ export interface ContainerPlace {
   readonly fault: string | undefined
 }
 
-export function readContainer(container: Json, place: ContainerPlace): ContainerPlan {
-  const { at, spec } = place
-  const faults: string[] = place.fault === undefined ? [] : [place.fault]
+export function readContainer(container: Json, origin: ContainerSource): ContainerPlan {
+  const { at, spec } = origin
+  const faults: string[] = origin.fault === undefined ? [] : [origin.fault]
   const source = { container, at, faults, hostNetwork: valueAt(spec, 'hostNetwork') === true }
   const probes: Partial<Record<ProbeKind, ProbePlan>> = {}
   for (const kind of PROBE_KINDS) {
@@ -59,9 +59,9 @@ export function readContainer(container: Json, place: ContainerPlace): Container
 function readCommand(container: Json, at: string, faults: string[]): readonly string[] {
   const words = (key: string): readonly string[] =>
     arrayAt(container, key).map((word, index) => {
-      const place = `${at}.${key}[${index}]`
-      if (typeof word === 'string') return plainText(word, place, faults)
-      faults.push(`${place} must be a string`)
+      const path = `${at}.${key}[${index}]`
+      if (typeof word === 'string') return plainText(word, path, faults)
+      faults.push(`${path} must be a string`)
       return ''
     })
   const command = words('command')

@@ -18,7 +18,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 ])
 const KEYED_FIELD = /^metadata\.(?:labels|annotations)\['[^']+'\]$/
 
-/** `env` of a container. ConfigMaps, Secrets and resources are not read: `faults` says so. */
+/** `env` of a container. ConfigMaps, Secrets and resources are not supported: `faults` names them. */
 export function readEnvironment(
   container: Json,
   at: string,

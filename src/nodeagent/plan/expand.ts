@@ -1,12 +1,12 @@
 import { quote } from '../../lib/quote.ts'
 
 /** What the kernel takes as one argument or variable, in bytes. */
-const LONGEST = 128 << 10
+const MAX_LENGTH = 128 << 10
 
 const REFERENCE = /\$(?:\$|\(([^()]*)\))/g
 
 /**
- * Replaces `$(NAME)` by the variable's value, as the ecosystem does in commands
+ * Replaces `$(NAME)` by the variable's value, as Kubernetes does in commands
  * and environments: `$$(NAME)` stands for `$(NAME)`, and what is not known stays.
  * What references each other could grow without end.
  * @throws RangeError when the kernel would not take it
@@ -16,7 +16,7 @@ export function expand(text: string, variables: ReadonlyMap<string, string>): st
   return text.replace(REFERENCE, (found: string, name: string | undefined) => {
     const value = name === undefined ? '$' : (variables.get(name) ?? found)
     length += value.length
-    if (length > LONGEST) throw new RangeError(`${quote(text)} grows beyond ${LONGEST} bytes`)
+    if (length > MAX_LENGTH) throw new RangeError(`${quote(text)} grows beyond ${MAX_LENGTH} bytes`)
     return value
   })
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
 
-test("the ecosystem's defaults", () => {
+test('the defaults of Kubernetes', () => {
   expect(podPlan()).toMatchObject({
     restartPolicy: 'Always',
     graceMs: 30_000,
@@ -60,7 +60,7 @@ const faulty: readonly (readonly [own: JsonObject, words: string])[] = [
   [{ livenessProbe: { tcpSocket: { port: 65_536 } } }, 'tcpSocket.port must be a port'],
   [
     { startupProbe: { httpGet: { port: 80, host: '169.254.169.254' } } },
-    'startupProbe.httpGet.host: this node agent asks nobody but the Pod',
+    'startupProbe.httpGet.host: this node agent probes only the Pod itself',
   ],
   [{ readinessProbe: { exec: { command: ['\0'] } } }, 'exec.command must not hold a zero byte'],
   [{ lifecycle: { preStop: { sleep: {} } } }, 'lifecycle.preStop must be one of'],
@@ -85,9 +85,9 @@ test('an optional source that cannot be read is left out', () => {
   })
 })
 
-test('only a Pod in the network of the node may be asked on its loopback', () => {
+test('only a Pod in the network of the node may be probed on its loopback', () => {
   const own = { readinessProbe: { tcpSocket: { host: '127.0.0.1', port: 80 } } }
-  expect(podPlan(containers(own)).containers[0]?.fault).toContain('nobody but the Pod')
+  expect(podPlan(containers(own)).containers[0]?.fault).toContain('only the Pod itself')
   const plan = podPlan({ ...containers(own), hostNetwork: true })
   expect(plan.containers[0]?.fault).toBeUndefined()
 })

@@ -17,12 +17,12 @@ export interface PodPlan {
   readonly restartPolicy: RestartPolicy
   /** Runs in the node's network namespace, without an address of its own. */
   readonly hostNetwork: boolean
-  /** Between SIGTERM and SIGKILL, unless its deletion says otherwise. */
+  /** Between SIGTERM and SIGKILL, unless its deletion has another grace. */
   readonly graceMs: number
-  /** Its deletion was asked for, with this much grace. */
+  /** The grace of its deletion, milliseconds; undefined: it is not being deleted. */
   readonly deletionGraceMs: number | undefined
   readonly containers: readonly ContainerPlan[]
-  /** Conditions of others that readiness waits for. */
+  /** Conditions that other programs write and that readiness requires. */
   readonly readinessGates: readonly string[]
 }
 

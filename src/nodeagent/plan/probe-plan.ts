@@ -2,7 +2,7 @@ export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
 export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 
-/** How a Pod is asked. Only the Pod itself is: a probe names no other host. */
+/** How a container is probed. Only the Pod itself is: a probe names no other host. */
 export type Handler =
   | { readonly kind: 'exec'; readonly command: readonly string[] }
   | { readonly kind: 'tcp'; readonly port: number; readonly host: string }

@@ -19,11 +19,11 @@ export interface ProbeSource {
 }
 
 /** One day, for all times of a probe. */
-const LONGEST_SECONDS = 86_400
+const MAX_SECONDS = 86_400
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
-/** One probe with the ecosystem's defaults; undefined when there is none, or none that works. */
+/** One probe with the defaults of Kubernetes; undefined when there is none, or none that works. */
 export function readProbe(kind: ProbeKind, source: ProbeSource): ProbePlan | undefined {
   const probe = objectAt(source.container, `${kind}Probe`)
   if (Object.keys(probe).length === 0) return undefined
@@ -34,7 +34,7 @@ export function readProbe(kind: ProbeKind, source: ProbeSource): ProbePlan | und
     return typeof value === 'number' && value >= 1 ? value : otherwise
   }
   const milliseconds = (key: string, otherwise: number): number =>
-    1000 * Math.min(count(key, otherwise), LONGEST_SECONDS)
+    1000 * Math.min(count(key, otherwise), MAX_SECONDS)
   const grace = valueAt(probe, 'terminationGracePeriodSeconds')
   return {
     handler,
@@ -90,11 +90,11 @@ function httpHandler(target: Json, port: number, host: string): Handler {
   }
 }
 
-/** Whoever may write Pods must not be able to ask other hosts from the node. */
+/** A user who may write Pods must not reach other hosts from the node. */
 function readHost(target: Json, at: string, { faults, hostNetwork }: ProbeSource): string {
   const host = stringAt(target, 'host')
   if (host === '' || (hostNetwork && LOOPBACK.has(host))) return host
-  faults.push(`${at}: this node agent asks nobody but the Pod`)
+  faults.push(`${at}: this node agent probes only the Pod itself`)
   return ''
 }
 

@@ -4,7 +4,7 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { podPlan } from '../testing/pod-story.ts'
 import { EventRecorder } from './event-recorder.ts'
-import type { PodNews } from './pod-events.ts'
+import type { EventText } from './pod-events.ts'
 
 function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []
@@ -24,7 +24,7 @@ function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   return { sent, failed, recorder, clock }
 }
 
-const UNHEALTHY: PodNews = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
+const UNHEALTHY: EventText = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
 
 test('what repeats is counted, and written ever more rarely', async () => {
   const { sent, recorder } = stage()
@@ -59,7 +59,7 @@ test('an Event that the server has forgotten meanwhile is made again', async () 
   ])
 })
 
-test('what goes on is told before the server forgets it', async () => {
+test('an Event that repeats is renewed before the server expires it', async () => {
   const { sent, recorder, clock } = stage()
   for (let time = 0; time < 12; time++) {
     recorder.record(UNHEALTHY)
@@ -69,7 +69,7 @@ test('what goes on is told before the server forgets it', async () => {
   expect(sent.map(([, { count }]) => count)).toEqual([1, 2, 4, 7, 8, 11])
 })
 
-test('one Pod has only so much to tell', async () => {
+test('one Pod has a bounded number of Events', async () => {
   const { sent, recorder } = stage()
   for (let serial = 0; serial < 100; serial++) {
     recorder.record({ ...UNHEALTHY, message: `failed ${serial}` })

@@ -7,7 +7,7 @@ import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { PodNews } from './pod-events.ts'
+import type { EventText } from './pod-events.ts'
 
 export interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>
@@ -26,12 +26,12 @@ interface Recorded {
   writtenAt: number
 }
 
-const MOST_EVENTS = 25
+const MAX_EVENTS = 25
 /** Servers forget an Event an hour after it was last seen. */
 const REFRESH_MS = 1_800_000
 
 /**
- * Tells of one Pod by Events. What repeats is counted in its Event, which is
+ * Writes the Events of one Pod. What repeats is counted in its Event, which is
  * written at the 2nd, 4th, 8th, … time and at least every half an hour; of one
  * Pod there are at most 25 that differ. An Event that cannot be written is lost,
  * and the reporter knows why.
@@ -45,10 +45,10 @@ export class EventRecorder {
     this.#options = options
   }
 
-  record(note: PodNews): void {
-    const key = `${note.reason} ${note.message}`
+  record(text: EventText): void {
+    const key = `${text.reason} ${text.message}`
     const known = this.#recorded.get(key)
-    if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
+    if (known === undefined && this.#recorded.size >= MAX_EVENTS) return
     const now = this.#options.clock.now()
     const recorded = known ?? { first: now, count: 0, path: '', writtenAt: 0 }
     this.#recorded.set(key, recorded)
@@ -56,16 +56,16 @@ export class EventRecorder {
     const isOld = now - recorded.writtenAt >= REFRESH_MS
     if (isOld || Number.isInteger(Math.log2(recorded.count))) {
       recorded.writtenAt = now
-      this.#work = this.#work.then(() => this.#write(note, recorded))
+      this.#work = this.#work.then(() => this.#write(text, recorded))
     }
   }
 
-  /** Resolves when what was told until now is written, or lost. */
+  /** Resolves when every Event recorded until now is written, or lost. */
   settled(): Promise<void> {
     return this.#work
   }
 
-  async #write(note: PodNews, recorded: Recorded): Promise<void> {
+  async #write(text: EventText, recorded: Recorded): Promise<void> {
     const { client, clock, pod } = this.#options
     const { first, count } = recorded
     const last = clock.now()
@@ -76,7 +76,7 @@ export class EventRecorder {
       if (patched.ok || patched.failure.code !== 404) return this.#report('patch', patched)
     }
     const collection = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
-    const event = coreEvent({ ...told(pod, note), first, last, count })
+    const event = coreEvent({ ...eventSubject(pod, text), first, last, count })
     const made = await client.create(collection, event)
     this.#report('create', made)
     if (made.ok && isJsonObject(made.value)) {
@@ -93,9 +93,9 @@ export class EventRecorder {
   }
 }
 
-function told(
+function eventSubject(
   { namespace, name, uid }: PodPlan,
-  { type, reason, message }: PodNews,
+  { type, reason, message }: EventText,
 ): Omit<EventReport, 'first' | 'last' | 'count'> {
   const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid }
   return { regarding, type, reason, message: printable(message), component: 'node-agent' }

@@ -17,7 +17,7 @@ export interface NodeTools {
   readonly clock: Clock
   readonly network: Pick<PodNetwork, 'connect' | 'disconnect' | 'nameOf'>
   readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
-  readonly prober: Pick<Prober, 'ask'>
+  readonly prober: Pick<Prober, 'probe'>
   readonly programs: Pick<Launch, 'nsenter' | 'setpriv'>
   /** What the names of Pods' network namespaces begin with, and the marks of their processes. */
   readonly namespacePrefix: string
@@ -25,9 +25,9 @@ export interface NodeTools {
   readonly nodeNamespace: string | undefined
   readonly hostIPs: readonly IpAddress[]
   readonly logFolder: string
-  /** Variables by which a Pod finds Services. Rejects when nobody can say. */
+  /** Variables by which a Pod finds Services. Rejects when the API server cannot be reached. */
   services(pod: PodPlan): Promise<readonly Variable[]>
   readonly reporter: RequestReporter
-  /** What went wrong and cannot be told in the Pod's status. */
+  /** Failures that the Pod's status cannot show. */
   readonly onError: (error: unknown) => void
 }

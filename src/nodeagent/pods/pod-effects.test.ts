@@ -11,11 +11,11 @@ import { nodeTools } from '../testing/node-tools.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
 import { PodEffects } from './pod-effects.ts'
 
-const PREFIX = `np-hands-${process.pid}`
+const PREFIX = `np-effects-${process.pid}`
 
 /** A Pod in the network of this machine, whose one container runs `script`. */
 async function stage(script: string) {
-  const logFolder = await mkdtemp(join(tmpdir(), 'np-hands-'))
+  const logFolder = await mkdtemp(join(tmpdir(), 'np-effects-'))
   onTestFinished(() => rm(logFolder, { recursive: true }))
   onTestFinished(() => endLeftovers(PREFIX, systemClock))
   const clock = new FakeClock()
@@ -25,14 +25,14 @@ async function stage(script: string) {
     onError: (error) => expect.fail(String(error)),
   })
   const ended = Promise.withResolvers<void>()
-  const told: string[] = []
+  const events: string[] = []
   const plan = podPlan({ hostNetwork: true, ...containers({ command: ['sh', '-c', script] }) })
-  const hands = new PodEffects(tools, plan, (event: PodEvent) => {
-    told.push(event.is)
+  const effects = new PodEffects(tools, plan, (event: PodEvent) => {
+    events.push(event.is)
     if (event.is === 'ended') ended.resolve()
   })
   const log = join(logFolder, 'default_web_u1', 'main.log')
-  return { clock, hands, told, ended: ended.promise, log }
+  return { clock, effects, events, ended: ended.promise, log }
 }
 
 async function isOpen(path: string): Promise<boolean> {
@@ -46,18 +46,18 @@ async function isOpen(path: string): Promise<boolean> {
 /** Leaves its group behind, with its output. */
 const LEAVES = 'setsid sh -c "echo $ORCH_POD; kill -9 \\$PPID; exec sleep 1000" & wait'
 
-test('a Pod that has ended for good holds no log open, whoever still writes to it', async () => {
-  const { clock, hands, told, ended, log } = await stage(LEAVES)
-  await hands.perform({ do: 'start', container: 'main', run: 1 })
+test('a Pod that has ended for good holds no log open, although a process still writes to it', async () => {
+  const { clock, effects, events, ended, log } = await stage(LEAVES)
+  await effects.perform({ do: 'start', container: 'main', run: 1 })
   await ended
   const written = async () => (await readFile(log, 'utf8').catch(() => '')).trim()
   while ((await written()) === '') await new Promise(setImmediate)
   expect([await written(), await isOpen(log)]).toEqual([`${PREFIX}/u1`, true])
   let isOver = false
-  const over = hands.perform({ do: 'disconnect' }).then(() => (isOver = true))
+  const over = effects.perform({ do: 'disconnect' }).then(() => (isOver = true))
   while (!isOver && clock.pending().length === 0) await new Promise(setImmediate)
   await clock.advance(1_000)
   await over
-  expect([told, await isOpen(log)]).toEqual([['started', 'ended', 'disconnected'], false])
-  await hands.close(false)
+  expect([events, await isOpen(log)]).toEqual([['started', 'ended', 'disconnected'], false])
+  await effects.close(false)
 })

@@ -3,23 +3,23 @@ import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { Handler } from '../plan/probe-plan.ts'
 import type { PodAction } from '../state/pod-action.ts'
-import type { PodEvent, ProbeOutcome } from '../state/pod-event.ts'
+import type { PodEvent, ProbeResult } from '../state/pod-event.ts'
 import type { NodeTools } from './node-tools.ts'
 import { PodProcesses } from './pod-processes.ts'
 
-/** Does for one Pod what was decided, and says what became of it. Never rejects. */
+/** Carries out the actions for one Pod and emits their results as events. Never rejects. */
 export class PodEffects {
   readonly #tools: NodeTools
   readonly #pod: PodPlan
-  readonly #tell: (event: PodEvent) => void
+  readonly #emit: (event: PodEvent) => void
   readonly #processes: PodProcesses
   #ips: readonly IpAddress[] = []
   #isDisconnected = false
 
-  constructor(tools: NodeTools, pod: PodPlan, tell: (event: PodEvent) => void) {
+  constructor(tools: NodeTools, pod: PodPlan, emit: (event: PodEvent) => void) {
     this.#tools = tools
     this.#pod = pod
-    this.#tell = tell
+    this.#emit = emit
     this.#processes = new PodProcesses(tools, pod)
   }
 
@@ -28,7 +28,7 @@ export class PodEffects {
       case 'connect':
         return this.#connect()
       case 'disconnect':
-        return this.#disconnect(ATTEMPTS)
+        return this.#disconnect(MAX_ATTEMPTS)
       case 'start':
         return this.#start(action)
       case 'signal':
@@ -56,9 +56,9 @@ export class PodEffects {
     try {
       this.#ips = hostNetwork ? hostIPs : addresses.claim(uid)
       if (!hostNetwork) await network.connect(this.#pod, this.#ips)
-      this.#tell({ is: 'connected', ips: this.#ips })
+      this.#emit({ is: 'connected', ips: this.#ips })
     } catch (error) {
-      this.#tell({ is: 'unconnected', message: messageOf(error) })
+      this.#emit({ is: 'unconnected', message: messageOf(error) })
     }
   }
 
@@ -76,7 +76,7 @@ export class PodEffects {
     }
     this.#isDisconnected = true
     await this.#processes.close().catch(onError)
-    this.#tell({ is: 'disconnected' })
+    this.#emit({ is: 'disconnected' })
   }
 
   async #leave(): Promise<void> {
@@ -90,29 +90,29 @@ export class PodEffects {
     const plan = this.#planOf(container)
     const started = await this.#processes.start(plan, this.#ips).catch(messageOf)
     if (typeof started === 'string') {
-      return this.#tell({ is: 'refused', container, run, message: started })
+      return this.#emit({ is: 'refused', container, run, message: started })
     }
-    void started.ended.then((end) => this.#tell({ is: 'ended', container, run, ...end }))
-    this.#tell({ is: 'started', container, run, pid: started.pid })
+    void started.ended.then((end) => this.#emit({ is: 'ended', container, run, ...end }))
+    this.#emit({ is: 'started', container, run, pid: started.pid })
   }
 
   async #hook({ container, run }: Extract<PodAction, { do: 'hook' }>): Promise<void> {
     const { preStop } = this.#planOf(container)
-    if (preStop !== undefined) await this.#ask(container, preStop, this.#pod.graceMs)
-    this.#tell({ is: 'hooked', container, run })
+    if (preStop !== undefined) await this.#runHandler(container, preStop, this.#pod.graceMs)
+    this.#emit({ is: 'hooked', container, run })
   }
 
   async #probe({ container, run, kind }: Extract<PodAction, { do: 'probe' }>): Promise<void> {
     const probe = this.#planOf(container).probes[kind]
     if (probe === undefined) return
-    const answer = await this.#ask(container, probe.handler, probe.timeoutMs)
-    this.#tell({ is: 'probed', container, run, kind, ...answer })
+    const answer = await this.#runHandler(container, probe.handler, probe.timeoutMs)
+    this.#emit({ is: 'probed', container, run, kind, ...answer })
   }
 
-  async #ask(container: string, handler: Handler, timeoutMs: number): Promise<ProbeOutcome> {
+  async #runHandler(container: string, handler: Handler, timeoutMs: number): Promise<ProbeResult> {
     if (handler.kind !== 'exec') {
       const host = handler.host || (this.#ips[0] ?? '')
-      return this.#tools.prober.ask({ ...handler, host }, timeoutMs)
+      return this.#tools.prober.probe({ ...handler, host }, timeoutMs)
     }
     return this.#processes
       .run(this.#planOf(container), handler.command, timeoutMs)
@@ -127,7 +127,7 @@ export class PodEffects {
 }
 
 const RETRY_MS = 1_000
-const ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

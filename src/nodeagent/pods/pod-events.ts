@@ -2,16 +2,16 @@ import type { PodPlan } from '../plan/pod-plan.ts'
 import type { PodAction } from '../state/pod-action.ts'
 import type { PodEvent } from '../state/pod-event.ts'
 
-/** What an Event tells people of a Pod. */
-export interface PodNews {
+/** Type, reason and message of an Event of a Pod. */
+export interface EventText {
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
   readonly reason: string
   readonly message: string
 }
 
-/** What is worth telling of something that happened. */
-export function eventOfPodEvent(event: PodEvent): PodNews | undefined {
+/** The Event of something that happened to the Pod; undefined: none. */
+export function textOfEvent(event: PodEvent): EventText | undefined {
   switch (event.is) {
     case 'unconnected':
       return warning('FailedCreatePodSandBox', event.message)
@@ -35,19 +35,19 @@ export function eventOfPodEvent(event: PodEvent): PodNews | undefined {
   }
 }
 
-/** What is worth telling of something that is being done. */
-export function noteOfAction(action: PodAction): PodNews | undefined {
+/** The Event of an action; undefined: none. */
+export function textOfAction(action: PodAction): EventText | undefined {
   if (action.do !== 'signal') return undefined
   const how = action.signal === 'SIGTERM' ? 'Stopping' : 'Killing'
   return { type: 'Normal', reason: 'Killing', message: `${how} container ${action.container}` }
 }
 
-/** What is wrong with the Pod as it is written. */
-export function notesOfPlan({ containers }: PodPlan): readonly PodNews[] {
+/** An Event for each fault of the Pod's spec. */
+export function faultTexts({ containers }: PodPlan): readonly EventText[] {
   return containers.flatMap(({ fault }) => (fault === undefined ? [] : [warning('Failed', fault)]))
 }
 
-function warning(reason: string, message: string): PodNews {
+function warning(reason: string, message: string): EventText {
   return { type: 'Warning', reason, message }
 }
 

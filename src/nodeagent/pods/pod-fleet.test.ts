@@ -29,9 +29,11 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
   const taking: Promise<void>[] = []
   const answer = async (verb: string, path: string, body: unknown) => {
     const seen = objectAt(body as JsonObject)
-    const said = stringAt(seen, 'spec', 'nodeName') || stringAt(seen, 'preconditions', 'uid')
+    const object = stringAt(seen, 'spec', 'nodeName') || stringAt(seen, 'preconditions', 'uid')
     if (!path.endsWith('/events')) {
-      sent.push([verb, path.replace('/api/v1/namespaces/default/pods/', ''), said].join(' ').trim())
+      sent.push(
+        [verb, path.replace('/api/v1/namespaces/default/pods/', ''), object].join(' ').trim(),
+      )
     }
     const code = path.endsWith('/events') ? 0 : (remaining.shift() ?? 0)
     await taking.shift()
@@ -72,7 +74,7 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
   return { clock, fleet, problems, see, sent, left, addresses, taking }
 }
 
-test('Pods of the node get a status, those of none are bound, those of others are left alone', async () => {
+test('Pods of the node get a status, those of none are bound, those of other nodes are left alone', async () => {
   const { see } = stage()
   expect(await see('a', pod('a', HERE))).toEqual(['patch a/status'])
   expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
@@ -137,7 +139,7 @@ test('the address of a Pod that never came back is free when it goes', async () 
   expect(addresses.claim('another')).toHaveLength(1)
 })
 
-test('a removal that is refused is told once, and does not keep the node agent from ending', async () => {
+test('a removal that is refused is reported once, and does not keep the node agent from ending', async () => {
   const { see, fleet, problems, clock } = stage([0, 0, 403, 403, 403, 403, 403])
   await see('a', pod('a', HERE))
   await see('a', pod('a', HERE, { deletionTimestamp: '2030-01-01T00:00:00Z' }))
@@ -148,7 +150,7 @@ test('a removal that is refused is told once, and does not keep the node agent f
   await closed
 })
 
-test('Pods that have ended take no place', async () => {
+test('Pods that have ended do not count against maxPods', async () => {
   const { see } = stage([], 1)
   await see('a', pod('a', HERE))
   expect(await see('b', pod('b'))).toEqual([])
@@ -162,7 +164,7 @@ test('another Pod of the same name is another Pod', async () => {
   expect(await see('a', pod('a', HERE, { uid: 'u-2' }))).toEqual(['patch a/status'])
 })
 
-test('no more Pods are bound than there is room for; others wait for a place', async () => {
+test('no more than maxPods Pods are bound; further ones wait', async () => {
   const { see, sent, clock } = stage()
   await see('a', pod('a', HERE))
   expect(await see('b', pod('b'))).toEqual(['patch b node-a'])
@@ -184,14 +186,14 @@ test('a binding that fails is tried again, unless the Pod has changed', async ()
   expect(problems).toEqual(['default/a 500'])
 })
 
-test('a binding that goes on failing is told once', async () => {
+test('a binding that goes on failing is reported once', async () => {
   const { see, clock, problems } = stage([403, 403, 403, 0])
   await see('a', pod('a'))
   await clock.advance(60_000)
   expect(problems).toEqual(['default/a 403'])
 })
 
-test('the answer to an older attempt says nothing about the latest one', async () => {
+test('the answer to an older attempt does not concern the latest one', async () => {
   const { see, sent, clock, taking } = stage([409, 500])
   const [older, latest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   taking.push(older.promise, latest.promise)
@@ -212,7 +214,7 @@ test('another attempt is for the Pod as it was seen last', async () => {
   expect(sent).toEqual([])
 })
 
-test('the place of a Pod that could not be bound is free', async () => {
+test('a Pod that could not be bound does not count against maxPods', async () => {
   const { see, clock, sent, taking } = stage([409], 1)
   const slow = Promise.withResolvers<void>()
   taking.push(slow.promise)

@@ -25,16 +25,16 @@ export class PodFleet {
   readonly #workers = new Map<string, PodWorker>()
   /** All that have not ended, those too of which the API knows nothing any more. */
   readonly #running = new Map<PodWorker, Promise<void>>()
-  /** Those whose containers have ended for good: they take no place. */
+  /** Those whose containers have ended for good: they do not count against `maxPods`. */
   readonly #over = new Set<PodWorker>()
-  /** Pods that wait for a place, by key. */
+  /** Pods that wait because `maxPods` is reached, by key. */
   readonly #waiting = new Map<string, JsonObject>()
   /** Those that are being bound, or bound and not yet seen so: the latest attempt of each, by key. */
   readonly #binding = new Map<string, symbol>()
   /** Takes back the next attempt of those whose latest one failed, by key. */
   readonly #retries = new Map<string, () => void>()
-  /** Keys of those whose binding fails, and that this was told of. */
-  readonly #told = new Set<string>()
+  /** Keys of the Pods whose failing binding has been reported. */
+  readonly #reported = new Set<string>()
   #isClosing = false
 
   constructor(options: PodFleetOptions) {
@@ -45,7 +45,7 @@ export class PodFleet {
     for (const { key, value } of changes) {
       if (value === undefined) {
         this.#gone(key)
-        this.#told.delete(key)
+        this.#reported.delete(key)
       } else if (stringAt(value, 'spec', 'nodeName') === this.#options.nodeName) {
         this.#present(key, value)
       } else {
@@ -70,7 +70,7 @@ export class PodFleet {
 
   #present(key: string, object: JsonObject): void {
     this.#forget(key)
-    this.#told.delete(key)
+    this.#reported.delete(key)
     const known = this.#workers.get(key)
     if (known?.uid === stringAt(object, 'metadata', 'uid')) known.update(object)
     else {
@@ -120,7 +120,7 @@ export class PodFleet {
     this.#fill()
   }
 
-  /** Binds those that wait, in the order in which they came, as long as there is room. */
+  /** Binds those that wait, in the order in which they came, while fewer than `maxPods` run. */
   #fill(): void {
     for (const [key, object] of this.#waiting) {
       const taken = this.#running.size - this.#over.size + this.#binding.size
@@ -140,9 +140,9 @@ export class PodFleet {
     this.#binding.delete(key)
     this.#fill()
     const { code } = bound.failure
-    if (code === 404 || code === 409) return void this.#told.delete(key)
-    if (!this.#told.has(key)) onRefused(bound.failure, key)
-    this.#told.add(key)
+    if (code === 404 || code === 409) return void this.#reported.delete(key)
+    if (!this.#reported.has(key)) onRefused(bound.failure, key)
+    this.#reported.add(key)
     const retry = tools.clock.after(RETRY_MS, () => this.#offer(key, object))
     this.#retries.set(key, retry)
   }

@@ -14,7 +14,7 @@ import {
 import { podMark } from '../process/pod-mark.ts'
 import { openRotatingLog, type RotatingLog } from '../process/rotating-log.ts'
 import { runOnce } from '../process/run-once.ts'
-import type { ProbeOutcome } from '../state/pod-event.ts'
+import type { ProbeResult } from '../state/pod-event.ts'
 import type { NodeTools, Variable } from './node-tools.ts'
 
 /** The processes of one Pod, with their environments and logs. */
@@ -33,7 +33,7 @@ export class PodProcesses {
     this.#pod = pod
   }
 
-  /** The container's process, or one sentence that says why there is none. */
+  /** The container's process, or the reason why there is none, one sentence. */
   async start(
     plan: ContainerPlan,
     podIPs: readonly IpAddress[],
@@ -56,12 +56,12 @@ export class PodProcesses {
   }
 
   /** Runs a command beside the container's process, as part of it. */
-  run(plan: ContainerPlan, command: readonly string[], timeoutMs: number): Promise<ProbeOutcome> {
+  run(plan: ContainerPlan, command: readonly string[], timeoutMs: number): Promise<ProbeResult> {
     const process = this.#processPlan(plan, command, undefined)
     return runOnce(process, timeoutMs, this.#tools.clock)
   }
 
-  /** Closes the logs, once, with the last words of those that have ended. Nothing is started after that. */
+  /** Closes the logs, once, with the last output of the processes that have ended. Nothing is started after that. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -73,8 +73,8 @@ export class PodProcesses {
 
   async #close(): Promise<void> {
     const processes = [...this.#processes.values()]
-    const said = Promise.all(processes.map(({ closed }) => closed))
-    await Promise.race([said, sleep(this.#tools.clock, LAST_WORDS_MS)])
+    const outputs = Promise.all(processes.map(({ closed }) => closed))
+    await Promise.race([outputs, sleep(this.#tools.clock, LAST_OUTPUT_MS)])
     for (const one of processes) one.release()
     await Promise.all([...this.#logs.values()].map((log) => log.close()))
   }
@@ -107,5 +107,5 @@ export class PodProcesses {
   }
 }
 
-/** Who left its group and namespace may hold a log open for ever. */
-const LAST_WORDS_MS = 1_000
+/** A process that left its group and namespace may hold a log open for ever. */
+const LAST_OUTPUT_MS = 1_000

@@ -35,7 +35,7 @@ function stage(spec: JsonObject = {}) {
   const client = { create: () => done, remove: () => done, patch }
   const onRefused = ({ message }: ApiFailure): never => expect.fail(message)
   const worker = new PodWorker({ client, tools, object, onRefused })
-  /** Somebody else writes these conditions, and the watch tells of it. */
+  /** Another client writes these conditions, and the watch delivers them. */
   const write = async (...conditions: readonly JsonObject[]): Promise<void> => {
     worker.update(store({ status: { conditions: [...conditions] } }))
     await clock.advance(0)

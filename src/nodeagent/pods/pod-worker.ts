@@ -13,7 +13,7 @@ import { podStatus } from '../status/pod-status.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
 import { PodEffects } from './pod-effects.ts'
-import { eventOfPodEvent, noteOfAction, notesOfPlan } from './pod-events.ts'
+import { faultTexts, textOfAction, textOfEvent } from './pod-events.ts'
 import { podPath } from './pod-path.ts'
 import { StatusWriter } from './status-writer.ts'
 
@@ -26,8 +26,8 @@ export interface PodWorkerOptions {
 }
 
 /**
- * Runs one Pod: takes what happens to it, lets the pure part decide, has the
- * hands do it, and writes the status. A Pod is run as it was first seen; later
+ * Runs one Pod: passes events to the pure state, carries out
+ * the actions that follow, and writes the status. A Pod is run as it was first seen; later
  * changes of its labels, annotations and deletion count, those of its containers do not.
  */
 export class PodWorker {
@@ -35,7 +35,7 @@ export class PodWorker {
   /** Resolves when nothing of the Pod is left here, nor, if it was deleted, at the server. */
   readonly ended: Promise<void>
   readonly #options: PodWorkerOptions
-  readonly #hands: PodEffects
+  readonly #effects: PodEffects
   readonly #writer: StatusWriter
   readonly #recorder: EventRecorder
   readonly #gone = new AbortController()
@@ -56,13 +56,13 @@ export class PodWorker {
     this.#state = restorePodState(pod, object, clock.now())
     this.uid = pod.uid
     this.ended = this.#end.promise
-    this.#hands = new PodEffects(tools, pod, (event) => this.#happened(event))
-    const onNews = (): void => this.#look()
-    const writing = { client, clock, pod, object, onRefused, onNews }
+    this.#effects = new PodEffects(tools, pod, (event) => this.#happened(event))
+    const onMissedChange = (): void => this.#look()
+    const writing = { client, clock, pod, object, onRefused, onMissedChange }
     this.#writer = new StatusWriter(writing, this.#gone.signal)
     this.#recorder = new EventRecorder({ client, clock, pod, reporter })
     if (this.#state.outcome === undefined) addresses.keep(pod.uid, this.#state.network.ips)
-    for (const note of notesOfPlan(pod)) this.#recorder.record(note)
+    for (const text of faultTexts(pod)) this.#recorder.record(text)
   }
 
   /** Looks at the Pod as its object is now; the first call sets it going. */
@@ -94,8 +94,8 @@ export class PodWorker {
   }
 
   #happened(event: PodEvent): void {
-    const note = eventOfPodEvent(event)
-    if (note !== undefined && !this.#gone.signal.aborted) this.#recorder.record(note)
+    const text = textOfEvent(event)
+    if (text !== undefined && !this.#gone.signal.aborted) this.#recorder.record(text)
     this.#state = receive(this.#plan, this.#state, event, this.#now())
     this.#look()
   }
@@ -117,10 +117,10 @@ export class PodWorker {
   }
 
   #do(action: PodAction): void {
-    const note = noteOfAction(action)
-    if (note !== undefined && !this.#gone.signal.aborted) this.#recorder.record(note)
+    const text = textOfAction(action)
+    if (text !== undefined && !this.#gone.signal.aborted) this.#recorder.record(text)
     void Promise.resolve()
-      .then(() => this.#hands.perform(action))
+      .then(() => this.#effects.perform(action))
       .catch(this.#end.reject)
   }
 
@@ -135,9 +135,9 @@ export class PodWorker {
     const { tools } = this.#options
     this.#cancelWake()
     const isGone = this.#isDeleted || this.#gone.signal.aborted
-    await this.#hands.close(isGone).catch(tools.onError)
-    const said = Promise.all([this.#writer.settled(), this.#recorder.settled()])
-    await Promise.race([said, sleep(tools.clock, LAST_STATUS_MS)])
+    await this.#effects.close(isGone).catch(tools.onError)
+    const writes = Promise.all([this.#writer.settled(), this.#recorder.settled()])
+    await Promise.race([writes, sleep(tools.clock, LAST_STATUS_MS)])
     if (this.#isDeleted) await this.#remove()
   }
 

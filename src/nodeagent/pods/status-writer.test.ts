@@ -41,7 +41,7 @@ function stage(answers: readonly ('ok' | number)[]) {
   const gone = new AbortController()
   const sent: JsonObject[] = []
   const refused: number[] = []
-  const news: JsonObject[] = []
+  const changes: JsonObject[] = []
   let version = 7
   const writer: StatusWriter = new StatusWriter(
     {
@@ -60,11 +60,11 @@ function stage(answers: readonly ('ok' | number)[]) {
       pod: podPlan(),
       object: { ...podObject({}, { resourceVersion: '7' }), status: { phase: 'Pending' } },
       onRefused: ({ code }) => refused.push(code),
-      onNews: () => news.push(writer.known),
+      onMissedChange: () => changes.push(writer.known),
     },
     gone.signal,
   )
-  return { clock, gone, sent, refused, news, writer }
+  return { clock, gone, sent, refused, changes, writer }
 }
 
 test('writes the latest status once, for this very Pod', async () => {
@@ -81,7 +81,7 @@ test('writes the latest status once, for this very Pod', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('news from before its own write are none', async () => {
+test('changes from before its own write are none', async () => {
   const { writer, sent } = stage([])
   writer.write({ phase: 'Running' })
   await writer.settled()
@@ -94,17 +94,20 @@ test('news from before its own write are none', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test.each(['ok', 503] as const)('news during a write that ends with %s count', async (answer) => {
-  const { writer, clock, news } = stage([answer])
-  writer.write({ phase: 'Running' })
-  for (const version of ['9', '10']) {
-    const status = { phase: 'Running', message: version }
-    writer.seen({ ...podObject({}, { resourceVersion: version }), status })
-  }
-  expect(news).toEqual([])
-  await clock.advance(0)
-  expect(news).toEqual([{ phase: 'Running', message: '10' }])
-})
+test.each(['ok', 503] as const)(
+  'changes during a write that ends with %s count',
+  async (answer) => {
+    const { writer, clock, changes } = stage([answer])
+    writer.write({ phase: 'Running' })
+    for (const version of ['9', '10']) {
+      const status = { phase: 'Running', message: version }
+      writer.seen({ ...podObject({}, { resourceVersion: version }), status })
+    }
+    expect(changes).toEqual([])
+    await clock.advance(0)
+    expect(changes).toEqual([{ phase: 'Running', message: '10' }])
+  },
+)
 
 test('a status that is wanted in the very moment in which a write ends is written', async () => {
   for (let turns = 0; turns < 12; turns++) {
@@ -117,7 +120,7 @@ test('a status that is wanted in the very moment in which a write ends is writte
   }
 })
 
-test('a refusal is told once, and the write repeated', async () => {
+test('a refusal is reported once, and the write repeated', async () => {
   const { writer, sent, refused, clock } = stage([503, 503, 'ok'])
   writer.write({ phase: 'Running' })
   await clock.advance(200)

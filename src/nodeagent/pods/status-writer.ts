@@ -23,7 +23,7 @@ export interface StatusWriterOptions {
   readonly object: JsonObject
   readonly onRefused: (failure: ApiFailure) => void
   /** The object changed while a write was under way: what is wanted may be another status now. */
-  readonly onNews: () => void
+  readonly onMissedChange: () => void
 }
 
 const PAUSES_MS = [200, 1_000, 5_000, 15_000]
@@ -39,7 +39,7 @@ export class StatusWriter {
   #version: string
   #wanted: JsonObject
   #writing: Promise<void> | undefined
-  #isAsking = false
+  #isWriting = false
   /** The newest object that was seen while a write was under way. */
   #missed: JsonObject | undefined
 
@@ -56,9 +56,9 @@ export class StatusWriter {
     return this.#known
   }
 
-  /** The object as the watch tells of it: somebody else may have changed its status. */
+  /** The object as the watch delivers it: another client may have changed its status. */
   seen(object: JsonObject): void {
-    if (this.#isAsking) this.#missed = object
+    if (this.#isWriting) this.#missed = object
     else this.#takeIn(object)
   }
 
@@ -73,7 +73,7 @@ export class StatusWriter {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** Fields that the server wrote otherwise than was asked are not written again at once. */
+  /** Fields that the server stored with other values are not written again at once. */
   #written(answer: unknown, status: JsonObject): void {
     if (!isJsonObject(answer)) return
     const known = objectAt(answer, 'status')
@@ -113,19 +113,19 @@ export class StatusWriter {
   }
 
   async #send(status: JsonObject): Promise<ApiResult<unknown>> {
-    const { client, pod, onNews } = this.#options
+    const { client, pod, onMissedChange } = this.#options
     const body = { metadata: { uid: pod.uid }, status }
     const type = 'application/strategic-merge-patch+json'
-    this.#isAsking = true
+    this.#isWriting = true
     const path = `${podPath(pod)}/status`
     const written = await client.patch(path, body, { type, signal: this.#signal })
-    this.#isAsking = false
+    this.#isWriting = false
     if (written.ok) this.#written(written.value, status)
     const missed = this.#missed
     this.#missed = undefined
     if (missed !== undefined) {
       this.#takeIn(missed)
-      onNews()
+      onMissedChange()
     }
     return written
   }
@@ -153,7 +153,7 @@ function patchOf(key: string, list: readonly Json[]): Json[] {
   return REPLACED.has(key) ? [...list, { $patch: 'replace' }] : [...list]
 }
 
-/** What was asked for, without directives. */
+/** The written values without the directives of the patch. */
 function plain(status: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(status).map(([key, value]) => {

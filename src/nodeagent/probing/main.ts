@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline'
 import type { ProbeRequest } from './protocol.ts'
-import { ask } from './run-probe.ts'
+import { runProbe } from './run-probe.ts'
 
 /**
- * Asks probes from inside the node's network namespace, one JSON line per
- * question and answer. Ends when its standard input does, so that it never
+ * Runs probes from inside the node's network namespace, one JSON line per
+ * target and answer. Ends when its standard input does, so that it never
  * outlives the node agent.
  */
 function main(): void {
@@ -13,8 +13,8 @@ function main(): void {
   lines.on('close', () => process.exit(0))
 }
 
-async function answer({ id, question, timeoutMs }: ProbeRequest): Promise<void> {
-  const outcome = await ask(question, timeoutMs)
+async function answer({ id, target, timeoutMs }: ProbeRequest): Promise<void> {
+  const outcome = await runProbe(target, timeoutMs)
   process.stdout.write(`${JSON.stringify({ id, ...outcome })}\n`)
 }
 

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { namespaceNamed } from '../network/namespace.ts'
 import { Prober } from './prober.ts'
-import type { Question } from './protocol.ts'
-import { ask } from './run-probe.ts'
+import type { ProbeTarget } from './protocol.ts'
+import { runProbe } from './run-probe.ts'
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
@@ -27,7 +27,7 @@ test.each([
     response.write('a body without an end')
   })
   const port = await listening(server)
-  expect(await ask({ ...http, port }, 5_000)).toEqual({ outcome, message })
+  expect(await runProbe({ ...http, port }, 5_000)).toEqual({ outcome, message })
 })
 
 test('headers and path are sent as given', async () => {
@@ -41,7 +41,7 @@ test('headers and path are sent as given', async () => {
     ['Host', 'web'],
     ['X-A', 'b'],
   ] as const
-  await ask({ ...http, port, path: '/a?b=c', headers }, 5_000)
+  await runProbe({ ...http, port, path: '/a?b=c', headers }, 5_000)
   expect(seen).toEqual([{ url: '/a?b=c', host: 'web', agent: 'node-agent-probe', own: 'b' }])
 })
 
@@ -49,25 +49,28 @@ test.each([
   [{ path: '/a b\r\nX: y' }, 'Request path contains unescaped characters'],
   [{ headers: [['a b', 'c']] }, 'must be a valid HTTP token'],
   [{ headers: [['a', 'b\r\nc']] }, 'Invalid character in header content'],
-] as readonly (readonly [Partial<Question>, string])[])('%j is a failure', async (own, words) => {
-  const question = { ...http, port: 1, ...own } as Question
-  expect(await ask(question, 5_000)).toMatchObject({
-    outcome: 'fail',
-    message: expect.stringContaining(words),
-  })
-})
+] as readonly (readonly [Partial<ProbeTarget>, string])[])(
+  '%j is a failure',
+  async (own, words) => {
+    const target = { ...http, port: 1, ...own } as ProbeTarget
+    expect(await runProbe(target, 5_000)).toMatchObject({
+      outcome: 'fail',
+      message: expect.stringContaining(words),
+    })
+  },
+)
 
 test('accepted, refused, silent', async () => {
   const server = createServer(() => undefined)
   const port = await listening(server)
   const tcp = { kind: 'tcp', host: '127.0.0.1', port } as const
-  expect(await ask(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
-  expect(await ask({ ...http, port }, 50)).toEqual({
+  expect(await runProbe(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
+  expect(await runProbe({ ...http, port }, 50)).toEqual({
     outcome: 'fail',
     message: 'no answer within 0.05 s',
   })
   server.close()
-  expect(await ask(tcp, 5_000)).toMatchObject({
+  expect(await runProbe(tcp, 5_000)).toMatchObject({
     outcome: 'fail',
     message: expect.stringContaining('ECONNREFUSED'),
   })
@@ -75,18 +78,18 @@ test('accepted, refused, silent', async () => {
 
 test.each([60_000.5, 2 ** 33])('may take %f ms', async (timeoutMs) => {
   const port = await listening(createServer(() => undefined))
-  const question = { kind: 'tcp', host: '127.0.0.1', port } as const
-  expect(await ask(question, timeoutMs)).toMatchObject({ outcome: 'pass' })
+  const target = { kind: 'tcp', host: '127.0.0.1', port } as const
+  expect(await runProbe(target, timeoutMs)).toMatchObject({ outcome: 'pass' })
 })
 
-test('asks from another process, and starts it again when it ended', async () => {
+test('probes from another process, and starts it again when it ended', async () => {
   const port = await listening(createServer(() => undefined))
   const prober = new Prober(namespaceNamed(undefined))
   onTestFinished(() => prober.close())
   const tcp = { kind: 'tcp', host: '127.0.0.1', port } as const
-  expect(await prober.ask(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
-  const waiting = prober.ask({ ...http, port }, 60_000)
+  expect(await prober.probe(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
+  const waiting = prober.probe({ ...http, port }, 60_000)
   await prober.close()
   expect(await waiting).toEqual({ outcome: 'unknown', message: 'the prober has ended' })
-  expect(await prober.ask(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
+  expect(await prober.probe(tcp, 5_000)).toMatchObject({ outcome: 'pass' })
 })

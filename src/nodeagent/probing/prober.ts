@@ -2,17 +2,17 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Namespace } from '../network/namespace.ts'
-import type { ProbeOutcome } from '../state/pod-event.ts'
-import type { ProbeReply, Question } from './protocol.ts'
+import type { ProbeResult } from '../state/pod-event.ts'
+import type { ProbeReply, ProbeTarget } from './protocol.ts'
 
 const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 
 type Child = ChildProcessByStdio<Writable, Readable, null>
 
-/** Asks Pods over the network, by a process in the node's network namespace. */
+/** Probes Pods over the network, by a process in the node's network namespace. */
 export class Prober {
   readonly #namespace: Namespace
-  readonly #waiting = new Map<number, (outcome: ProbeOutcome) => void>()
+  readonly #waiting = new Map<number, (outcome: ProbeResult) => void>()
   #child: Child | undefined
   #serial = 0
 
@@ -20,13 +20,13 @@ export class Prober {
     this.#namespace = namespace
   }
 
-  /** Never rejects: when the process ends, what it was asked is `unknown`, and the next has another. */
-  ask(question: Question, timeoutMs: number): Promise<ProbeOutcome> {
+  /** Never rejects: when the process ends, its open probes are `unknown`, and the next probe starts a new process. */
+  probe(target: ProbeTarget, timeoutMs: number): Promise<ProbeResult> {
     const child = (this.#child ??= this.#start())
     const id = ++this.#serial
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve)
-      child.stdin.write(`${JSON.stringify({ id, question, timeoutMs })}\n`)
+      child.stdin.write(`${JSON.stringify({ id, target, timeoutMs })}\n`)
     })
   }
 

@@ -1,7 +1,7 @@
-import type { ProbeOutcome } from '../state/pod-event.ts'
+import type { ProbeResult } from '../state/pod-event.ts'
 
-/** One question over the network, asked on a connection of its own. */
-export type Question =
+/** What a probe over the network connects to, on a connection of its own. */
+export type ProbeTarget =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | {
       readonly kind: 'http'
@@ -15,11 +15,11 @@ export type Question =
 /** Parent to prober, one JSON line each. */
 export interface ProbeRequest {
   readonly id: number
-  readonly question: Question
+  readonly target: ProbeTarget
   readonly timeoutMs: number
 }
 
 /** Prober to parent, in the order in which they are known. */
-export interface ProbeReply extends ProbeOutcome {
+export interface ProbeReply extends ProbeResult {
   readonly id: number
 }

@@ -2,16 +2,16 @@ import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { systemClock } from '../../lib/clock.ts'
-import type { ProbeOutcome } from '../state/pod-event.ts'
-import type { Question } from './protocol.ts'
+import type { ProbeResult } from '../state/pod-event.ts'
+import type { ProbeTarget } from './protocol.ts'
 
 /**
- * Asks once; whatever happens is an outcome. A TCP connection passes when it is
+ * Runs one probe; a failure of any kind is a result. A TCP connection passes when it is
  * accepted, an HTTP request when the status is 200 to 399; a redirect is not
  * followed, a certificate is not checked, a body is not read.
  */
-export function ask(question: Question, timeoutMs: number): Promise<ProbeOutcome> {
-  const { promise, resolve } = Promise.withResolvers<ProbeOutcome>()
+export function runProbe(target: ProbeTarget, timeoutMs: number): Promise<ProbeResult> {
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   const late = new AbortController()
   const settle = (fault: string): void => {
     cancel()
@@ -22,8 +22,8 @@ export function ask(question: Question, timeoutMs: number): Promise<ProbeOutcome
     late.abort()
   })
   try {
-    if (question.kind === 'tcp') askTcp(question, late.signal, settle)
-    else askHttp(question, late.signal, settle)
+    if (target.kind === 'tcp') probeTcp(target, late.signal, settle)
+    else probeHttp(target, late.signal, settle)
   } catch (error) {
     settle(String(error))
   }
@@ -32,7 +32,7 @@ export function ask(question: Question, timeoutMs: number): Promise<ProbeOutcome
 
 type Settle = (fault: string) => void
 
-function askTcp({ host, port }: Question, signal: AbortSignal, settle: Settle): void {
+function probeTcp({ host, port }: ProbeTarget, signal: AbortSignal, settle: Settle): void {
   const socket = connect({ host, port })
   signal.addEventListener('abort', () => socket.destroy())
   socket.on('error', ({ message }) => settle(message))
@@ -42,8 +42,8 @@ function askTcp({ host, port }: Question, signal: AbortSignal, settle: Settle): 
   })
 }
 
-function askHttp(
-  { host, port, isSecure, path, headers }: Extract<Question, { readonly kind: 'http' }>,
+function probeHttp(
+  { host, port, isSecure, path, headers }: Extract<ProbeTarget, { readonly kind: 'http' }>,
   signal: AbortSignal,
   settle: Settle,
 ): void {

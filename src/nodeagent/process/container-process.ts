@@ -26,15 +26,15 @@ export interface ContainerProcess {
   readonly pid: number
   /** Never rejects. */
   readonly ended: Promise<ProcessEnd>
-  /** Resolves when, beyond that, nobody holds its output any more. */
+  /** Resolves when, beyond that, no process holds its output any more. */
   readonly closed: Promise<void>
-  /** Takes no more of its output, whoever still holds it. */
+  /** Reads no more of its output, although a process may still hold it. */
   release(): void
   /** SIGTERM goes to the process itself, SIGKILL to all that it started, too. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void
 }
 
-/** The process, or one sentence that says why there is none. */
+/** The process, or the reason why there is none, one sentence. */
 export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess | string> {
   const { launch, command, environment, workingDir, log } = plan
   const cwd = workingDir || '/'

@@ -20,7 +20,7 @@ function marked(prefix: string, command?: string[]): ChildProcess {
   return start(Object.fromEntries([podMark(prefix, 'u1')]), command)
 }
 
-test('ends what carries the mark of its prefix, and nobody else', async () => {
+test('ends what carries the mark of its prefix, and no other process', async () => {
   const others = [start({}), marked(`${OWN}-2`), start({ OTHER: `ORCH_POD=${OWN}/u1` })]
   const parent = marked(OWN, ['sh', '-c', 'setsid sh -c "echo; sleep 1000" & wait'])
   await once(parent.stdout!, 'data')

@@ -6,19 +6,19 @@ import { killProcess } from '../system/kill-process.ts'
 import { hasMark } from './pod-mark.ts'
 
 const PAUSE_MS = 10
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /**
  * Kills every process with a mark of this prefix, until there is none: those of
  * Pods that left their process group and namespace, as children do whose container
  * was killed together with its node agent. Other PID namespaces have node agents
- * of their own, and one that runs in such a Pod itself kills nobody.
+ * of their own, and a node agent that runs in such a Pod itself kills no process.
  * Throws NP_NODEAGENT_LEFTOVER when that takes more than five seconds.
  */
 export async function endLeftovers(prefix: string, clock: Clock): Promise<void> {
   const over = new AbortController()
   const ended = endAll(prefix, clock, over.signal).then(() => true)
-  const late = sleep(clock, PATIENCE_MS, over.signal).then(() => false)
+  const late = sleep(clock, TIMEOUT_MS, over.signal).then(() => false)
   const isDone = await Promise.race([ended, late]).finally(() => over.abort())
   if (isDone) return
   throw new NodeProxyError(

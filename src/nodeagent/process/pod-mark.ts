@@ -3,7 +3,7 @@ const NAME = 'ORCH_POD'
 /**
  * The variable by which a process is known as one of a Pod's, wherever it went:
  * children inherit it. The prefix is that of the namespaces and holds no slash,
- * so that node agents side by side tell their Pods from each other's.
+ * so that node agents side by side distinguish their Pods.
  */
 export function podMark(prefix: string, uid: string): readonly [name: string, value: string] {
   return [NAME, `${prefix}/${uid}`]

@@ -124,7 +124,7 @@ test('a command of a probe: passed, failed, too late', async () => {
   expect(await late).toEqual({ outcome: 'fail', message: 'no end within 1 s' })
 })
 
-test('a log that is full makes room, and keeps one before it', async () => {
+test('a full log is rotated, and one before it is kept', async () => {
   const path = join(folder, 'main.log')
   const log = await openRotatingLog(path, 10)
   for (const text of ['12345\n', 'abc\n', '67890\n', 'xyz\n', 'last\n']) {

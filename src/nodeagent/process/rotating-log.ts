@@ -14,7 +14,7 @@ export interface RotatingLog {
 
 /**
  * Appends to a file; one that is full is kept as `<path>.1` in place of the one
- * before. Whoever writes faster than the disk has to wait. A disk that refuses
+ * before. A process that writes faster than the disk has to wait. A disk that refuses
  * costs the text and never the container.
  */
 export async function openRotatingLog(

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { ProbeOutcome } from '../state/pod-event.ts'
+import type { ProbeResult } from '../state/pod-event.ts'
 import { type ProcessPlan, startProcess } from './container-process.ts'
 
-/** Runs a command of a probe or a hook to its end, or to its time-out. */
+/** Runs a command of a probe or a hook to its end, or to its timeout. */
 export async function runOnce(
   plan: ProcessPlan,
   timeoutMs: number,
   clock: Clock,
-): Promise<ProbeOutcome> {
+): Promise<ProbeResult> {
   const child = await startProcess(plan)
   if (typeof child === 'string') return { outcome: 'fail', message: child }
   let isLate = false

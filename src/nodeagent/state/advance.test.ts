@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { containers, podPlan, Story } from '../testing/pod-story.ts'
+import { containers, PodStory, podPlan } from '../testing/pod-story.ts'
 import { isFinished } from './advance.ts'
 import { phaseOf } from './phase.ts'
 import { isReady } from './probing.ts'
 
 const probe = { tcpSocket: { port: 80 }, periodSeconds: 5 }
 
-test('an address comes first, then every container; nothing is asked for twice', () => {
-  const story = new Story(podPlan(containers({}, {})))
+test('an address comes first, then every container; no action is repeated', () => {
+  const story = new PodStory(podPlan(containers({}, {})))
   expect(story.at(0)).toEqual(['connect'])
   expect(story.at(0)).toEqual([])
   expect(phaseOf(story.plan, story.state)).toBe('Pending')
@@ -20,7 +20,7 @@ test('an address comes first, then every container; nothing is asked for twice',
 })
 
 test('a network that cannot be made is tried again', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.at(0)
   expect(story.happens({ is: 'unconnected', message: 'no' })).toEqual([])
   expect(story.wakeAt).toBe(5)
@@ -28,12 +28,12 @@ test('a network that cannot be made is tried again', () => {
 })
 
 test('of a Pod that cannot be run as it is written nothing is made', () => {
-  const story = new Story(podPlan(containers({ command: [] })))
+  const story = new PodStory(podPlan(containers({ command: [] })))
   expect(story.at(0)).toEqual([])
 })
 
 test('restarts come at once, then ever later, and at once after a long run', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.runs()
   const waits = [0, 10, 20, 40, 80, 160, 300, 300].map((wait) => {
     const before = story.second
@@ -55,14 +55,14 @@ test.each([
   ['Never', 0, 'Succeeded', ['disconnect']],
   ['Never', 1, 'Failed', ['disconnect']],
 ])('restartPolicy %s, exit code %i: %s', (restartPolicy, code, phase, done) => {
-  const story = new Story(podPlan({ restartPolicy }))
+  const story = new PodStory(podPlan({ restartPolicy }))
   story.runs()
   expect(story.ends(code)).toEqual(done)
   expect(phaseOf(story.plan, story.state)).toBe(phase)
 })
 
 test('a Pod is over when the last container is, and as bad as the worst', () => {
-  const story = new Story(podPlan({ ...containers({}, {}), restartPolicy: 'Never' }))
+  const story = new PodStory(podPlan({ ...containers({}, {}), restartPolicy: 'Never' }))
   story.runs()
   expect(story.ends(1, 'main')).toEqual([])
   expect(story.ends(0, 'c1')).toEqual(['disconnect'])
@@ -71,7 +71,7 @@ test('a Pod is over when the last container is, and as bad as the worst', () => 
 
 test('readiness follows its probe, by its thresholds', () => {
   const readinessProbe = { ...probe, initialDelaySeconds: 2, successThreshold: 2 }
-  const story = new Story(podPlan(containers({ readinessProbe })))
+  const story = new PodStory(podPlan(containers({ readinessProbe })))
   story.runs()
   expect([story.wakeAt, isReady(story.container())]).toEqual([2, false])
   const seen = ['pass', 'pass', 'fail', 'unknown', 'fail', 'pass', 'fail', 'fail', 'fail'] as const
@@ -84,9 +84,9 @@ test('readiness follows its probe, by its thresholds', () => {
   expect(ready).toEqual([false, true, true, true, true, true, true, true, false])
 })
 
-test('nothing but the startup probe is asked until it has passed; then never again', () => {
+test('only the startup probe runs until it has passed; then never again', () => {
   const own = { startupProbe: probe, livenessProbe: probe, readinessProbe: probe }
-  const story = new Story(podPlan(containers(own)))
+  const story = new PodStory(podPlan(containers(own)))
   expect(story.runs()).toEqual(['probe main startup'])
   expect(story.container().probes.startup?.isBusy).toBe(true)
   expect(story.at(60)).toEqual([])
@@ -97,7 +97,7 @@ test('nothing but the startup probe is asked until it has passed; then never aga
 
 test('failed liveness ends the container by its own grace, and it starts again', () => {
   const livenessProbe = { ...probe, failureThreshold: 2, terminationGracePeriodSeconds: 3 }
-  const story = new Story(podPlan(containers({ livenessProbe })))
+  const story = new PodStory(podPlan(containers({ livenessProbe })))
   story.runs()
   story.probed('liveness', 'fail')
   expect(story.at(5)).toEqual(['probe main liveness'])
@@ -109,7 +109,7 @@ test('failed liveness ends the container by its own grace, and it starts again',
 })
 
 test('an answer about an earlier run counts for nothing', () => {
-  const story = new Story(podPlan(containers({ readinessProbe: probe })))
+  const story = new PodStory(podPlan(containers({ readinessProbe: probe })))
   story.runs()
   story.ends(1)
   story.starts()
@@ -120,10 +120,10 @@ test('an answer about an earlier run counts for nothing', () => {
   expect(story.container().phase).toBe('running')
 })
 
-test('the way out: hook, SIGTERM, readiness still asked, SIGKILL, network', () => {
+test('the way out: hook, SIGTERM, readiness still probed, SIGKILL, network', () => {
   const lifecycle = { preStop: { exec: { command: ['bye'] } } }
   const own = { lifecycle, readinessProbe: probe, livenessProbe: probe }
-  const story = new Story(podPlan(containers(own, {})))
+  const story = new PodStory(podPlan(containers(own, {})))
   story.runs()
   story.probed('readiness', 'pass')
   story.probed('liveness', 'pass')
@@ -145,7 +145,7 @@ test('the way out: hook, SIGTERM, readiness still asked, SIGKILL, network', () =
 })
 
 test('a later word may only shorten the grace; none at all kills at once', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.runs()
   story.happens({ is: 'stopped', graceMs: 5_000 })
   story.happens({ is: 'stopped', graceMs: 60_000 })
@@ -155,7 +155,7 @@ test('a later word may only shorten the grace; none at all kills at once', () =>
 
 test('a hook that does not end is overtaken by the deadline', () => {
   const lifecycle = { preStop: { exec: { command: ['sleep'] } } }
-  const story = new Story(podPlan(containers({ lifecycle })))
+  const story = new PodStory(podPlan(containers({ lifecycle })))
   story.runs()
   story.happens({ is: 'stopped', graceMs: 5_000 })
   expect(story.at(5)).toEqual(['signal main SIGKILL'])
@@ -163,7 +163,7 @@ test('a hook that does not end is overtaken by the deadline', () => {
 })
 
 test('a Pod that is stopped while it starts is stopped when it has', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.at(0)
   story.happens({ is: 'connected', ips: [] })
   expect(story.happens({ is: 'stopped', graceMs: 5_000 })).toEqual([])
@@ -171,13 +171,13 @@ test('a Pod that is stopped while it starts is stopped when it has', () => {
 })
 
 test('a Pod that never ran ends at once', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.happens({ is: 'stopped', graceMs: 5_000 })
   expect(isFinished(story.state)).toBe(true)
 })
 
 test('a program that cannot be started is tried again, ever later', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.at(0)
   story.happens({ is: 'connected', ips: [] })
   const refused = { is: 'refused', container: 'main', run: 1, message: 'no such program' } as const

@@ -15,7 +15,7 @@ export interface Advance {
 
 /**
  * What is to be done for a Pod now. The state that comes back has these actions
- * marked as begun, so looking again at once asks for nothing. Pure.
+ * marked as begun, so a second call at once returns none. Pure.
  */
 export function advance(plan: PodPlan, state: PodState, now: number): Advance {
   const turn = beginTurn(now)

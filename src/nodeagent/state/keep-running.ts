@@ -6,7 +6,7 @@ import { isToRun } from './restart.ts'
 import { stopContainer } from './stop-container.ts'
 import type { Turn } from './turn.ts'
 
-/** Starts what is to run, asks its probes, and ends what failed them. */
+/** Starts the containers that are to run, probes them, and stops those that failed. */
 export function keepRunning(plan: PodPlan, container: ContainerState, turn: Turn): ContainerState {
   const own = plan.containers.find(({ name }) => name === container.name)
   if (own === undefined || own.fault !== undefined) return container

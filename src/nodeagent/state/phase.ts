@@ -3,7 +3,7 @@ import type { ContainerState, PodState } from './pod-state.ts'
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
 
-/** `status.phase`, by the ecosystem's rules (kubelet, getPhase). */
+/** `status.phase`, by the rules of Kubernetes (kubelet, getPhase). */
 export function phaseOf(plan: PodPlan, state: PodState): Phase {
   const outcome = outcomeOf(plan, state)
   if (outcome !== undefined) return outcome

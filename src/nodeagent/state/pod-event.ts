@@ -15,13 +15,13 @@ export type PodEvent =
   | ({ readonly is: 'refused'; readonly message: string } & OfContainer)
   /** `signal`: its number, or 0. */
   | ({ readonly is: 'ended'; readonly exitCode: number; readonly signal: number } & OfContainer)
-  | ({ readonly is: 'probed'; readonly kind: ProbeKind } & OfContainer & ProbeOutcome)
+  | ({ readonly is: 'probed'; readonly kind: ProbeKind } & OfContainer & ProbeResult)
   | ({ readonly is: 'hooked' } & OfContainer)
   /** It is to end, within `graceMs`; a later word may only shorten that. */
   | { readonly is: 'stopped'; readonly graceMs: number }
 
-/** `unknown`: it could not be asked, which says nothing about the container. */
-export interface ProbeOutcome {
+/** `unknown`: the probe could not run, so its result concerns the node and not the container. */
+export interface ProbeResult {
   readonly outcome: 'pass' | 'fail' | 'unknown'
   /** What the probe met, for people. */
   readonly message: string

@@ -9,7 +9,7 @@ export interface PodState {
   readonly network: NetworkState
   /** In the order of the plan. */
   readonly containers: readonly ContainerState[]
-  /** It was told to end. */
+  /** It is being stopped. */
   readonly stop: PodStop | undefined
   /** It had ended before this node agent started. */
   readonly outcome: 'Succeeded' | 'Failed' | undefined
@@ -24,7 +24,7 @@ export interface NetworkState {
 }
 
 export interface PodStop {
-  /** When whoever still runs is killed. */
+  /** When the containers that still run are killed. */
   readonly deadline: number
 }
 
@@ -56,7 +56,7 @@ export interface ContainerEnd {
   readonly finishedAt: number
 }
 
-/** A container on its way out: its hook runs, it was asked to end, or it was killed. */
+/** A container on its way out: its hook runs, it got SIGTERM, or SIGKILL. */
 export interface ContainerStop {
   readonly stage: 'hook' | 'hooked' | 'term' | 'kill'
   readonly deadline: number
@@ -64,7 +64,7 @@ export interface ContainerStop {
 
 export interface ProbeState {
   readonly nextAt: number
-  /** It is being asked. */
+  /** A probe is running. */
   readonly isBusy: boolean
   /** In a row. */
   readonly passes: number

@@ -1,10 +1,10 @@
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { ProbeKind, ProbePlan } from '../plan/probe-plan.ts'
-import type { ProbeOutcome } from './pod-event.ts'
+import type { ProbeResult } from './pod-event.ts'
 import type { ContainerState, ProbeState } from './pod-state.ts'
 import type { Turn } from './turn.ts'
 
-/** Asks those probes of a running container that are due; until it has started up, only that one. */
+/** Runs the probes of a running container that are due; only the startup probe until that has passed. */
 export function askProbes(
   plan: ContainerPlan,
   container: ContainerState,
@@ -28,13 +28,13 @@ export function isStarted({ phase, probes }: ContainerState): boolean {
   return phase === 'running' && (probes.startup?.verdict ?? 'pass') === 'pass'
 }
 
-/** It runs, has started up, and its readiness probe, if it has one, says so. */
+/** It runs, has started up, and its readiness probe, if it has one, passes. */
 export function isReady(container: ContainerState): boolean {
   return isStarted(container) && (container.probes.readiness?.verdict ?? 'pass') === 'pass'
 }
 
 /** What a probe knows after one more answer: it takes several in a row to change its mind. */
-export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeOutcome): ProbeState {
+export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeResult): ProbeState {
   if (outcome === 'unknown') return { ...probe, isBusy: false }
   const passes = outcome === 'pass' ? probe.passes + 1 : 0
   const failures = outcome === 'fail' ? probe.failures + 1 : 0

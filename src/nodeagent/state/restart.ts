@@ -2,7 +2,7 @@ import type { RestartPolicy } from '../plan/pod-plan.ts'
 import type { ContainerState } from './pod-state.ts'
 
 const FIRST_DELAY_MS = 10_000
-const LONGEST_DELAY_MS = 300_000
+const MAX_DELAY_MS = 300_000
 /** A run of this length was no crash: the next one is restarted at once. */
 const LONG_RUN_MS = 600_000
 
@@ -46,5 +46,5 @@ export function afterRefusal(state: ContainerState, refusal: string, now: number
 }
 
 function longer(delayMs: number): number {
-  return delayMs === 0 ? FIRST_DELAY_MS : Math.min(LONGEST_DELAY_MS, 2 * delayMs)
+  return delayMs === 0 ? FIRST_DELAY_MS : Math.min(MAX_DELAY_MS, 2 * delayMs)
 }

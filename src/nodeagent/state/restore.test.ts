@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { podObject, podPlan, Story } from '../testing/pod-story.ts'
+import { PodStory, podObject, podPlan } from '../testing/pod-story.ts'
 import { phaseOf } from './phase.ts'
 import { restorePodState } from './restore.ts'
 
@@ -27,7 +27,7 @@ test('what ran is started again, as a restart, with its address', () => {
     end: { exitCode: 137, reason: 'ContainerStatusUnknown', startedAt: 6_000, finishedAt: 9_000 },
     endBefore: { exitCode: 3 },
   })
-  const story = new Story(plan, state)
+  const story = new PodStory(plan, state)
   story.at(9)
   expect(story.happens({ is: 'connected', ips: [] })).toEqual(['start main'])
   story.starts()
@@ -38,13 +38,13 @@ test('what was not to run again has failed', () => {
   const plan = podPlan({ restartPolicy: 'Never' })
   const state = restorePodState(plan, { ...podObject(), status: RUNNING }, 9_000)
   expect(phaseOf(plan, state)).toBe('Failed')
-  expect(new Story(plan, state).at(9)).toEqual([])
+  expect(new PodStory(plan, state).at(9)).toEqual([])
 })
 
 test.each(['Succeeded', 'Failed'])('%s stays so', (phase) => {
   const plan = podPlan()
   const state = restorePodState(plan, { ...podObject(), status: { ...RUNNING, phase } }, 9_000)
-  expect(new Story(plan, state).at(9)).toEqual([])
+  expect(new PodStory(plan, state).at(9)).toEqual([])
   expect(phaseOf(plan, state)).toBe(phase)
 })
 

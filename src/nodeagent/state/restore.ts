@@ -14,7 +14,7 @@ const LOST_EXIT_CODE = 137
 
 /**
  * A Pod as its status left it when an earlier node agent ended. Nothing of it
- * runs any more; what ran then has ended in a way that nobody saw.
+ * runs any more; what ran then has ended in a way that is unknown.
  */
 export function restorePodState(plan: PodPlan, object: JsonObject, now: number): PodState {
   const status = valueAt(object, 'status')

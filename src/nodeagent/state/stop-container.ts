@@ -5,7 +5,7 @@ import type { Turn } from './turn.ts'
 
 /**
  * Brings a container to its end: its hook, SIGTERM, and SIGKILL at the deadline,
- * which another call may only bring forward. Its readiness is asked until then,
+ * which another call may only bring forward. Its readiness is probed until then,
  * so that endpoints see it leave.
  */
 export function stopContainer(

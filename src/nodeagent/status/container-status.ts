@@ -51,7 +51,7 @@ function presentState(
   return waiting('ContainerCreating', pod.state.network.problem)
 }
 
-/** It waits for its next run, and has been told how long. */
+/** It waits for its next run, after a delay that is known. */
 function isComing({ plan, state }: PodOfContainer, container: ContainerState): boolean {
   const { phase, end, retryAt } = container
   if (state.stop !== undefined || !isToRun(plan.restartPolicy, container)) return false

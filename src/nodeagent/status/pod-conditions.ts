@@ -19,7 +19,7 @@ interface Holding {
 
 export interface ConditionsContext {
   readonly now: number
-  /** The object's status as it is: conditions keep their times, and those of others count. */
+  /** The object's status as it is: conditions keep their times, and those of other programs count. */
   readonly before: JsonObject
   /** The node was heard: the server took a heartbeat after `before` was seen. */
   readonly isHeard: boolean
@@ -28,7 +28,7 @@ export interface ConditionsContext {
 /**
  * The conditions that the node decides; each keeps the time of its last change.
  * Readiness that was taken from a silent node is left out until the node is heard:
- * only a heartbeat answers whoever took it, anything else would be a quarrel.
+ * only a heartbeat restores it, so that the agent and the controller do not overwrite each other.
  */
 export function podConditions(
   plan: PodPlan,

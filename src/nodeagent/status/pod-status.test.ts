@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { containers, podPlan, Story } from '../testing/pod-story.ts'
+import { containers, PodStory, podPlan } from '../testing/pod-story.ts'
 import { podStatus } from './pod-status.ts'
 
 const hostIPs = ['192.0.2.10' as IpAddress]
 
 function statusOf(
-  { plan, state, second }: Story,
+  { plan, state, second }: PodStory,
   before: JsonObject = {},
   isHeard = false,
 ): JsonObject {
@@ -20,13 +20,13 @@ function stateOf(status: JsonObject): Json | undefined {
 
 function summary(status: JsonObject): readonly string[] {
   return arrayAt(status, 'conditions').map((one) => {
-    const said = [stringAt(one, 'type'), stringAt(one, 'status'), stringAt(one, 'reason')]
-    return said.join(' ').trim()
+    const parts = [stringAt(one, 'type'), stringAt(one, 'status'), stringAt(one, 'reason')]
+    return parts.join(' ').trim()
   })
 }
 
 test('a Pod that runs', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.at(0)
   story.happens({ is: 'connected', ips: ['10.0.0.7' as IpAddress, 'fd00::7' as IpAddress] })
   story.second = 3
@@ -54,7 +54,7 @@ test('a Pod that runs', () => {
 })
 
 test('a condition keeps the time of its last change', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.runs()
   const before = statusOf(story)
   story.at(60)
@@ -67,7 +67,7 @@ test('a condition keeps the time of its last change', () => {
 })
 
 test('waiting, and why', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   expect(stateOf(statusOf(story))).toEqual({ waiting: { reason: 'ContainerCreating' } })
   story.at(0)
   story.happens({ is: 'unconnected', message: 'no address left' })
@@ -79,14 +79,14 @@ test('waiting, and why', () => {
   expect(stateOf(statusOf(story))).toEqual({
     waiting: { reason: 'RunContainerError', message: 'no program' },
   })
-  const faulty = new Story(podPlan(containers({ command: [] })))
+  const faulty = new PodStory(podPlan(containers({ command: [] })))
   expect(stateOf(statusOf(faulty))).toMatchObject({
     waiting: { reason: 'CreateContainerConfigError', message: expect.stringContaining('images') },
   })
 })
 
 test('a container that keeps failing', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.runs()
   story.ends(1)
   story.starts()
@@ -113,7 +113,7 @@ test.each([
   [0, 'Succeeded', 'Completed', 'PodCompleted'],
   [3, 'Failed', 'Error', 'PodFailed'],
 ])('a Pod that ended with %i', (exitCode, phase, reason, why) => {
-  const story = new Story(podPlan({ restartPolicy: 'Never' }))
+  const story = new PodStory(podPlan({ restartPolicy: 'Never' }))
   story.runs()
   story.ends(exitCode)
   story.happens({ is: 'disconnected' })
@@ -123,15 +123,15 @@ test.each([
   expect(summary(status)[3]).toBe(`Ready False ${why}`)
 })
 
-test('a signal is told', () => {
-  const story = new Story(podPlan({ restartPolicy: 'Never' }))
+test('a signal is reported', () => {
+  const story = new PodStory(podPlan({ restartPolicy: 'Never' }))
   story.runs()
   story.happens({ is: 'ended', container: 'main', run: 1, exitCode: 0, signal: 9 })
   expect(stateOf(statusOf(story))).toMatchObject({ terminated: { exitCode: 137, signal: 9 } })
 })
 
-test('a container that was told to end is over, whatever the policy', () => {
-  const story = new Story(podPlan())
+test('a container that was stopped is over, whatever the policy', () => {
+  const story = new PodStory(podPlan())
   story.runs()
   story.ends(1)
   story.starts()
@@ -141,8 +141,8 @@ test('a container that was told to end is over, whatever the policy', () => {
   expect(stateOf(statusOf(story))).toHaveProperty('terminated')
 })
 
-test('readiness waits for the conditions of others', () => {
-  const story = new Story(podPlan({ readinessGates: [{ conditionType: 'orch.io/drained' }] }))
+test('readiness waits for the conditions of other programs', () => {
+  const story = new PodStory(podPlan({ readinessGates: [{ conditionType: 'orch.io/drained' }] }))
   story.runs()
   expect(summary(statusOf(story)).slice(2)).toEqual([
     'ContainersReady True',
@@ -153,7 +153,7 @@ test('readiness waits for the conditions of others', () => {
 })
 
 test('readiness that was taken from a silent node comes back once the node is heard', () => {
-  const story = new Story(podPlan())
+  const story = new PodStory(podPlan())
   story.runs()
   const taken = { type: 'Ready', status: 'False', reason: 'NodeStatusUnknown' }
   const before = { conditions: [taken] }

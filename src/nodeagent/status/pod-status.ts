@@ -12,7 +12,7 @@ export interface StatusContext extends ConditionsContext {
   readonly hostIPs: readonly IpAddress[]
 }
 
-/** `status` of a Pod, as far as it is the node's to say. Pure. */
+/** `status` of a Pod, as far as the node agent writes it. Pure. */
 export function podStatus(plan: PodPlan, state: PodState, context: StatusContext): JsonObject {
   const { ips } = state.network
   return {

@@ -14,7 +14,7 @@ export async function findProgram(
 ): Promise<string | undefined> {
   const candidates = program.includes('/')
     ? [resolve(folder, program)]
-    : path.split(':').map((place) => resolve(folder, place, program))
+    : path.split(':').map((directory) => resolve(folder, directory, program))
   for (const candidate of candidates) {
     if (await isExecutable(candidate)) return candidate
   }

@@ -1,4 +1,4 @@
-/** Sends SIGKILL; one that has ended is no mistake. */
+/** Sends SIGKILL; a process that has ended is no error. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 import { NodeProxyError } from '../../lib/error.ts'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * Runs one program to its end and returns its standard output; no shell takes
  * part. It has a session of its own, so that Ctrl-C in a terminal does not reach
- * it. Throws NP_NODEAGENT_COMMAND with its own words when it does not exit 0.
+ * it. Throws NP_NODEAGENT_COMMAND with its output when it does not exit 0.
  */
 export function runCommand(command: readonly string[], input = ''): Promise<string> {
   const [program = '', ...args] = command
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: 'pipe', detached: true, timeout: PATIENCE_MS })
+    const child = spawn(program, args, { stdio: 'pipe', detached: true, timeout: TIMEOUT_MS })
     const out: Buffer[] = []
     const err: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
@@ -20,8 +20,8 @@ export function runCommand(command: readonly string[], input = ''): Promise<stri
     child.on('error', (cause) => reject(failed(command, cause.message)))
     child.on('close', (status, signal) => {
       if (status === 0) return resolve(Buffer.concat(out).toString())
-      const said = Buffer.concat([...err, ...out]).toString()
-      reject(failed(command, `${signal ?? `exit ${status}`}: ${said.trim()}`))
+      const output = Buffer.concat([...err, ...out]).toString()
+      reject(failed(command, `${signal ?? `exit ${status}`}: ${output.trim()}`))
     })
     child.stdin.end(input)
   })

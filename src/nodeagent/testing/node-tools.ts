@@ -12,7 +12,7 @@ export function nodeTools(given: Given): NodeTools {
       nameOf: () => undefined,
     },
     addresses: { keep: () => undefined, claim: () => [], release: () => undefined },
-    prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
+    prober: { probe: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
     programs: { nsenter: '', setpriv: '' },
     namespacePrefix: '',
     nodeNamespace: undefined,

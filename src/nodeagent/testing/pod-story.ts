@@ -26,8 +26,8 @@ export function containers(...fields: readonly JsonObject[]): JsonObject {
   }
 }
 
-/** A Pod whose story is told: what happens to it, at which second, and what is done then. */
-export class Story {
+/** A Pod in a test: the events, the second of each, and the actions that follow. */
+export class PodStory {
   readonly plan: PodPlan
   state: PodState
   /** Seconds since its beginning. */

@@ -22,7 +22,7 @@ it('leads clients to the server, with its authority, for this user only', async 
   expect(await connection.tls?.material()).toMatchObject({ ca: authority })
 })
 
-it('is written again, and leaves alone what somebody else wrote', async () => {
+it('is written again, and leaves alone the file of another program', async () => {
   const path = join(newFolder(), 'config')
   await writeKubeconfig(path, { server, authority: undefined })
   await writeKubeconfig(path, { server: 'https://[::1]:1', authority: undefined })

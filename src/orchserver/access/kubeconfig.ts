@@ -9,14 +9,14 @@ export interface Kubeconfig {
   readonly authority: string | undefined
 }
 
-/** kubectl asks for a user name where there is no credential; no server looks at this one. */
+/** kubectl prompts for a user name where there is no credential; no server reads this one. */
 const PLACEHOLDER = 'no-authentication-yet'
 
 /** How a file is recognised that may be written again. */
 const MARK = '# Written by orch-server at every start.\n'
 
 /**
- * Writes a kubeconfig for this server. A file that somebody else wrote may hold
+ * Writes a kubeconfig for this server. A file that another program wrote may hold
  * other clusters, so it is left alone.
  * @throws NP_ORCHSERVER_KUBECONFIG, NP_ORCHSERVER_FILE
  */

@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openOwnSocket } from './own-socket.ts'
 
-const server = { listen: () => Promise.reject(new Error('nobody may listen there')) }
+const server = { listen: () => Promise.reject(new Error('permission denied')) }
 
 it('is refused where its path is too long, or taken by what is no socket', async () => {
   const dataDir = newFolder()

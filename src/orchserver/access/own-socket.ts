@@ -6,8 +6,8 @@ import { type ApiClient, createApiClient } from '../../client/http/api-client.ts
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 
-/** What the kernel takes as the path of a socket, in bytes. */
-const LONGEST_PATH = 107
+/** The longest path of a socket that the kernel accepts, in bytes. */
+const MAX_PATH_BYTES = 107
 
 export interface OwnSocketOptions {
   readonly server: Pick<ApiServer, 'listen'>
@@ -15,9 +15,9 @@ export interface OwnSocketOptions {
   readonly clock: Clock
 }
 
-/** The way to the server of this process, for those who work beside it. */
+/** The server of this process as its controllers and its node agent reach it. */
 export interface OwnSocket {
-  /** `userAgent`: who calls. */
+  /** `userAgent`: name of the client. */
   client(userAgent: string): ApiClient
 }
 
@@ -46,7 +46,7 @@ export async function openOwnSocket({
  */
 export function socketPathIn(dataDir: string): string {
   const path = join(dataDir, 'server.sock')
-  if (Buffer.byteLength(path) > LONGEST_PATH) throw tooLong(path)
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw tooLong(path)
   return path
 }
 
@@ -58,7 +58,7 @@ async function removeOld(path: string): Promise<void> {
     const { code } = cause as NodeJS.ErrnoException
     throw new NodeProxyError('NP_ORCHSERVER_SOCKET', `${path} cannot be removed: ${code}`, {
       object: path,
-      hint: 'remove what stands there: it is the place of the socket of this server',
+      hint: 'remove what is at that path: this server needs it for its socket',
       cause,
     })
   }
@@ -67,7 +67,7 @@ async function removeOld(path: string): Promise<void> {
 function tooLong(path: string): NodeProxyError {
   return new NodeProxyError(
     'NP_ORCHSERVER_SOCKET',
-    `the path of a socket may have ${LONGEST_PATH} bytes, and ${path} has more`,
+    `the path of a socket may have ${MAX_PATH_BYTES} bytes, and ${path} has more`,
     { object: path, hint: 'choose a data directory with a shorter path (--data-dir)' },
   )
 }

@@ -36,7 +36,7 @@ async function open() {
   return { folder, kubeconfig, clock, front, logged }
 }
 
-/** Somebody who trusts this authority. */
+/** A client that trusts this authority. */
 async function connected(url: string, folder: string) {
   const ca = readFileSync(join(folder, 'ca.crt'))
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ca })
@@ -60,18 +60,18 @@ function serialOf(folder: string): string {
   return new X509Certificate(readFileSync(join(folder, 'server.crt'))).serialNumber
 }
 
-it('shows and tells a renewed certificate while it serves', async () => {
+it('serves and publishes a renewed certificate without a restart', async () => {
   const { folder, kubeconfig, clock, front, logged } = await open()
   const first = serialOf(folder)
   expect(await shown(front.url, folder)).toBe(first)
-  const told = readFileSync(kubeconfig, 'utf8')
+  const recorded = readFileSync(kubeconfig, 'utf8')
   const { socket } = await connected(front.url, folder)
   for (const name of ['ca.crt', 'ca.key']) rmSync(join(folder, name))
   expect(await logged(() => clock.advance(DAY))).toBe('the serving certificate was renewed')
   expect(serialOf(folder)).not.toBe(first)
   expect(await shown(front.url, folder)).toBe(serialOf(folder))
   expect(await answerOf(socket)).toMatch(/^HTTP\/1.1 200/)
-  expect(readFileSync(kubeconfig, 'utf8')).not.toBe(told)
+  expect(readFileSync(kubeconfig, 'utf8')).not.toBe(recorded)
   expect(readFileSync(kubeconfig, 'utf8')).toContain(
     btoa(readFileSync(join(folder, 'ca.crt'), 'utf8')),
   )

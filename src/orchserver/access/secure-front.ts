@@ -15,33 +15,33 @@ export interface SecureFrontOptions {
   readonly server: Pick<ApiServer, 'listen' | 'advertise'>
   readonly address: SecureAddress
   readonly source: CertificateSource
-  /** Where clients are told how to reach it. */
+  /** The kubeconfig that is written for clients. */
   readonly kubeconfig: string
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'error'>
 }
 
-/** What clients see of the server: its address and its certificate, kept true. */
+/** The TLS listener of the server, with its address and certificate kept up to date. */
 export interface SecureFront {
   readonly url: string
   /**
-   * Pods are told of this server no more, and its certificate is not renewed; the
+   * The server leaves the Service for Pods, and its certificate is not renewed any more; the
    * server closes its socket itself.
    */
   close(): Promise<void>
 }
 
 /**
- * Listens, and tells clients how to reach it: people by a kubeconfig, Pods by a
- * Service. Does both again with every new certificate.
+ * Listens, and publishes how clients reach it: for operators in a kubeconfig, for Pods in
+ * a Service. Does both again with every new certificate.
  */
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const { server, address, source, kubeconfig, clock, log } = options
   const first = await source.current()
   const listening = await server.listen({ ...address, tls: first })
-  const tell = (authority: string | undefined): Promise<void> =>
+  const publish = (authority: string | undefined): Promise<void> =>
     writeKubeconfig(kubeconfig, { server: listening.url, authority })
-  await tell(first.authority)
+  await publish(first.authority)
   const advertisement = server.advertise({ address: address.host, port: listening.port })
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
@@ -51,7 +51,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     read: () => source.current(),
     onChange: async (next) => {
       listening.present(next)
-      await tell(next.authority)
+      await publish(next.authority)
       log.info('the serving certificate was renewed')
     },
     onError: (err) => log.error({ err }, 'the serving certificate could not be renewed'),

@@ -62,5 +62,5 @@ function mismatch(files: Files): Error {
 }
 
 function adviceOn({ cert, key }: Files): string {
-  return `put back what belongs there, or remove ${cert} and ${key}: a new authority is made, which clients must be told to trust`
+  return `restore ${cert} and ${key}, or remove both: orch-server then makes a new authority, which clients have to trust`
 }

@@ -26,7 +26,7 @@ it('is served as it is, and again when its files change', async () => {
   expect((await source.current()).cert).toBe(readFileSync(next.cert, 'utf8'))
 })
 
-it('tells clients the root, where the chain holds it', async () => {
+it('gives clients the root, where the chain holds it', async () => {
   const { folder, cert, source } = await given()
   const root = readFileSync(join(folder, 'ca.crt'), 'utf8')
   writeFileSync(cert, readFileSync(cert, 'utf8') + root)

@@ -3,7 +3,7 @@ import { belongTogether } from './certificate-validity.ts'
 import { certificateBlocks, certificateFault, keyFault, readPem, unusable } from './pem.ts'
 import type { CertificateSource } from './serving-certificate.ts'
 
-/** A certificate that somebody else makes and renews, in two files. */
+/** A certificate that the operator makes and renews, in two files. */
 export function givenCertificate(certFile: string, keyFile: string): CertificateSource {
   return {
     async current() {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
 import type { CertificateSource } from './serving-certificate.ts'
 
-/** A source that shows, whenever it is asked, when the certificate that it gave ends. */
+/** Sets the metric of the end of the certificate at each call of `current`. */
 export function measuredCertificate(
   source: CertificateSource,
   { certificateEnd }: Pick<ProcessMetrics, 'certificateEnd'>,

@@ -49,7 +49,7 @@ export function keyFault(text: string): string | undefined {
     return undefined
   } catch {
     return text.includes('ENCRYPTED')
-      ? 'holds a private key with a passphrase, for which nobody is asked'
+      ? 'holds a private key with a passphrase, which orch-server does not support'
       : 'holds a private key that is damaged'
   }
 }

@@ -10,13 +10,13 @@ it('warns of a certificate before its time and after, and gives it all the same'
   const clock = new FakeClock(Date.UTC(2030, 0, 1))
   const names = { dns: ['a'], ips: [] }
   const made = await madeCertificate({ folder: newFolder(), names, clock }).current()
-  const told: object[] = []
-  const log = { warn: (fields: object) => told.push(fields) }
+  const recorded: object[] = []
+  const log = { warn: (fields: object) => recorded.push(fields) }
   const at = (day: number) => ({ now: () => clock.now() + day * DAY })
   for (const day of [-1, 0, 364, 366]) {
     const source = { current: async () => made }
     expect(await warningOfValidity(source, { clock: at(day), log }).current()).toBe(made)
   }
   const validity = { validFrom: '2029-12-31T23:00:00.000Z', validTo: '2031-01-01T00:00:00.000Z' }
-  expect(told).toEqual([validity, validity])
+  expect(recorded).toEqual([validity, validity])
 })

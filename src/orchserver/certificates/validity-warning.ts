@@ -8,7 +8,7 @@ export interface ValidityWarningOptions {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** A source that warns, whenever it is asked, of a certificate whose time is over or yet to come. */
+/** Warns at each call of `current` of a certificate that has expired or is not valid yet. */
 export function warningOfValidity(
   source: CertificateSource,
   { clock, log }: ValidityWarningOptions,

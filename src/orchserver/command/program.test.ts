@@ -81,7 +81,7 @@ describe('orch-server', () => {
     [['backup', 'x', '--replace'], /--replace: goes with restore FILE/],
     [['--config=/no/such'], /cannot read \/no\/such: ENOENT.*NP_ORCHSERVER_CONFIG_UNREADABLE/],
     [['--bind-address=0.0.0.0'], /no authentication yet.*NP_ORCHSERVER_BIND/],
-  ])('%j ends with 2 and says why', async (args, message) => {
+  ])('%j ends with 2 and an error', async (args, message) => {
     expect(await start(...args)).toBe(2)
     expect(err).toMatch(message)
     expect(run).not.toHaveBeenCalled()

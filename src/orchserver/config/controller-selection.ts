@@ -1,5 +1,5 @@
 /**
- * Whether `--controllers` asks for a controller: by its name, or by `*` unless
+ * Whether `--controllers` selects a controller: by its name, or by `*` unless
  * `-name` takes it out.
  */
 export function isSelected(name: string, selection: readonly string[]): boolean {

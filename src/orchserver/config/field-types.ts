@@ -25,7 +25,7 @@ const DNS_NAME =
 
 /** Values of orch-server that no other program has. */
 export const fieldTypes = {
-  /** Text that says something. */
+  /** Text that is not blank. */
   present: text((value) =>
     value.trim() === '' ? 'write something; it may not be empty' : undefined,
   ),
@@ -78,7 +78,7 @@ export const fieldTypes = {
 
   serviceRanges: { ...cidrPair, decode: oneOrTwo, fromFlag: oneOrTwo },
 
-  podNetworks: { ...cidrPair, decode: withRoomForPods, fromFlag: withRoomForPods },
+  podNetworks: { ...cidrPair, decode: largeEnoughForPods, fromFlag: largeEnoughForPods },
 
   nodePorts: {
     name: portRange.name,
@@ -88,7 +88,7 @@ export const fieldTypes = {
   } satisfies ValueType<PortRange>,
 }
 
-/** One network of a family, each as its own address says it: `10.96.0.1/16` may mean two things. */
+/** One network of a family, each written with its own address: `10.96.0.1/16` may mean two things. */
 function oneOrTwo(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
   if (!decoded.ok) return decoded
@@ -107,13 +107,13 @@ function isSameAddress(written: string, cidr: Cidr): boolean {
 }
 
 /** A network's own address, the gateway and the last one are no Pod's. */
-function withRoomForPods(raw: Raw): ReturnType<typeof cidrPair.decode> {
+function largeEnoughForPods(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
   if (!decoded.ok) return decoded
   return decoded.value.length > 0 && decoded.value.every((cidr) => networkRange(cidr).size >= 4n)
     ? decoded
     : refuse(
-        'has no room for a Pod; write a network such as 10.244.0.0/24, no longer than /30 for IPv4 and /126 for IPv6',
+        'is too small for a Pod; write a network such as 10.244.0.0/24, no longer than /30 for IPv4 and /126 for IPv6',
       )
 }
 

@@ -4,7 +4,7 @@ import type { OrchServerConfiguration } from './configuration.ts'
 
 /**
  * Refuses to be reached from elsewhere: there is no authentication yet, so
- * whoever reaches the server may do everything.
+ * every client that reaches the server may do everything.
  * @throws NP_ORCHSERVER_BIND
  */
 export function refuseForeignBind({ bindAddress }: OrchServerConfiguration): void {
@@ -14,7 +14,7 @@ export function refuseForeignBind({ bindAddress }: OrchServerConfiguration): voi
   if (loopback.check(bindAddress, isIPv6(bindAddress) ? 'ipv6' : 'ipv4')) return
   throw new NodeProxyError(
     'NP_ORCHSERVER_BIND',
-    `--bind-address ${JSON.stringify(bindAddress)} is not of the loopback, and whoever reached this server there could do everything, because there is no authentication yet`,
+    `--bind-address ${JSON.stringify(bindAddress)} is not of the loopback, and every client that reached this server there could do everything, because there is no authentication yet`,
     {
       object: bindAddress,
       hint: 'serve on 127.0.0.1 or ::1, and reach it from elsewhere by a tunnel such as ssh -L',

@@ -6,11 +6,11 @@ import { createElectedLeadership } from './elected-leadership.ts'
 /** An election whose outcome the test decides. */
 function scene() {
   const clock = new FakeClock()
-  const told: string[] = []
+  const recorded: string[] = []
   const campaigns: PromiseWithResolvers<Office>[] = []
   const election: Election = {
     campaign(candidate, signal) {
-      told.push(`campaign ${candidate}`)
+      recorded.push(`campaign ${candidate}`)
       const campaign = Promise.withResolvers<Office>()
       signal?.addEventListener('abort', () => campaign.reject(signal.reason))
       campaigns.push(campaign)
@@ -19,28 +19,28 @@ function scene() {
   }
   const leadership = createElectedLeadership({
     ...{ election, candidate: 'a', clock },
-    onElected: (term) => told.push(`elected ${term}`),
-    onLost: () => told.push('lost'),
-    onFailure: (error) => told.push(`failed ${String(error)}`),
+    onElected: (term) => recorded.push(`elected ${term}`),
+    onLost: () => recorded.push('lost'),
+    onFailure: (error) => recorded.push(`failed ${String(error)}`),
   })
-  leadership.onChange(() => told.push(`leads ${leadership.isLeader()}`))
+  leadership.onChange(() => recorded.push(`leads ${leadership.isLeader()}`))
   const stop = new AbortController()
   const ran = leadership.run(stop.signal)
-  return { clock, told, campaigns, leadership, stop, ran }
+  return { clock, recorded, campaigns, leadership, stop, ran }
 }
 
-function term(serial: number, told: string[]) {
+function term(serial: number, recorded: string[]) {
   const over = new AbortController()
-  const resign = async () => void told.push(`resigned ${serial}`)
+  const resign = async () => void recorded.push(`resigned ${serial}`)
   return { over, office: { term: serial, lost: over.signal, resign } }
 }
 
 const turns = () => new Promise((resolve) => setImmediate(resolve))
 
 it('leads for a term, stands again when it is lost, and resigns at the end', async () => {
-  const { told, campaigns, leadership, stop, ran } = scene()
+  const { recorded, campaigns, leadership, stop, ran } = scene()
   expect(leadership.isLeader()).toBe(false)
-  const [first, second] = [term(1, told), term(2, told)]
+  const [first, second] = [term(1, recorded), term(2, recorded)]
   campaigns[0]?.resolve(first.office)
   await turns()
   first.over.abort()
@@ -49,21 +49,21 @@ it('leads for a term, stands again when it is lost, and resigns at the end', asy
   await turns()
   stop.abort()
   await ran
-  expect(told).toEqual([
+  expect(recorded).toEqual([
     ...['campaign a', 'elected 1', 'leads true', 'leads false', 'lost'],
     ...['campaign a', 'elected 2', 'leads true', 'leads false', 'resigned 2'],
   ])
 })
 
 it('tries again a second after a failed campaign', async () => {
-  const { clock, told, campaigns, stop, ran } = scene()
+  const { clock, recorded, campaigns, stop, ran } = scene()
   campaigns[0]?.reject('no etcd')
   await turns()
-  expect(told).toEqual(['campaign a', 'failed no etcd'])
+  expect(recorded).toEqual(['campaign a', 'failed no etcd'])
   await clock.advance(1000)
   await turns()
-  expect(told.at(-1)).toBe('campaign a')
+  expect(recorded.at(-1)).toBe('campaign a')
   stop.abort()
   await ran
-  expect(told).toHaveLength(3)
+  expect(recorded).toHaveLength(3)
 })

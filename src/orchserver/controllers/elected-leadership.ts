@@ -14,9 +14,9 @@ export interface ElectedLeadershipOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** Leadership as long as an election says so. */
+/** Leadership as long as this server holds the office of an election. */
 export interface ElectedLeadership extends Leadership {
-  /** Stands again after every term, until `signal` is aborted; then makes room for others. */
+  /** Campaigns again after every term, until `signal` is aborted; then resigns. */
   run(signal: AbortSignal): Promise<void>
 }
 

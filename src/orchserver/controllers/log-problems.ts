@@ -1,14 +1,14 @@
 import type { RunnerObserver } from '../../controllers/runner/observer.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** Tells the log what keeps controllers from their work, and when it is over. */
+/** Logs the beginning and the end of each problem of a controller. */
 export function logProblems(log: Pick<Logger, 'info' | 'warn'>): RunnerObserver {
-  const nothing = (): void => undefined
+  const noop = (): void => undefined
   return {
-    depth: nothing,
-    retried: nothing,
-    reconciled: nothing,
-    wrote: nothing,
+    depth: noop,
+    retried: noop,
+    reconciled: noop,
+    wrote: noop,
     problem: ({ controller, key, errorCode, message, cause }) =>
       log.warn({ controller, key, code: errorCode, err: cause }, message),
     healed: (controller, code) => log.info({ controller, code }, 'the problem is over'),

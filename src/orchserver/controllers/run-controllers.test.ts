@@ -6,7 +6,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { runControllers } from './run-controllers.ts'
 
-test('controllers that ended for a bug make room for those of another server', async () => {
+test('controllers that ended because of a bug leave the leadership to another server', async () => {
   const resigned = Promise.withResolvers<void>()
   const lost = new AbortController().signal
   const resign = async (): Promise<void> => resigned.resolve()

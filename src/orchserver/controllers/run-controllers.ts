@@ -12,7 +12,7 @@ import { systemRandom } from '../../lib/random.ts'
 import type { Election } from '../../storage/election.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { farewell } from '../system/farewell.ts'
+import { waitBriefly } from '../system/wait-briefly.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 import { logProblems } from './log-problems.ts'
 
@@ -28,7 +28,7 @@ export interface ControllersOptions {
 }
 
 export interface RunningControllers {
-  /** Finishes the writes in progress, and makes room for another replica's controllers. */
+  /** Finishes the writes in progress, then resigns, so that another replica's controllers lead. */
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function runControllers(options: ControllersOptions): RunningControllers 
       stopWork.abort()
       await working
       stopLeading.abort()
-      await farewell(clock, leading)
+      await waitBriefly(clock, leading)
     },
   }
 }

@@ -14,6 +14,6 @@ export const PROCESS_METRICS = {
     name: 'node_agent_up',
     type: 'gauge',
     labels: ['node'],
-    help: 'With --sandbox-node: 1 while this machine is registered as a node and runs Pods; 0: the log says why not.',
+    help: 'With --sandbox-node: 1 while this machine is registered as a node and runs Pods; 0: the log holds the reason.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -12,6 +12,6 @@ test('nothing is exported but what the table names', async () => {
   expect(text).not.toContain('node_agent_up 0')
 })
 
-test('docs/orch-server-metrics.md is what the table says', async () => {
+test('docs/orch-server-metrics.md matches the table', async () => {
   await expect(processMetricsDocument()).toMatchFileSnapshot('../../../docs/orch-server-metrics.md')
 })

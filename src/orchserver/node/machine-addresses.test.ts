@@ -24,7 +24,7 @@ it.each<[Family[], string[]]>([
   expect(machineAddresses(MACHINE, families)).toEqual(found)
 })
 
-it('a machine with nothing but its loopback is told what to do', () => {
+it('a machine with nothing but its loopback is an error with a remedy', () => {
   expect(() => machineAddresses({ lo: MACHINE.lo }, [4])).toThrow('no address beyond its loopback')
   expect(machineAddresses({ eth1: MACHINE.eth1 }, [4, 6])).toEqual(['198.51.100.1'])
 })

@@ -3,11 +3,11 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
 
-/** As `networkInterfaces` of node:os tells them. */
+/** As `networkInterfaces` of node:os returns them. */
 export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
 
 /**
- * The first address of this machine of each family that others can reach it by.
+ * The first address of each family by which other machines can reach this one.
  * @throws NP_ORCHSERVER_NODE_ADDRESS when it has none of any family
  */
 export function machineAddresses(

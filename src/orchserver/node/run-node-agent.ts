@@ -24,14 +24,14 @@ export interface NodeAgentParts {
 }
 
 export interface RunningNodeAgent {
-  /** Ends the Pods, as gracefully as they ask for within ten seconds. */
+  /** Ends the Pods, with their grace periods, ten seconds at most. */
   close(): Promise<void>
 }
 
 /**
  * Makes this machine a node. What keeps it from being one, such as a machine
  * without an address or without its tools, ends it alone: the API goes on, the log
- * says why, and a metric that it is none.
+ * holds the reason, and a metric is 0.
  */
 export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const { config, metrics, log } = parts

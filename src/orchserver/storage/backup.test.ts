@@ -45,8 +45,8 @@ describe('backup and restore', () => {
       code: 'NP_STORAGE_LOCKED',
     })
     await store.close()
-    const told = await restore(at(directory), file, manner(true))
-    expect(Number(/revision (\d+)/.exec(told)?.[1])).toBeGreaterThan(revision)
+    const recorded = await restore(at(directory), file, manner(true))
+    expect(Number(/revision (\d+)/.exec(recorded)?.[1])).toBeGreaterThan(revision)
     expect(await keys(directory)).toEqual(['/a'])
   })
 

@@ -13,7 +13,7 @@ type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd'>
 
 /**
  * Copies the embedded store, as it is at one moment, to a new file. The server
- * may run meanwhile. Returns what to tell.
+ * may run meanwhile. Returns a sentence for the operator.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function backUp(where: Where, file: string): Promise<string> {
@@ -34,7 +34,7 @@ export interface RestoreManner {
 
 /**
  * Makes a backup the store of the data directory, which no server may use; its
- * owner owns the store then, whoever restores. Returns what to tell.
+ * owner owns the store then, whichever user restores. Returns a sentence for the operator.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function restore(

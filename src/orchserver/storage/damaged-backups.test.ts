@@ -7,7 +7,7 @@ import { entriesOf, harmed, populatedStore, seededNumbers } from '../testing/dam
 import { newFolder } from '../testing/new-folder.ts'
 import { backUp } from './backup.ts'
 
-const PLACES = 220
+const OFFSETS = 220
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }
 
 async function run(...args: readonly string[]) {
@@ -21,7 +21,7 @@ async function run(...args: readonly string[]) {
   return { code, out, err }
 }
 
-test(`a backup that is damaged at any of ${PLACES} places is refused, or restored as it was`, async () => {
+test(`a backup that is damaged at any of ${OFFSETS} offsets is refused, or restored as it was`, async () => {
   const { directory, truth } = await populatedStore()
   const folder = newFolder()
   const good = join(folder, 'good')
@@ -39,7 +39,7 @@ test(`a backup that is damaged at any of ${PLACES} places is refused, or restore
   const before = readFileSync(store)
   const content = truth.map(({ key, value }) => [key, value.toString()])
   let refused = 0
-  for (let index = 0; index < PLACES; index++) {
+  for (let index = 0; index < OFFSETS; index++) {
     const file = join(folder, `damaged-${index}`)
     writeFileSync(file, harmed(bytes, index, number))
     const { code, err } = await run('restore', file, '--replace', `--data-dir=${target}`)
@@ -57,7 +57,7 @@ test(`a backup that is damaged at any of ${PLACES} places is refused, or restore
     expect({ index, found }).toEqual({ index, found: content })
     writeFileSync(store, before)
   }
-  expect(refused).toBeGreaterThan(PLACES / 2)
+  expect(refused).toBeGreaterThan(OFFSETS / 2)
 }, 120_000)
 
 test('check names the keys of a damaged backup and exits with 1; a good one is 0, none is 2', async () => {

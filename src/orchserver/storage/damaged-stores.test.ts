@@ -16,7 +16,7 @@ import {
 import { newFolder } from '../testing/new-folder.ts'
 import { check } from './check.ts'
 
-const PLACES = 220
+const OFFSETS = 220
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }
 const KINDS = ['services', 'configmaps', 'secrets', 'namespaces'] as const
 
@@ -30,7 +30,7 @@ function opened(directory: string): { readonly store: Store } | { readonly refus
   }
 }
 
-/** What a server on the store shows to its clients, by storage key, and what it says of itself. */
+/** What a server on the store shows to its clients, by storage key, and what it reports of itself. */
 async function served(store: Store) {
   const server = createApiServer({ store })
   const { url } = await server.listen()
@@ -41,15 +41,15 @@ async function served(store: Store) {
     const answer = await fetch(`${url}/api/v1/${kind}`)
     expect([kind, answer.status]).toEqual([kind, 200])
     for (const item of arrayAt((await answer.json()) as JsonObject, 'items')) {
-      const place = ['namespace', 'name'].map((field) => stringAt(item, 'metadata', field))
-      const at = place.filter((part) => part !== '').join('/')
+      const names = ['namespace', 'name'].map((field) => stringAt(item, 'metadata', field))
+      const at = names.filter((part) => part !== '').join('/')
       shown.set(`/${kind}/${at}`, objectAt({ item }, 'item'))
     }
   }
   const discarded = async (key: string): Promise<number> => {
-    const [kind, ...place] = key.slice(1).split('/')
-    const namespace = place.length === 2 ? `namespaces/${place[0]}/` : ''
-    const path = `${url}/api/v1/${namespace}${kind}/${place.at(-1)}`
+    const [kind, ...names] = key.slice(1).split('/')
+    const namespace = names.length === 2 ? `namespaces/${names[0]}/` : ''
+    const path = `${url}/api/v1/${namespace}${kind}/${names.at(-1)}`
     return (await fetch(path, { method: 'DELETE' })).status
   }
   const health = await (await fetch(`${url}/readyz`)).text()
@@ -82,13 +82,13 @@ async function expectNothingSilent(store: Store, truth: readonly StoredEntry[]):
   return hidden.length
 }
 
-test(`a store that is damaged at any of ${PLACES} places is refused, or served with the damage named`, async () => {
+test(`a store that is damaged at any of ${OFFSETS} offsets is refused, or served with the damage named`, async () => {
   const { file, truth } = await populatedStore()
   const bytes = readFileSync(file)
   const number = seededNumbers(4_711)
   const folder = newFolder()
   const outcomes = { refused: 0, named: 0, intact: 0 }
-  for (let index = 0; index < PLACES; index++) {
+  for (let index = 0; index < OFFSETS; index++) {
     const directory = join(folder, `${index}`)
     mkdirSync(directory)
     writeFileSync(join(directory, 'store.sqlite'), harmed(bytes, index, number))
@@ -105,7 +105,7 @@ test(`a store that is damaged at any of ${PLACES} places is refused, or served w
     if (hidden > 0) expect(found).toBe('damaged')
     outcomes[hidden > 0 ? 'named' : 'intact']++
   }
-  expect(outcomes.refused).toBeGreaterThan(PLACES / 4)
+  expect(outcomes.refused).toBeGreaterThan(OFFSETS / 4)
   expect(outcomes.named).toBeGreaterThan(10)
 }, 120_000)
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 const OF_THE_STORE = /^(?:store\.sqlite|restored\.sqlite|lock)/
 
 /**
- * Gives the files of the store to whoever owns the data directory, so that a
- * server without privileges can open what root has restored. Others than root
- * can give nothing away, and need not.
+ * Changes the owner of the files of the store to that of the data directory, so that a
+ * server without privileges can open what root has restored. Only root
+ * can do so, and only root needs it.
  */
 export function giveToOwner(dataDir: string): void {
   if (process.getuid?.() !== 0 || !existsSync(dataDir)) return

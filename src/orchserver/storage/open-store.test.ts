@@ -10,7 +10,7 @@ import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { openStore, type StoreParts } from './open-store.ts'
 
-/** Nobody listens there. */
+/** No server listens there. */
 const AWAY = ['http://127.0.0.1:9']
 
 async function open(
@@ -51,7 +51,7 @@ it('refuses what is no address of etcd, and lets go of the directory', async () 
   await (await open(dataDir)).store.close()
 })
 
-it('tells a store that was made from one that was there', async () => {
+it('distinguishes a new store from an existing one', async () => {
   const dataDir = join(newFolder(), 'data')
   const openings: boolean[] = []
   for (const lost of [false, false, true]) {
@@ -83,20 +83,20 @@ it.each([
   })
 })
 
-it('looks for renewed certificates for etcd, and tells what is wrong with them', async () => {
+it('reads renewed certificates for etcd, and reports errors in them', async () => {
   const folder = newFolder()
   const names = { dns: ['a'], ips: [] }
   await madeCertificate({ folder, names, clock: systemClock }).current()
   const caFile = join(folder, 'ca.crt')
   const clock = new FakeClock()
-  const told = Promise.withResolvers<unknown>()
+  const recorded = Promise.withResolvers<unknown>()
   const onError = (error: unknown) => {
-    if ((error as { code?: unknown }).code === 'NP_ORCHSERVER_ETCD_FILE') told.resolve(error)
+    if ((error as { code?: unknown }).code === 'NP_ORCHSERVER_ETCD_FILE') recorded.resolve(error)
   }
   const { store } = await open(join(folder, 'data'), { servers: AWAY, caFile }, { clock, onError })
   writeFileSync(caFile, 'nonsense')
   await clock.advance(600_000)
-  expect(await told.promise).toMatchObject({ object: caFile })
+  expect(await recorded.promise).toMatchObject({ object: caFile })
   await store.close()
   expect(clock.pending()).toEqual([])
 })

@@ -10,7 +10,7 @@ import type { EtcdConfiguration, OrchServerConfiguration } from '../config/confi
 import { follow } from '../system/follow.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
-/** How long the controllers rest when their server died without a word. */
+/** How long no controllers write after their server has crashed. */
 const LEASE_SECONDS = 5
 
 export interface OpenedStore {
@@ -25,7 +25,7 @@ export interface OpenedStore {
 
 export interface StoreParts {
   readonly clock: Clock
-  /** Told what failed and will be tried again. */
+  /** Receives failures of operations that are repeated. */
   readonly onError: (error: unknown) => void
 }
 

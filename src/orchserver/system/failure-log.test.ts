@@ -34,7 +34,7 @@ it('logs each kind by itself, and which is a bug', () => {
   expect(logged).toEqual([STORE, ...bugs.map((err) => [words, { err }])])
 })
 
-it('kinds of bugs are places in the code, so errors that quote objects are one kind', () => {
+it('kinds of bugs are lines of the code, so errors that quote objects are one kind', () => {
   const { logged, fail } = scene()
   for (let serial = 0; serial < 1000; serial++) {
     fail(new TypeError(`object ${serial}\n    at object ${serial}`))
@@ -43,7 +43,7 @@ it('kinds of bugs are places in the code, so errors that quote objects are one k
   expect(logged).toHaveLength(2)
 })
 
-it('a failure of the system without a place in the code is known by its code', () => {
+it('a failure of the system without a line of the code is known by its code', () => {
   const { logged, fail } = scene()
   const failed = (code: string, path: string) => {
     const error = Object.assign(new Error(`${code} ${path}`), { code })

@@ -8,17 +8,17 @@ export interface FollowOptions<T> {
   readonly first: T
   readonly read: () => Promise<T>
   readonly onChange: (next: T) => void | Promise<void>
-  /** It failed, perhaps because only half is renewed; what was before stays, and it is tried again. */
+  /** Reading or `onChange` failed, for example because only one of two files is renewed; the last value stays in use, and both are repeated. */
   readonly onError: (error: unknown) => void
 }
 
 /**
  * Short, although certificates last for months: a clock that was wrong at the
- * start may jump, and somebody may replace a certificate that was stolen.
+ * start may jump, and an operator may replace a certificate that was stolen.
  */
-const LOOK_EVERY_MS = 600_000
+const READ_INTERVAL_MS = 600_000
 
-/** Looks from time to time whether certificates are others than before; returns the end of it. */
+/** Reads a value every ten minutes and reports it when it differs; returns the function that stops. */
 export function follow<T>({ clock, first, read, onChange, onError }: FollowOptions<T>): () => void {
   let known = first
   let isOver = false
@@ -28,7 +28,7 @@ export function follow<T>({ clock, first, read, onChange, onError }: FollowOptio
     await onChange(next)
     known = next
   }
-  const stop = regularly({ clock, everyMs: LOOK_EVERY_MS, round, onError })
+  const stop = regularly({ clock, everyMs: READ_INTERVAL_MS, round, onError })
   return () => {
     isOver = true
     stop()

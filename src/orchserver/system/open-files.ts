@@ -10,7 +10,7 @@ const POD_FILES = 110 * 8
 /**
  * Warns when the process may open fewer files than its settings may make it need:
  * every watch and every request may be a connection of its own, and one that is
- * refused for lack of files looks to its client like a server that is gone.
+ * refused because the limit is reached looks to its client like a server that is gone.
  */
 export function warnOfFewFiles(
   config: Pick<OrchServerConfiguration, 'limits' | 'sandboxNode'>,

@@ -12,7 +12,7 @@ afterEach(() => {
   }
 })
 
-it.each(SIGNALS)('%s asks to stop once; nobody catches a second one', async (signal) => {
+it.each(SIGNALS)('%s stops once; no handler catches a second one', async (signal) => {
   const caught = process.listenerCount(signal)
   const stop = stopSignal()
   process.emit(signal, signal)

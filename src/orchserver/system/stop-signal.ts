@@ -1,5 +1,5 @@
 /**
- * Resolves with the first signal that asks to stop, also one that comes while
+ * Resolves with the first signal to stop, also one that comes while
  * the server starts; SIGHUP comes when a terminal closes. A second one ends the process at once.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {

@@ -62,7 +62,7 @@ export function seededNumbers(seed: number): (below: number) => number {
 
 const PAGE = 4096
 
-/** What can happen to a file on a disk, each at some place of it. */
+/** What can happen to a file on a disk, each at one offset of it. */
 const HARMS: readonly ((bytes: Buffer, at: number, number: (below: number) => number) => Buffer)[] =
   [
     (bytes, at, number) => changed(bytes, at, 1, (byte) => byte ^ (1 << number(8))),

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
-import type { AgentReply, Answer, Question } from './protocol.ts'
+import type { AgentReply, Answer, RequestSpec } from './protocol.ts'
 
 const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 
@@ -13,7 +13,7 @@ export interface Agent {
   /** Resolves when the process has ended, however that came. */
   readonly ended: Promise<void>
   /** Never rejects: an agent that ended answers `failed`. */
-  ask(question: Question): Promise<Answer>
+  send(request: RequestSpec): Promise<Answer>
   /** SIGKILL, and waits for the end. */
   kill(): Promise<void>
 }
@@ -44,12 +44,12 @@ export async function startAgent(namespace: Namespace): Promise<Agent> {
   return {
     pid: child.pid ?? 0,
     ended,
-    ask: (question) =>
+    send: (request) =>
       new Promise((resolve) => {
         if (child.exitCode !== null || child.signalCode !== null) return resolve(GONE)
         const id = ++serial
         waiting.set(id, resolve)
-        child.stdin.write(`${JSON.stringify({ id, question })}\n`)
+        child.stdin.write(`${JSON.stringify({ id, request })}\n`)
       }),
     kill: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -1,23 +1,23 @@
 import { createInterface } from 'node:readline'
-import { ask } from './ask.ts'
 import type { AgentReply, AgentRequest } from './protocol.ts'
+import { sendRequest } from './send-request.ts'
 
 /**
- * The sandbox's hands inside one namespace: sends requests on command. Ends when
+ * The sandbox's agent inside one namespace: sends requests on command. Ends when
  * its standard input does, so that it never outlives the sandbox.
  */
 function main(): void {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', (line) => void answer(JSON.parse(line) as AgentRequest))
   lines.on('close', () => process.exit(0))
-  say({ ready: true })
+  write({ ready: true })
 }
 
-async function answer({ id, question }: AgentRequest): Promise<void> {
-  say({ id, answer: await ask(question) })
+async function answer({ id, request }: AgentRequest): Promise<void> {
+  write({ id, answer: await sendRequest(request) })
 }
 
-function say(reply: AgentReply): void {
+function write(reply: AgentReply): void {
   process.stdout.write(`${JSON.stringify(reply)}\n`)
 }
 

@@ -1,5 +1,5 @@
 /** One HTTP request, sent from inside an agent's namespace on a connection of its own. */
-export interface Question {
+export interface RequestSpec {
   readonly url: string
   /** Source address, when the namespace has several. */
   readonly from?: string
@@ -26,8 +26,8 @@ export type Answer =
 /** Parent to agent, one JSON line each. */
 export interface AgentRequest {
   readonly id: number
-  readonly question: Question
+  readonly request: RequestSpec
 }
 
-/** Agent to parent. The first line of all says `ready`. */
+/** Agent to parent. The first line of all is `ready`. */
 export type AgentReply = { readonly ready: true } | { readonly id: number; readonly answer: Answer }

@@ -7,7 +7,7 @@ import { type PodState, readPod } from './pod-state.ts'
 import { isServedBy, readService } from './service-state.ts'
 import { readSlice } from './slice-state.ts'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 const PATHS = {
   pods: '/api/v1/pods',
@@ -17,7 +17,7 @@ const PATHS = {
 
 export type Followed = keyof typeof PATHS
 
-/** The objects of the cluster as its API server tells of them. */
+/** The objects of the cluster as its API server reports them. */
 export class ClusterState {
   readonly pods = new Map<string, PodState>()
   readonly services = new Map<string, JsonObject>()
@@ -43,7 +43,7 @@ export class ClusterState {
   /** Waits until something holds. Throws NP_SANDBOX_CLUSTER when it takes too long. */
   async until(what: string, holds: () => boolean): Promise<void> {
     const over = new AbortController()
-    const late = delay(PATIENCE_MS, true, { signal: over.signal }).catch(() => false)
+    const late = delay(TIMEOUT_MS, true, { signal: over.signal }).catch(() => false)
     try {
       while (!holds()) {
         const isLate = await Promise.race([this.#changed.promise.then(() => false), late])
@@ -91,7 +91,7 @@ function asItIs(object: JsonObject): JsonObject {
 }
 
 function tooLong(what: string, lines: readonly string[]): NodeProxyError {
-  const said = lines.map((line) => `    ${line}`)
-  const head = `not yet: ${what} (waited ${PATIENCE_MS / 1000} s); orch-server said:`
-  return new NodeProxyError('NP_SANDBOX_CLUSTER', [head, ...said].join('\n'))
+  const output = lines.map((line) => `    ${line}`)
+  const head = `not yet: ${what} (waited ${TIMEOUT_MS / 1000} s); last lines of orch-server:`
+  return new NodeProxyError('NP_SANDBOX_CLUSTER', [head, ...output].join('\n'))
 }

@@ -23,7 +23,7 @@ export interface ControlPlane {
   /** Unix socket by which every namespace reaches the API. */
   readonly socket: string
   readonly api: ApiClient
-  /** What orch-server said last, oldest first. */
+  /** The last lines that orch-server wrote, oldest first. */
   lastLines(count: number): readonly string[]
 }
 
@@ -72,6 +72,9 @@ function flags(run: Run, dataDir: string): readonly string[] {
 }
 
 function failed(how: string, lines: readonly string[]): NodeProxyError {
-  const said = lines.map((line) => `    ${line}`)
-  return new NodeProxyError('NP_SANDBOX_SERVER', [`orch-server ended: ${how}`, ...said].join('\n'))
+  const output = lines.map((line) => `    ${line}`)
+  return new NodeProxyError(
+    'NP_SANDBOX_SERVER',
+    [`orch-server ended: ${how}`, ...output].join('\n'),
+  )
 }

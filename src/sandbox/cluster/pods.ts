@@ -4,7 +4,7 @@ import { PUBLIC, podManifest } from './pod-manifest.ts'
 import { absentPod, type PodState } from './pod-state.ts'
 import type { Writer } from './writer.ts'
 
-/** The three pods of the node, as somebody with kubectl and a shell handles them. */
+/** The three pods of the node, as an operator with kubectl and a shell handles them. */
 export class Pods {
   readonly #state: ClusterState
   readonly #writer: Writer

@@ -28,7 +28,7 @@ test.each([
   ['all ready pods', service(WEB), both, [slice(['b', true], ['a', true])], true],
   ['in two slices', service(WEB), both, [slice(['b', true]), slice(['a', true])], true],
   ['one is missing', service(WEB), both, [slice(['a', true])], false],
-  ['one is told as unready', service(WEB), both, [slice(['a', true], ['b', false])], false],
+  ['one is listed as unready', service(WEB), both, [slice(['a', true], ['b', false])], false],
   ['one is dead', service(WEB), [pod('a'), pod('b', { ready: false })], [slice(['a', true])], true],
   ['one leaves', service(WEB), [pod('a'), pod('b', { leaving: true })], [slice(['a', true])], true],
   ['other labels', service(WEB), [pod('a'), pod('b', { labels: {} })], [slice(['a', true])], true],
@@ -39,7 +39,7 @@ test.each([
   expect(isServedBy(one, pods, slices)).toBe(expected)
 })
 
-test('a pod is what its status says', () => {
+test('the state of a pod is that of its status', () => {
   const containerStatuses = [{ containerID: 'process://4711', state: { running: {} } }]
   const conditions = [{ type: 'Ready', status: 'True' }]
   const metadata = { name: 'pod-1', uid: 'u', labels: { app: 'web' } }

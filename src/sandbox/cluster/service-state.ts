@@ -5,7 +5,7 @@ import type { SliceState } from './slice-state.ts'
 /** What of a Service decides who is behind it, and whether it is complete. */
 export interface ServiceState {
   readonly name: string
-  /** Undefined: somebody else writes its endpoints. */
+  /** Undefined: the Service has no selector, so a user writes its endpoints. */
   readonly selector: Readonly<Record<string, unknown>> | undefined
   /** It has the addresses that its type promises. */
   readonly hasAddresses: boolean
@@ -21,7 +21,7 @@ export function readService(service: JsonObject): ServiceState {
   }
 }
 
-/** Whether the endpoints of a Service are what its pods ask for. */
+/** Whether the endpoints of a Service are those of its pods. */
 export function isServedBy(
   { name, selector, hasAddresses }: ServiceState,
   pods: readonly PodState[],
@@ -34,11 +34,11 @@ export function isServedBy(
     ({ ready, leaving, labels }) =>
       ready && !leaving && wanted.every(([key, value]) => labels[key] === value),
   )
-  const told = slices.filter(({ service }) => service === name).flatMap(({ ready }) => ready)
+  const published = slices.filter(({ service }) => service === name).flatMap(({ ready }) => ready)
   return (
     serving
       .map((pod) => pod.name)
       .toSorted()
-      .join() === told.toSorted().join()
+      .join() === published.toSorted().join()
   )
 }

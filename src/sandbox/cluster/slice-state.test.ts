@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readManifests } from './manifests.ts'
 import { readSlice } from './slice-state.ts'
 
-test('backends are told by pod, else by address and node', () => {
+test('backends are named by pod, else by address and node', () => {
   const slice = {
     metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
     endpoints: [

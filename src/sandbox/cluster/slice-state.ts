@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
 
-/** What one EndpointSlice says: the ready endpoints by the name of their pod, else by address. */
+/** The content of one EndpointSlice: the ready endpoints by the name of their pod, else by address. */
 export interface SliceState {
   readonly service: string
   readonly ready: readonly string[]

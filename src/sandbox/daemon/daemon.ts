@@ -8,11 +8,11 @@ import { isApplied } from './samples.ts'
 const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
 const METRICS = 'http://127.0.0.1:10249/metrics'
 const POLL_MS = 20
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 export interface DaemonOptions {
   readonly node: Namespace
-  /** Asks for the metrics from inside the node. */
+  /** Fetches the metrics from inside the node. */
   readonly agent: Agent
   readonly flags: readonly string[]
   readonly logFile: string
@@ -38,7 +38,7 @@ export class Daemon {
 
   /** Its metrics as text; empty while it does not serve them. */
   async metrics(): Promise<string> {
-    const answer = await this.#agent.ask({ url: METRICS, timeoutMs: 2000 })
+    const answer = await this.#agent.send({ url: METRICS, timeoutMs: 2000 })
     return answer.kind === 'answered' && answer.status === 200 ? answer.body : ''
   }
 
@@ -47,16 +47,16 @@ export class Daemon {
     return this.until('has written its rules', (text) => isApplied(text, versions))
   }
 
-  /** Waits for its metrics to say something. Throws NP_SANDBOX_DAEMON when it ends or takes too long. */
+  /** Waits until its metrics meet a condition. Throws NP_SANDBOX_DAEMON when it ends or takes too long. */
   async until(what: string, holds: (metrics: string) => boolean): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS
+    const deadline = performance.now() + TIMEOUT_MS
     const { ended } = this.#program
     while (performance.now() < deadline) {
       if (this.pid === undefined) throw this.#failure(`ended (${await ended})`)
       if (holds(await this.metrics())) return
       await Promise.race([delay(POLL_MS), ended])
     }
-    throw this.#failure(`not yet: ${what} (waited ${PATIENCE_MS / 1000} s)`)
+    throw this.#failure(`not yet: ${what} (waited ${TIMEOUT_MS / 1000} s)`)
   }
 
   stop(signal: NodeJS.Signals): Promise<void> {
@@ -64,8 +64,8 @@ export class Daemon {
   }
 
   #failure(how: string): NodeProxyError {
-    const said = this.lastLines(15).map((line) => `    ${line}`)
-    return new NodeProxyError('NP_SANDBOX_DAEMON', [`node-proxy ${how}`, ...said].join('\n'), {
+    const output = this.lastLines(15).map((line) => `    ${line}`)
+    return new NodeProxyError('NP_SANDBOX_DAEMON', [`node-proxy ${how}`, ...output].join('\n'), {
       hint: 'its own words are above; npm start -- --help',
     })
   }

@@ -3,7 +3,7 @@ import { WAY_IN } from '../run/other-kernel.ts'
 
 const FLAG = /^--iptables-backend[= ](nft|legacy)$/
 
-/** What somebody types who destroys the daemon's work without meaning to. */
+/** The command by which an operator destroys the daemon's rules without meaning to. */
 export function flushCommand(
   options: Pick<SandboxOptions, 'mode' | 'daemonFlags'>,
 ): readonly string[] {
@@ -19,7 +19,7 @@ export function showCommand(
     : [iptablesProgram(options), '-t', 'nat', '-S']
 }
 
-/** Where commands by hand find the sandbox: in another kernel, its shell has to be entered first. */
+/** The terminal in which typed commands find the sandbox: with another kernel, the operator enters its shell first. */
 export function otherTerminal(env: Readonly<Record<string, string | undefined>>): string {
   const way = env[WAY_IN]
   return way === undefined ? 'in another terminal' : `in another terminal, after: ${way}`

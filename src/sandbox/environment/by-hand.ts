@@ -1,9 +1,9 @@
 import { PUBLIC } from '../cluster/pod-manifest.ts'
 import { namespaceOf, podNamespace } from '../run/run.ts'
 import type { Request } from './request.ts'
-import type { Place } from './sandbox.ts'
+import type { Sender } from './sandbox.ts'
 
-/** `ip netns exec … curl …`: a request as somebody in a terminal makes it. */
+/** `ip netns exec … curl …`: a request as an operator types it in a terminal. */
 export function curlOf(run: string, { from, source, url }: Request): string {
   const bind = source === undefined ? '' : `--interface ${source} `
   return `${enter(run, from)} curl -s ${bind}${url}`
@@ -19,8 +19,8 @@ export function unlabelOf(pod: string, socket: string): string {
   ].join(' ')
 }
 
-/** How to run a command at a place: `ip netns exec np-sandbox-4711-client`. */
-export function enter(run: string, place: Place): string {
-  const isPod = place !== 'client' && place !== 'node'
-  return `ip netns exec ${isPod ? podNamespace(run, place) : namespaceOf(run, place)}`
+/** How to run a command in the namespace of a sender: `ip netns exec np-sandbox-4711-client`. */
+export function enter(run: string, sender: Sender): string {
+  const isPod = sender !== 'client' && sender !== 'node'
+  return `ip netns exec ${isPod ? podNamespace(run, sender) : namespaceOf(run, sender)}`
 }

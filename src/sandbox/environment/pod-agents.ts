@@ -4,7 +4,7 @@ import { namespaceNamed } from '../network/namespace.ts'
 import { podNamespace } from '../run/run.ts'
 
 /**
- * The agents that ask on behalf of pods, each started when it is first needed:
+ * The agents that send requests on behalf of pods, each started when it is first needed:
  * a pod that was replaced has another namespace, and needs another one.
  */
 export class PodAgents {

@@ -21,7 +21,7 @@ test.each([
   expect(readReply({ kind: 'answered', ms: 2, status, body, lost: 0 })).toEqual({
     kind: 'failed',
     ms: 2,
-    code: `HTTP ${status} of a stranger`,
+    code: `HTTP ${status}, not from a pod`,
   })
 })
 

@@ -1,11 +1,11 @@
 import { isJsonObject } from '../../lib/json.ts'
 import type { Answer } from '../agent/protocol.ts'
 import type { PodReply } from '../pod/serve.ts'
-import type { Place } from './sandbox.ts'
+import type { Sender } from './sandbox.ts'
 
 /** A request that can be made again and again. */
 export interface Request {
-  readonly from: Place
+  readonly from: Sender
   /** Source address, where the sender has several. */
   readonly source?: string
   /** The Service that should answer. */
@@ -13,7 +13,7 @@ export interface Request {
   readonly url: string
 }
 
-/** What came of a request: who answered and whom it saw, or why nobody did. */
+/** The result of a request: the pod that answered and the address that it saw, or why none answered. */
 export type Reply =
   | {
       readonly kind: 'answered'
@@ -33,7 +33,7 @@ export function readReply(answer: Answer): Reply {
   const { ms, status, body, lost } = answer
   const reply = parsePodReply(body)
   if (reply === undefined || status !== 200) {
-    return { kind: 'failed', ms, code: `HTTP ${status} of a stranger` }
+    return { kind: 'failed', ms, code: `HTTP ${status}, not from a pod` }
   }
   return { kind: 'answered', ms, pod: reply.pod, saw: reply.client, lost }
 }

@@ -1,4 +1,4 @@
-import { CLIENT_IP, NODE_IP, STRANGER_IP } from '../network/plan.ts'
+import { CLIENT_IP, NODE_IP, OTHER_CLIENT_IP } from '../network/plan.ts'
 import type { Request } from './request.ts'
 
 const web = { service: 'web', url: 'http://10.96.0.10/' }
@@ -14,9 +14,9 @@ export const REQUESTS = {
   clientToLocal: { ...local, from: 'client', source: CLIENT_IP },
   clientToElsewhere: { service: 'web-elsewhere', url: `http://${NODE_IP}:30082/`, from: 'client' },
   clientToBalanced: { ...balanced, from: 'client', source: CLIENT_IP },
-  strangerToBalanced: { ...balanced, from: 'client', source: STRANGER_IP },
+  otherClientToBalanced: { ...balanced, from: 'client', source: OTHER_CLIENT_IP },
   clientToCart: { ...cart, from: 'client', source: CLIENT_IP },
-  strangerToCart: { ...cart, from: 'client', source: STRANGER_IP },
+  otherClientToCart: { ...cart, from: 'client', source: OTHER_CLIENT_IP },
   podToEmpty: { service: 'empty', url: 'http://10.96.0.70/', from: 'pod-1' },
   clientToEmpty: { service: 'empty', url: `http://${NODE_IP}:30085/`, from: 'client' },
 } as const satisfies Readonly<Record<string, Request>>

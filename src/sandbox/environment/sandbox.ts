@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Agent, startAgent } from '../agent/agent.ts'
-import type { Answer, Question } from '../agent/protocol.ts'
+import type { Answer, RequestSpec } from '../agent/protocol.ts'
 import { type Cluster, openCluster } from '../cluster/cluster.ts'
 import type { Followed } from '../cluster/cluster-state.ts'
 import { Daemon, runDaemonOnce } from '../daemon/daemon.ts'
@@ -12,7 +12,7 @@ import type { Run } from '../run/run.ts'
 import { PodAgents } from './pod-agents.ts'
 
 /** Where a request comes from: the client, the node, or a pod by its name. */
-export type Place = 'client' | 'node' | `pod-${number}`
+export type Sender = 'client' | 'node' | `pod-${number}`
 
 /** A running sandbox. */
 export interface Sandbox {
@@ -20,7 +20,7 @@ export interface Sandbox {
   readonly options: SandboxOptions
   readonly cluster: Cluster
   readonly daemon: Daemon
-  ask(place: Place, question: Question): Promise<Answer>
+  send(sender: Sender, request: RequestSpec): Promise<Answer>
   /** Waits until every Service leads to its ready pods, in the kernel too. */
   settled(): Promise<void>
   /** Runs a command in the node. */
@@ -52,11 +52,11 @@ export async function openSandbox(
     await cluster.state.served()
     await daemon.applied(watched(cluster.state.seen))
   }
-  const agentAt = (place: Place) =>
-    place === 'client' ? client : place === 'node' ? node : podAgents.of(place)
+  const agentOf = (sender: Sender) =>
+    sender === 'client' ? client : sender === 'node' ? node : podAgents.of(sender)
   const sandbox: Sandbox = {
     ...{ run, options, cluster, daemon, settled },
-    ask: async (place, question) => askFrom(await agentAt(place), question),
+    send: async (sender, request) => sendFrom(await agentOf(sender), request),
     onNode: (command) => topology.node.exec(command),
     cleanUp: async () => {
       await daemon.stop('SIGTERM')
@@ -97,7 +97,7 @@ function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, numbe
   return new Map([...seen].filter(([name]) => name !== 'pods'))
 }
 
-function askFrom(agent: Agent | undefined, question: Question): Promise<Answer> {
-  if (agent !== undefined) return agent.ask(question)
+function sendFrom(agent: Agent | undefined, request: RequestSpec): Promise<Answer> {
+  if (agent !== undefined) return agent.send(request)
   return Promise.resolve({ kind: 'failed', ms: 0, code: 'the sender is gone' })
 }

@@ -7,22 +7,22 @@ import { removeRun } from '../run/leftovers.ts'
 import type { Orders } from '../run/orders.ts'
 import { runTour } from '../tour/run-tour.ts'
 import { TOUR } from '../tour/steps.ts'
-import { type Stop, whenAskedToStop } from './stop.ts'
+import { type Stop, stopOnSignal } from './stop.ts'
 
 /** How long the parts of the sandbox may take to end. */
 const CLOSE_MS = 8000
 
 /** Builds the sandbox, uses it as ordered, and ends it again; returns the exit code. */
 export async function runInside(orders: Orders): Promise<number> {
-  const stop = whenAskedToStop()
+  const stop = stopOnSignal()
   const stack = new AsyncDisposableStack()
   let code = 1
   try {
     code = await use(orders, stack, stop)
   } catch (error) {
-    if (!stop.signal.aborted) complain(error)
+    if (!stop.signal.aborted) printError(error)
   }
-  await Promise.race([stack.disposeAsync().catch(complain), delay(CLOSE_MS)])
+  await Promise.race([stack.disposeAsync().catch(printError), delay(CLOSE_MS)])
   if (stop.orphaned()) removeRun(orders.run.name)
   return stop.signal.aborted ? codeOfInterruption(orders.options) : code
 }
@@ -49,7 +49,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-function complain(error: unknown): void {
+function printError(error: unknown): void {
   const text =
     error instanceof NodeProxyError
       ? [`${error.code}: ${error.message}`, error.hint].filter(Boolean).join('\n')

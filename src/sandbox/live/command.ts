@@ -1,4 +1,4 @@
-/** What a key asks for. */
+/** What a key requests. */
 export type Command =
   | { readonly kind: 'scale'; readonly by: 1 | -1 }
   /** Kills the pod, or starts it when it is dead. */

@@ -5,8 +5,8 @@ import type { Model } from './model.ts'
 
 const SCALED = 'web-public'
 
-/** Does what a key asked for; the notice says what was done and when the kernel knew. */
-export async function obey(
+/** Executes the command of a key; the notice shows what was done and when the kernel had it. */
+export async function executeCommand(
   sandbox: Sandbox,
   model: Model,
   command: Exclude<Command, { kind: 'quit' }>,

@@ -7,7 +7,7 @@ import { Tally } from './tally.ts'
 
 const LOG_LINES = 3
 
-/** What is known for the screen: the cluster as the API server says, the requests, the last notice. */
+/** The data of the screen: the cluster as the API server reports it, the requests, the last notice. */
 export class Model {
   readonly tally = new Tally()
   notice = ''
@@ -26,9 +26,9 @@ export class Model {
 
   view(): View {
     const { run, options, cluster, daemon } = this.#sandbox
-    const { asked, answers, kinds } = this.tally
+    const { sent, answers, kinds } = this.tally
     return {
-      ...{ asked, answers, kinds, notice: this.notice },
+      ...{ sent, answers, kinds, notice: this.notice },
       run: run.name,
       mode: options.mode,
       socket: cluster.controlPlane.socket,

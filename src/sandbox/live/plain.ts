@@ -19,9 +19,9 @@ export async function showPlain({ sandbox, model, until }: Display): Promise<voi
   const view = model.view()
   const commands = commandsByHand(view)
   print([`try, ${view.terminal}`, ...commands.map((command) => `  ${command}`), ''])
-  const stop = startStream(sandbox, (asked) => {
-    model.tally.add(asked)
-    print([requestLine(asked).reduce((line, { text }) => line + text, '')])
+  const stop = startStream(sandbox, (sent) => {
+    model.tally.add(sent)
+    print([requestLine(sent).reduce((line, { text }) => line + text, '')])
   })
   if (!until.aborted) await once(until, 'abort')
   stop()

@@ -15,7 +15,7 @@ test('a dead pod is started once, after its time', () => {
   expect(revival.due(pods, REVIVAL_MS + 1)).toEqual([])
 })
 
-test('a pod that was started by hand begins anew', () => {
+test('a pod that an operator started begins anew', () => {
   const revival = new Revival()
   revival.due([pod('pod-1', false)], 0)
   revival.due([pod('pod-1', true)], 1000)

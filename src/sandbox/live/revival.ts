@@ -3,7 +3,7 @@ import type { PodState } from '../cluster/pod-state.ts'
 /** How long a dead pod stays dead: time to see the traffic move. */
 export const REVIVAL_MS = 15_000
 
-/** Says which dead pods are to be started again, as a kubelet would. */
+/** Selects the dead pods that are to be restarted, as a kubelet would. */
 export class Revival {
   readonly #deadSince = new Map<string, number>()
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { commandOf } from './command.ts'
-import { obey } from './execute-command.ts'
+import { executeCommand } from './execute-command.ts'
 import { Model } from './model.ts'
 import type { Display } from './plain.ts'
 import { showPlain } from './plain.ts'
@@ -14,7 +14,7 @@ import { startStream } from './stream.ts'
 const FRAME_MS = 250
 const REVIVE_MS = 1000
 
-/** Shows the sandbox until `signal` is aborted or somebody quits. */
+/** Shows the sandbox until `signal` is aborted or the user quits. */
 export async function runLive(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const quit = new AbortController()
   const until = AbortSignal.any([signal, quit.signal])
@@ -34,7 +34,7 @@ async function revive(sandbox: Sandbox, model: Model, until: AbortSignal): Promi
   const revival = new Revival()
   while (!until.aborted) {
     for (const pod of revival.due(sandbox.cluster.pods.states(), Date.now())) {
-      await obey(sandbox, model, { kind: 'toggle', pod })
+      await executeCommand(sandbox, model, { kind: 'toggle', pod })
     }
     await delay(REVIVE_MS, undefined, { signal: until }).catch(() => undefined)
   }
@@ -44,10 +44,10 @@ async function showScreen({ sandbox, model, until, quit }: Display): Promise<voi
   const onKey = (key: string): void => {
     const command = commandOf(key)
     if (command?.kind === 'quit') quit()
-    else if (command !== undefined) void obey(sandbox, model, command)
+    else if (command !== undefined) void executeCommand(sandbox, model, command)
   }
   const terminal = openTerminal(onKey)
-  const stop = startStream(sandbox, (asked) => model.tally.add(asked))
+  const stop = startStream(sandbox, (sent) => model.tally.add(sent))
   try {
     while (!until.aborted) {
       terminal.draw(renderScreen(model.view(), terminal.size()))

@@ -25,7 +25,7 @@ export const CONTROL_IP = '192.0.2.1'
 
 export const CLIENT_IP = '192.0.2.20'
 /** The client's second address, which source ranges keep out. */
-export const STRANGER_IP = '192.0.2.66'
+export const OTHER_CLIENT_IP = '192.0.2.66'
 
 /** Names of the pods; the node agent gives them namespaces and addresses. */
 export const PODS: readonly string[] = ['pod-1', 'pod-2', 'pod-3']

@@ -5,8 +5,8 @@ import {
   CONTROL_IP,
   LOAD_BALANCER_NETWORK,
   NODE_IP,
+  OTHER_CLIENT_IP,
   SERVICE_NETWORK,
-  STRANGER_IP,
 } from './plan.ts'
 
 /** The namespaces of a run, linked and addressed. */
@@ -25,7 +25,7 @@ export const CONTROL = 'control'
  */
 export async function buildTopology(run: string): Promise<Topology> {
   const control = namespaceNamed(namespaceOf(run, CONTROL))
-  const add = (place: string): Promise<Namespace> => addNamespace(namespaceOf(run, place))
+  const add = (role: string): Promise<Namespace> => addNamespace(namespaceOf(run, role))
   const [node, client] = await Promise.all([add('node'), add('client')])
   await Promise.all([control.set(HOST), client.set(HOST), node.set(ROUTER)])
   await buildLan(control, node, client)
@@ -68,7 +68,7 @@ const NODE_LINES = [
 const CLIENT_LINES = [
   'link set eth0 up',
   `addr add ${CLIENT_IP}/24 dev eth0`,
-  `addr add ${STRANGER_IP}/24 dev eth0`,
+  `addr add ${OTHER_CLIENT_IP}/24 dev eth0`,
   `route add ${LOAD_BALANCER_NETWORK} via ${NODE_IP}`,
   `route add ${SERVICE_NETWORK} via ${NODE_IP}`,
 ]

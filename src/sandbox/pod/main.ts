@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { servePod } from './serve.ts'
 
 /**
- * How long a pod that was asked to end goes on answering: one probe of its
+ * How long a pod goes on answering after SIGTERM: one probe of its
  * readiness, and the way of that news to the last kernel.
  */
 const DRAIN_MS = 2500
 
-/** The program of a pod: an HTTP server that drains when it is asked to end. */
+/** The program of a pod: an HTTP server that drains on SIGTERM. */
 async function main(): Promise<void> {
   const { POD_NAME = '', POD_IP = '', PORT = '8080' } = process.env
   const pod = await servePod({ name: POD_NAME, ip: POD_IP, port: Number(PORT) })

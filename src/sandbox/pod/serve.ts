@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 
-/** What a pod's server says to everybody, as one line of JSON. */
+/** The response of a pod's server to every request, as one line of JSON. */
 export interface PodReply {
   readonly pod: string
   /** The client's address as the pod saw it. */
@@ -17,16 +17,16 @@ export interface PodServerOptions {
 
 export interface PodServer {
   readonly port: number
-  /** From now on it says that it is not ready, and answers all the same. */
+  /** From now on the pod reports that it is not ready, and still answers. */
   drain(): void
-  /** Answers what has been asked, then no more. */
+  /** Answers the requests that have arrived, then no more. */
   close(): Promise<void>
 }
 
-/** Path that tells whether the pod wants traffic: 200, or 503. */
+/** Path of the readiness probe: 200 while the pod wants traffic, else 503. */
 export const READY_PATH = '/ready'
 
-/** The HTTP server of one pod: it tells everybody who it is and whom it saw. */
+/** The HTTP server of one pod: each response names the pod and the address of the client. */
 export async function servePod({ name, ip, port }: PodServerOptions): Promise<PodServer> {
   let draining = false
   const server = createServer((request, response) => {

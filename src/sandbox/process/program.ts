@@ -11,7 +11,7 @@ const END_MS = 10_000
 export interface ProgramOptions {
   /** With the way into a namespace, if it is to run in one. */
   readonly command: readonly string[]
-  /** Everything that it says is appended to it. */
+  /** The output of the program is appended to it. */
   readonly logFile: string
   readonly onLine?: (line: string) => void
 }
@@ -50,7 +50,7 @@ export class Program {
     return this.#running ? this.#child.pid : undefined
   }
 
-  /** The last lines that it said, oldest first. */
+  /** The last lines of its output, oldest first. */
   lastLines(count: number): readonly string[] {
     return this.#lines.slice(-count)
   }

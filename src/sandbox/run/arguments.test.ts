@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readArguments } from './arguments.ts'
 
-test('chooses the screen and the iptables mode unless told otherwise', () => {
+test('chooses the screen and the iptables mode by default', () => {
   expect(readArguments([])).toEqual({
     kind: 'run',
     options: { mode: 'iptables', once: false, daemonFlags: [] },
@@ -32,7 +32,7 @@ test.each([
   [['web'], 'web'],
   [['--once=yes'], '--once'],
   [['--proxy-mode'], '--proxy-mode'],
-])('says what is wrong with %j', (args, word) => {
+])('reports what is wrong with %j', (args, word) => {
   expect(readArguments(args)).toEqual({
     kind: 'wrong',
     problem: expect.stringContaining(word),

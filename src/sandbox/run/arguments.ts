@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 
 export interface SandboxOptions {
-  /** Handed to the daemon as it is; which modes exist is for the daemon to say. */
+  /** Passed to the daemon unchecked: the daemon knows which modes exist. */
   readonly mode: string
   /** The tour instead of the screen. */
   readonly once: boolean

@@ -53,7 +53,7 @@ function linesOf(args: readonly string[]): readonly string[] {
   return (stdout ?? '').split('\n').filter((line) => line !== '')
 }
 
-/** Whether the process is a sandbox that runs: a process id alone may belong to a stranger by now. */
+/** Whether the process is a sandbox that runs: another program may have the process id by now. */
 function isSandbox(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('src/sandbox/main.ts')

@@ -1,7 +1,7 @@
 import type { SandboxOptions } from './arguments.ts'
 import type { Run } from './run.ts'
 
-/** What the supervisor tells the process inside: its only argument, as JSON. */
+/** What the supervisor passes to the process inside: its only argument, as JSON. */
 export interface Orders {
   readonly run: Run
   readonly options: SandboxOptions

@@ -5,11 +5,11 @@ import { bootKernel } from '../../uml/start-kernel.ts'
 import type { SandboxOptions } from './arguments.ts'
 
 const IP_VS = '/proc/net/ip_vs'
-/** Tells the program inside how a shell beside it is reached. */
+/** The environment variable that holds the command by which a shell beside the program is reached. */
 export const WAY_IN = 'SANDBOX_WAY_IN'
 /** MiB; the whole sandbox needs a quarter of it. */
 const MEMORY = 1024
-/** The tour says something every few seconds; a screen may be left alone for days. */
+/** The tour prints a line every few seconds; a screen may be left alone for days. */
 const TOUR_SILENCE_MS = 120_000
 
 /** Whether the mode needs what this machine's kernel does not have, loaded or to be loaded. */
@@ -21,7 +21,7 @@ export function needsOtherKernel({ mode }: SandboxOptions): boolean {
 
 /**
  * Runs this very program, with the same arguments, in a kernel that has ip_vs,
- * and says so. Returns its exit code. Throws NP_UML_MISSING and its kin.
+ * and prints so. Returns its exit code. Throws NP_UML_MISSING and its kin.
  */
 export async function runInOtherKernel({ once }: SandboxOptions): Promise<number> {
   const { release } = await findInstallation()

@@ -24,7 +24,7 @@ test('is content when every pod answered and saw whom it should', () => {
 })
 
 test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
-  ['nothing asked', all, [], ['nothing was asked']],
+  ['no request', all, [], ['no request was sent']],
   ['a pod left out', all, [by('pod-2')], ['pod-1 never answered']],
   [
     'a pod too many',
@@ -33,7 +33,7 @@ test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
     ['pod-3 answered 2 times, but must not'],
   ],
   [
-    'a wrong source, told once',
+    'a wrong source, reported once',
     all,
     [by('pod-1'), by('pod-1'), by('pod-2')],
     ['pod-1 saw 192.0.2.20, not 10.244.0.1'],
@@ -72,7 +72,7 @@ test.each<[string, Expectation, readonly Reply[], readonly string[]]>([
   expect(judge(expected, replies, addressOf)).toEqual(problems)
 })
 
-test('nobody answering is refusal, silence or failure', () => {
+test('unanswered is refusal, silence or failure', () => {
   expect(judge({ kind: 'unanswered' }, [refused, silent, failed], addressOf)).toEqual([])
   expect(judge({ kind: 'unanswered' }, [by('pod-1')], addressOf)).toHaveLength(1)
 })

@@ -25,14 +25,14 @@ export function judge(
   replies: readonly Reply[],
   addressOf: AddressOf,
 ): readonly string[] {
-  if (replies.length === 0) return ['nothing was asked']
+  if (replies.length === 0) return ['no request was sent']
   if (expected.kind !== 'answered') return unlike(expected.kind, replies)
   const lost = unlike('answered', replies)
   if (lost.length > 0) return lost
   const counts = countPods(replies)
   return [
     ...losses(replies),
-    ...strangers(expected.pods, counts),
+    ...unexpectedPods(expected.pods, counts),
     ...wrongSpread(expected, counts),
     ...wrongSources((pod) => expected.saw(pod, addressOf), replies),
   ]
@@ -67,7 +67,7 @@ function losses(replies: readonly Reply[]): readonly string[] {
   return [`${lossy.length} of ${replies.length} got through only after a packet had been lost`]
 }
 
-function strangers(
+function unexpectedPods(
   pods: readonly string[],
   counts: ReadonlyMap<string, number>,
 ): readonly string[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Reply } from '../environment/request.ts'
-import { type Outcome, stepText, summary } from './report.ts'
+import { type StepResult, stepText, summary } from './report.ts'
 import { TOUR } from './steps.ts'
 
 const by = (pod: string, saw: string): Reply => ({ kind: 'answered', ms: 1, pod, saw, lost: 0 })
@@ -16,11 +16,11 @@ test('sums up who answered, whom they saw, and who did not', () => {
   ).toBe('1 refused; 1 silent')
 })
 
-function outcome(problems: readonly string[]): Outcome {
+function result(problems: readonly string[]): StepResult {
   return {
     step: {
-      title: 'A pod asks',
-      action: { says: 'kill pod-3', run: () => Promise.resolve() },
+      title: 'A pod requests',
+      action: { description: 'kill pod-3', run: () => Promise.resolve() },
       request: { from: 'pod-1', service: 'web', url: 'http://10.96.0.10/' },
       times: 3,
       expected: { kind: 'refused' },
@@ -32,8 +32,8 @@ function outcome(problems: readonly string[]): Outcome {
 }
 
 test('a step shows the action, the command for a terminal and what came of it', () => {
-  expect(stepText('np-sandbox-7', 4, outcome([])).split('\n')).toEqual([
-    ' 4. A pod asks',
+  expect(stepText('np-sandbox-7', 4, result([])).split('\n')).toEqual([
+    ' 4. A pod requests',
     '    # kill pod-3',
     '    $ ip netns exec np-sandbox-7-pod-default-pod-1 curl -s http://10.96.0.10/   # 3 times',
     '    3 answered: pod-1 1, pod-2 2; source seen: 10.244.0.1, 192.0.2.20',
@@ -42,9 +42,9 @@ test('a step shows the action, the command for a terminal and what came of it', 
   ])
 })
 
-test('a step that went wrong says why, and what the daemon said', () => {
+test('a failed step shows why, and the last log lines of the daemon', () => {
   expect(
-    stepText('np-sandbox-7', 4, outcome(['too bad']))
+    stepText('np-sandbox-7', 4, result(['too bad']))
       .split('\n')
       .slice(4),
   ).toEqual(['    WRONG: too bad', '      node-proxy: info synced', ''])
@@ -53,6 +53,6 @@ test('a step that went wrong says why, and what the daemon said', () => {
 test('the tour shows refusal, silence, affinity, scaling, dead and draining pods and the clean-up', () => {
   const kinds = new Set(TOUR.map(({ expected }) => expected.kind))
   expect([...kinds].toSorted()).toEqual(['answered', 'refused', 'silent', 'unanswered'])
-  const actions = TOUR.flatMap(({ action }) => action?.says ?? [])
+  const actions = TOUR.flatMap(({ action }) => action?.description ?? [])
   expect(actions.join('; ')).toMatch(/scale .* 1.*scale .* 3.*kill .*replace .*SIGTERM .*--cleanup/)
 })

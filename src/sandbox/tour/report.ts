@@ -4,7 +4,7 @@ import { countPods } from './expectation.ts'
 import type { Step } from './step.ts'
 
 /** A step that was taken. */
-export interface Outcome {
+export interface StepResult {
   readonly step: Step
   readonly replies: readonly Reply[]
   readonly problems: readonly string[]
@@ -13,13 +13,13 @@ export interface Outcome {
 }
 
 /** A step as the reader sees it; `serial` counts from 1. */
-export function stepText(run: string, serial: number, outcome: Outcome): string {
-  const { step, replies, problems, log } = outcome
+export function stepText(run: string, serial: number, result: StepResult): string {
+  const { step, replies, problems, log } = result
   const { title, action, request, times } = step
   const again = times === 1 ? '' : `   # ${Math.max(times, replies.length)} times`
   return [
     `${String(serial).padStart(2)}. ${title}`,
-    ...(action === undefined ? [] : [`    # ${action.says}`]),
+    ...(action === undefined ? [] : [`    # ${action.description}`]),
     `    $ ${curlOf(run, request)}${again}`,
     `    ${summary(replies)}`,
     ...(problems.length === 0 ? ['    ok'] : wrong(problems, log)),

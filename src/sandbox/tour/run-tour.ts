@@ -1,7 +1,7 @@
 import { type Reply, type Request, readReply } from '../environment/request.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { judge } from './expectation.ts'
-import { type Outcome, stepText } from './report.ts'
+import { type StepResult, stepText } from './report.ts'
 import type { Step } from './step.ts'
 
 /** How long silence must last to count as such; answers come within milliseconds. */
@@ -18,22 +18,22 @@ export interface TourOptions {
   readonly signal: AbortSignal
 }
 
-/** Takes every step in order, whatever the others brought; returns how many went wrong. */
+/** Runs every step in order, also after a failed one; returns how many failed. */
 export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<number> {
   const { mode } = sandbox.options
   const steps = options.steps.filter(({ modes }) => modes?.includes(mode) ?? true)
   let wrong = 0
   for (const [index, step] of steps.entries()) {
     if (options.signal.aborted) break
-    const outcome = await take(sandbox, step, options.signal)
-    options.print(stepText(sandbox.run.name, index + 1, outcome))
-    if (outcome.problems.length > 0) wrong++
+    const result = await take(sandbox, step, options.signal)
+    options.print(stepText(sandbox.run.name, index + 1, result))
+    if (result.problems.length > 0) wrong++
   }
   return wrong
 }
 
-async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<Outcome> {
-  const outcome = (replies: readonly Reply[], problems: readonly string[]): Outcome => ({
+async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<StepResult> {
+  const result = (replies: readonly Reply[], problems: readonly string[]): StepResult => ({
     ...{ step, replies, problems },
     log: sandbox.daemon.lastLines(LOG_LINES),
   })
@@ -49,22 +49,22 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
     }
     await acted
   } catch (error) {
-    return outcome(replies, [error instanceof Error ? error.message : String(error)])
+    return result(replies, [error instanceof Error ? error.message : String(error)])
   }
   const addressOf = (pod: string): string => sandbox.cluster.pods.state(pod).ip
-  return outcome(replies, judge(step.expected, replies, addressOf))
+  return result(replies, judge(step.expected, replies, addressOf))
 }
 
 function patienceOf({ expected }: Step): number {
   return expected.kind === 'silent' || expected.kind === 'unanswered' ? SILENCE_MS : ANSWER_MS
 }
 
-/** Sends one request from its place. */
+/** Sends one request from its sender. */
 export async function send(
   sandbox: Sandbox,
   { from, source, url }: Request,
   timeoutMs: number,
 ): Promise<Reply> {
   const bind = source === undefined ? {} : { from: source }
-  return readReply(await sandbox.ask(from, { url, timeoutMs, ...bind }))
+  return readReply(await sandbox.send(from, { url, timeoutMs, ...bind }))
 }

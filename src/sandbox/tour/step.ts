@@ -2,12 +2,12 @@ import type { Request } from '../environment/request.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import type { Expectation } from './expectation.ts'
 
-/** One stop of the tour: perhaps something is done, then something is asked. */
+/** One step of the tour: an optional action, then requests. */
 export interface Step {
   readonly title: string
   readonly action?: {
     /** In words, for the reader. */
-    readonly says: string
+    readonly description: string
     /** Requests are sent while it runs, and more until it has ended. */
     readonly meanwhile?: boolean
     run(sandbox: Sandbox): Promise<void>

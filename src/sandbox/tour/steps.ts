@@ -9,26 +9,26 @@ import type { Step } from './step.ts'
 /** So many that a pod with its fair share of three is left out once in 2 million tours. */
 const MANY = 40
 const FEW = 10
-/** Counts what is about to be repaired; the time of the last write tells when it was. */
+/** The counter of repairs, and the time of the last write to the kernel: both rise with a repair. */
 const FOUND = 'nodeproxy_drift_repairs_total'
 const WRITTEN = 'nodeproxy_sync_proxy_rules_last_timestamp_seconds'
 
 /** The whole tour, in order. */
 export const TOUR: readonly Step[] = [
   {
-    title: 'A pod asks a Service by its ClusterIP; where it meets itself, it sees the node',
+    title: 'A pod requests a Service by its ClusterIP; a pod that reaches itself sees the node',
     request: REQUESTS.podToWeb,
     times: MANY,
     expected: answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
   },
   {
-    title: 'The node asks the same Service: masqueraded, because it is no pod',
+    title: 'The node requests the same Service: masqueraded, because the node is not a pod',
     request: REQUESTS.nodeToWeb,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'A client outside asks the node port: the pods see the node',
+    title: 'A client outside the cluster requests the node port: the pods see the node',
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
@@ -40,7 +40,7 @@ export const TOUR: readonly Step[] = [
     expected: answered(PODS, () => [CLIENT_IP]),
   },
   {
-    title: 'Policy Local with all pods on another node: silence, so that others take over',
+    title: 'Policy Local with all pods on another node: silence, so that other nodes answer',
     request: REQUESTS.clientToElsewhere,
     times: 1,
     expected: { kind: 'silent' },
@@ -53,7 +53,7 @@ export const TOUR: readonly Step[] = [
   },
   {
     title: 'The same address from outside the source ranges: silence',
-    request: REQUESTS.strangerToBalanced,
+    request: REQUESTS.otherClientToBalanced,
     times: 1,
     expected: { kind: 'silent' },
   },
@@ -65,7 +65,7 @@ export const TOUR: readonly Step[] = [
   },
   {
     title: 'Session affinity: so does another client, whichever pod it got',
-    request: REQUESTS.strangerToCart,
+    request: REQUESTS.otherClientToCart,
     times: MANY,
     expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'one' },
   },
@@ -82,15 +82,15 @@ export const TOUR: readonly Step[] = [
     expected: { kind: 'refused' },
   },
   {
-    title: 'Scaled down, one pod does all the work',
-    action: { says: 'scale web-public to 1', run: scale(1) },
+    title: 'Scaled down: one pod answers every request',
+    action: { description: 'scale web-public to 1', run: scale(1) },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(['pod-1'], () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'Scaled up, all share it again',
-    action: { says: 'scale web-public to 3', run: scale(3) },
+    title: 'Scaled up: all pods answer again',
+    action: { description: 'scale web-public to 3', run: scale(3) },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
@@ -98,7 +98,7 @@ export const TOUR: readonly Step[] = [
   {
     title: 'A pod is killed: traffic moves to the others',
     action: {
-      says: 'kill -9 the process of pod-2',
+      description: 'kill -9 the process of pod-2',
       run: async (sandbox) => {
         await sandbox.cluster.pods.signal('pod-2', 'SIGKILL')
         await sandbox.settled()
@@ -109,22 +109,22 @@ export const TOUR: readonly Step[] = [
     expected: answered(['pod-1', 'pod-3'], () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'Affinity holds nobody to a dead pod',
+    title: 'Affinity binds no client to a dead pod',
     request: REQUESTS.clientToCart,
     times: MANY,
     expected: { ...answered(['pod-1', 'pod-3'], () => [GATEWAY, NODE_IP]), spread: 'one' },
   },
   {
-    title: 'The pod is back and gets its share',
-    action: { says: 'replace pod-2', run: replace('pod-2') },
+    title: 'The pod is back and receives traffic again',
+    action: { description: 'replace pod-2', run: replace('pod-2') },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'A pod is asked to end and drains: while it goes, no request fails',
+    title: 'A pod gets SIGTERM and drains: no request fails meanwhile',
     action: {
-      says: 'SIGTERM to the process of pod-3; meanwhile:',
+      description: 'SIGTERM to the process of pod-3; meanwhile:',
       meanwhile: true,
       run: (sandbox) => sandbox.cluster.pods.signal('pod-3', 'SIGTERM'),
     },
@@ -133,38 +133,38 @@ export const TOUR: readonly Step[] = [
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'Another one takes its place',
-    action: { says: 'replace pod-3', run: replace('pod-3') },
+    title: 'A new pod replaces it',
+    action: { description: 'replace pod-3', run: replace('pod-3') },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'Somebody flushes the NAT rules: they are put back',
+    title: 'An operator flushes the NAT rules: node-proxy restores them',
     modes: ['iptables'],
-    action: { says: 'iptables -t nat -F, on the node', run: flush },
+    action: { description: 'iptables -t nat -F, on the node', run: flush },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'Somebody clears the virtual servers: they are put back',
+    title: 'An operator clears the virtual servers: node-proxy restores them',
     modes: ['ipvs'],
-    action: { says: 'ipvsadm -C, on the node', run: flush },
+    action: { description: 'ipvsadm -C, on the node', run: flush },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'node-proxy stops: what it wrote goes on working',
-    action: { says: 'SIGTERM to node-proxy', run: ({ daemon }) => daemon.stop('SIGTERM') },
+    title: 'node-proxy stops: its rules stay and work',
+    action: { description: 'SIGTERM to node-proxy', run: ({ daemon }) => daemon.stop('SIGTERM') },
     request: REQUESTS.clientToPublic,
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
-    title: 'node-proxy --cleanup: nobody answers any more',
-    action: { says: 'node-proxy --cleanup', run: (sandbox) => sandbox.cleanUp() },
+    title: 'node-proxy --cleanup: no request is answered any more',
+    action: { description: 'node-proxy --cleanup', run: (sandbox) => sandbox.cleanUp() },
     request: REQUESTS.clientToPublic,
     times: 1,
     expected: { kind: 'unanswered' },

@@ -75,7 +75,7 @@ test('an outage whose reason changes lasts from its beginning', async () => {
   expect(await metrics.text()).toContain('{resource="services",reason="refused"} 0\n')
 })
 
-test('what is a matter of course is no failure, and a success without one says nothing', async () => {
+test('an expected end is no failure, and a success without a failure before logs nothing', async () => {
   const { clock, records, failures } = setUp()
   failures.failed(watch('services'), statusFailure(410, undefined))
   failures.failed(watch('services'), localFailure('NP_CLIENT_ABORTED', 'Aborted', 'stopping'))

@@ -119,7 +119,7 @@ const BY_REASON: ReadonlyMap<string, FailureReason> = new Map([
 
 /**
  * The reason of a failure; undefined for what is none to report: a request that was given up, and
- * an expired version (410), after which everything is listed again as a matter of course.
+ * an expired version (410), after which everything is listed again.
  */
 export function reasonOf(failure: ApiFailure): FailureReason | undefined {
   const { code, errorCode, reason } = failure

@@ -2,7 +2,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { isRecord } from '../../json.ts'
 import { printable } from '../../printable.ts'
 
-/** Why an API request brought nothing; a value, because a caller expects it every day. */
+/** Why an API request failed; a value, because every caller has to expect it. */
 export interface ApiFailure {
   /** HTTP status; 0 when no usable answer arrived. */
   readonly code: number
@@ -12,7 +12,7 @@ export interface ApiFailure {
   readonly message: string
   /** Row of docs/errors.md. */
   readonly errorCode: string
-  /** What the server asked for in `Retry-After`, milliseconds. */
+  /** The delay that the server requests in `Retry-After`, milliseconds. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -48,7 +48,7 @@ export function unstated(code: number): string {
   return `HTTP ${code}`
 }
 
-/** What failed, for people: of an answer its status, reason and message. */
+/** The cause in one line: of a response its status, reason and message. */
 export function causeOf({ code, reason, message, errorCode }: ApiFailure): string {
   if (errorCode !== 'NP_CLIENT_REFUSED') return message
   return reason === unstated(code) ? message : `${code} ${reason}: ${message}`

@@ -32,7 +32,7 @@ export interface ListSplitterOptions {
 export class ListSplitter {
   readonly #options: ListSplitterOptions
   readonly #scanner = new ObjectScanner()
-  #place: 'envelope' | 'between' | 'item' = 'envelope'
+  #position: 'envelope' | 'between' | 'item' = 'envelope'
   #envelope: Uint8Array[] = []
   #envelopeSize = 0
   #item: Uint8Array[] = []
@@ -53,8 +53,8 @@ export class ListSplitter {
   push(chunk: Uint8Array): void {
     let at = 0
     while (at < chunk.length) {
-      if (this.#place === 'item') at = this.#scanItem(chunk, at)
-      else if (this.#place === 'between') at = this.#scanBetween(chunk, at)
+      if (this.#position === 'item') at = this.#scanItem(chunk, at)
+      else if (this.#position === 'between') at = this.#scanBetween(chunk, at)
       else at = this.#scanEnvelope(chunk, at)
     }
   }
@@ -86,7 +86,7 @@ export class ListSplitter {
     const text = joinedText(this.#item)
     this.#item = []
     this.#itemSize = 0
-    this.#place = 'between'
+    this.#position = 'between'
     if (lost) this.#options.onOversized()
     else this.#options.onItem(text)
   }
@@ -95,15 +95,15 @@ export class ListSplitter {
     let at = start
     while (at < chunk.length && (chunk[at]! <= BLANK || chunk[at] === COMMA)) at++
     if (at === chunk.length) return at
-    if (chunk[at] === OPEN_BRACE) this.#place = 'item'
-    else if (chunk[at] === CLOSE_BRACKET) this.#place = 'envelope'
+    if (chunk[at] === OPEN_BRACE) this.#position = 'item'
+    else if (chunk[at] === CLOSE_BRACKET) this.#position = 'envelope'
     else throw new NodeProxyError('NP_CLIENT_GARBAGE', 'an item of the list is not an object')
     return at
   }
 
   #scanEnvelope(chunk: Uint8Array, start: number): number {
     let at = start
-    while (at < chunk.length && this.#place === 'envelope') {
+    while (at < chunk.length && this.#position === 'envelope') {
       const byte = chunk[at++]!
       if (this.#inString) this.#string(byte)
       else if (byte > BLANK) this.#structure(byte)
@@ -132,7 +132,7 @@ export class ListSplitter {
       if (this.#depth === 1) this.#word = ''
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       const key = this.#depth === 1 && this.#mark === COLON && this.#word === ITEMS
-      if (byte === OPEN_BRACKET && key) this.#place = 'between'
+      if (byte === OPEN_BRACKET && key) this.#position = 'between'
       this.#depth++
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
     if (this.#depth === 1) this.#mark = byte

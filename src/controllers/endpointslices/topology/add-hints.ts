@@ -19,7 +19,7 @@ export interface HintedEndpoints<T> {
 
 /**
  * The endpoints of one address type with the hints by which nodes choose among them.
- * Only ready ones carry hints: nodes look at no others.
+ * Only ready ones carry hints: nodes use no other endpoints.
  */
 export function addHints<T extends HintableEndpoint>(
   endpoints: readonly T[],

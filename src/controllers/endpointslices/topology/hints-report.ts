@@ -1,18 +1,18 @@
 import { TOPOLOGY_CONDITION } from '../../../resources/condition-names.ts'
 import { isSaid, setCondition, type WantedCondition } from '../../../resources/status-condition.ts'
 import type { ServiceObject } from '../../objects/service-object.ts'
-import { type Happening, recording } from '../../runner/writing/event-write.ts'
+import { type EventContent, eventWrite } from '../../runner/writing/event-write.ts'
 import type { Write } from '../../runner/writing/write.ts'
 import type { HintsProblem } from './zone-hints.ts'
 
-type Report = Pick<Happening, 'type' | 'reason' | 'message'>
+type Report = Pick<EventContent, 'type' | 'reason' | 'message'>
 
 const NO_HINTS = 'EndpointSlices carry no zone hints, and nodes use the endpoints of all zones'
 const HINTS = 'EndpointSlices carry hints by which nodes use endpoints for their own zone.'
 const NOT_REQUESTED = 'No annotation of the Service requests zone hints.'
 
 /**
- * The writes that tell people whether a Service has the zone hints that its annotation
+ * The writes that report whether a Service has the zone hints that its annotation
  * requests: a condition in its status, which is also the record of what has been
  * reported, and one Event for each change of it.
  */
@@ -29,8 +29,8 @@ export function hintsReport(
   const report = reportOf(service, wanted, problem)
   if (report === undefined) return [{ ...patch, body: { status } }]
   const subject = { apiVersion: 'v1', kind: 'Service', meta }
-  const happening = { controller: 'endpointslices', ...report }
-  return [{ ...patch, body: { status } }, recording(subject, happening, now)]
+  const content = { controller: 'endpointslices', ...report }
+  return [{ ...patch, body: { status } }, eventWrite(subject, content, now)]
 }
 
 /** Undefined where nothing was ever requested. */

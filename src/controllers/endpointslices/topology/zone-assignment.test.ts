@@ -68,7 +68,7 @@ describe('whatever the endpoints and zones', () => {
     )
   })
 
-  test('the order in which they are known does not matter', () => {
+  test('the result does not depend on their order', () => {
     const shuffled = endpoints.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
     )
@@ -80,7 +80,7 @@ describe('whatever the endpoints and zones', () => {
     )
   })
 
-  test('one endpoint more changes at most two hints of others for each zone, however many there are', () => {
+  test('one endpoint more changes at most two hints of other endpoints for each zone, however many there are', () => {
     const one = fc.constantFrom(...ZONES).map((zone) => ({ id: 'new', zone }))
     fc.assert(
       fc.property(endpoints, zones, one, (all, capacity, more) => {

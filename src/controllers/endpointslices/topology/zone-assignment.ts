@@ -8,11 +8,11 @@ export interface PlacedEndpoint {
 }
 
 /**
- * The zone that each endpoint is for, so that every zone has as many as `counts` says.
+ * The zone that each endpoint is for, so that every zone has as many as `counts` has for it.
  * An endpoint stays in its own zone where that has no more than its count. Which of them
  * a zone gives away, and which of those another zone takes, depends on a hash of zone and
  * endpoint, never on the past: controllers agree without memory, and one endpoint more or
- * less moves few of the others, however many there are.
+ * less moves few of the other endpoints, however many there are.
  */
 export function assignZones(
   endpoints: readonly PlacedEndpoint[],

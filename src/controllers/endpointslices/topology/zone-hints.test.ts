@@ -9,8 +9,8 @@ const THREE: Zones = [
   ['c', 4000],
 ]
 
-function reason(zones: Zones, places: string, incomplete = 0): string | undefined {
-  const endpoints = places
+function reason(zones: Zones, zonesOfEndpoints: string, incomplete = 0): string | undefined {
+  const endpoints = zonesOfEndpoints
     .split('')
     .map((zone, i) => ({ id: `${i}`, zone: zone === '-' ? '' : zone }))
   return zoneHints(endpoints, { zones: new Map(zones), incomplete }).problem?.reason
@@ -27,6 +27,6 @@ test.each<[string, Zones, string, number, string | undefined]>([
   ['fewer endpoints than zones', THREE, 'ab', 0, 'FewerEndpointsThanZones'],
   ['a share that would overload a zone', THREE, 'abca', 0, 'OverloadThresholdExceeded'],
   ['an endpoint without zone', THREE, 'ab-', 0, 'EndpointWithoutZone'],
-])('%s', (_, zones, places, incomplete, expected) => {
-  expect(reason(zones, places, incomplete)).toBe(expected)
+])('%s', (_, zones, zonesOfEndpoints, incomplete, expected) => {
+  expect(reason(zones, zonesOfEndpoints, incomplete)).toBe(expected)
 })

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SERVICES, startApi } from '../../../apiserver/testing/test-api.ts'
-import { anonymous } from '../../../client/connection/credential.ts'
+import { anonymous } from '../../../client/connection/credential/credential.ts'
 import { createApiClient } from '../../../client/http/api-client.ts'
 import { silentReporter } from '../../../client/testing/silent-reporter.ts'
 import { systemClock } from '../../../lib/clock.ts'
@@ -8,7 +8,7 @@ import { stringAt } from '../../../lib/json.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import { createObjectFollower } from './object-follower.ts'
 
-test('tells of which version a list is, and whether news arrive', async () => {
+test('reports the version of a list, and whether every watch is open', async () => {
   const api = await startApi()
   const connection = { origin: api.url, basePath: '', tls: undefined, credentials: anonymous }
   const client = createApiClient({

@@ -15,7 +15,7 @@ export interface FollowHandlers<T> {
   listed(version: string): void
 }
 
-/** Tells everything that happens to a collection. */
+/** Delivers every change of a collection. */
 export interface ObjectFollower {
   /** Follows until `signal` is aborted. */
   follow<K extends CollectionName>(
@@ -23,7 +23,7 @@ export interface ObjectFollower {
     handlers: FollowHandlers<Objects[K]>,
     signal: AbortSignal,
   ): Promise<unknown>
-  /** Whether every watch is open at this moment: what happens is told. */
+  /** Whether every watch is open at this moment. */
   isConnected(): boolean
 }
 
@@ -35,7 +35,7 @@ export interface ObjectFollowerOptions {
   readonly reporter: RequestReporter
 }
 
-/** One reflector per collection, whoever asks for it. */
+/** Creates one reflector for each call of `follow`. */
 export function createObjectFollower(options: ObjectFollowerOptions): ObjectFollower {
   const { reporter } = options
   const reflectors = new Set<Pick<Reflector, 'state'>>()

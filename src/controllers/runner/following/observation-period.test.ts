@@ -3,24 +3,24 @@ import { FakeClock } from '../../../lib/fake-clock.ts'
 import { ObservationPeriod } from './observation-period.ts'
 
 let clock: FakeClock
-let attention: ObservationPeriod
+let observation: ObservationPeriod
 let isConnected: boolean
 let unwatch: () => void
 
 beforeEach(() => {
   clock = new FakeClock()
   isConnected = true
-  attention = new ObservationPeriod(clock, () => isConnected)
-  unwatch = attention.watch()
+  observation = new ObservationPeriod(clock, () => isConnected)
+  unwatch = observation.watch()
 })
 
 /** How long it has been followed without a break. */
-const lasts = (): number => clock.now() - attention.since()
+const lasts = (): number => clock.now() - observation.since()
 
 test('time that is watched counts', async () => {
   await clock.advance(60_000)
   expect(lasts()).toBe(60_000)
-  attention.begin()
+  observation.begin()
   await clock.advance(60_000)
   expect(lasts()).toBe(60_000)
 })
@@ -44,7 +44,7 @@ test('a watch that is broken for a while is a break', async () => {
   expect(lasts()).toBe(20_000)
 })
 
-test('whoever watches no more leaves no timer', async () => {
+test('a stopped observation leaves no timer', async () => {
   await clock.advance(60_000)
   unwatch()
   expect(clock.pending()).toEqual([])

@@ -5,8 +5,8 @@ const TICK_MS = 5000
 const PAUSE_MS = 15_000
 
 /**
- * Since when this process has followed the cluster without a break: silence of
- * others counts from then on only. A break is what `begin` is told of, a watch
+ * Since when this process has watched the cluster without a break: the silence of
+ * a node counts from then on only. A break is a call of `begin`, a watch
  * that is not connected, and a leap of the clock: the machine slept, or its time
  * was set.
  */
@@ -26,7 +26,7 @@ export class ObservationPeriod {
     this.#since = this.#awakeAt = this.#clock.now()
   }
 
-  /** In milliseconds since the epoch; of a broken watch it knows within five seconds. */
+  /** In milliseconds since the epoch; a broken watch shows within five seconds. */
   since(): number {
     const now = this.#clock.now()
     const hasLeapt = now < this.#awakeAt || now - this.#awakeAt > PAUSE_MS

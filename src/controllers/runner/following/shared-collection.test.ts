@@ -7,8 +7,9 @@ import type { ObjectFollower } from './object-follower.ts'
 import { SharedCollection } from './shared-collection.ts'
 
 test('a list of a restored server counts for more than a write from before', () => {
-  const told: unknown[] = []
-  const onChange = (change: ObjectChange<EndpointsObject>) => told.push(change.after?.meta.version)
+  const records: unknown[] = []
+  const onChange = (change: ObjectChange<EndpointsObject>) =>
+    records.push(change.after?.meta.version)
   const shared = new SharedCollection('endpoints', onChange, new FakeClock())
   const object = (resourceVersion: string) => rawEndpoints([], { resourceVersion })
   const follower: ObjectFollower = {
@@ -22,6 +23,6 @@ test('a list of a restored server counts for more than a write from before', () 
   }
   let listed = 0
   void shared.follow(follower, () => listed++, new AbortController().signal)
-  expect([told, listed]).toEqual([['3'], 2])
+  expect([records, listed]).toEqual([['3'], 2])
   expect(shared.cache.get('shop/web')?.meta.version).toBe('3')
 })

@@ -8,7 +8,7 @@ import { ObjectCache } from '../../cache/object-cache.ts'
 import { readMeta } from '../../objects/object-meta.ts'
 import type { ObjectFollower } from './object-follower.ts'
 
-/** One collection that all controllers share: followed once, told to everyone. */
+/** One collection that all controllers share: watched once for all. */
 export class SharedCollection<K extends CollectionName> {
   readonly cache: ObjectCache<Objects[K]>
   readonly #name: K
@@ -42,14 +42,14 @@ export class SharedCollection<K extends CollectionName> {
     return follower.follow(this.#name, handlers, signal)
   }
 
-  /** Tells of every object as if it had just come. */
+  /** Reports every object as if it had just been created. */
   replay(): void {
     for (const after of this.cache.values()) {
       this.#onChange({ key: after.meta.key, before: undefined, after })
     }
   }
 
-  /** An object as a write or a read of it brought it; the watch will tell the others. */
+  /** An object as a write or a read of it brought it; the watch delivers it later, and then changes nothing. */
   learned(raw: unknown): void {
     if (!isJsonObject(raw)) return
     this.cache.written(readMeta(raw).key, COLLECTIONS[this.#name].decode(raw))

@@ -21,14 +21,14 @@ const answers: readonly (readonly [string, JsonObject, boolean])[] = [
 ]
 
 test.each(answers)('a deletion answered by %s', async (_, value, isKept) => {
-  const told: string[] = []
+  const records: string[] = []
   const result = { ok: true, value } as const
   const writer = { write: async () => result, read: async () => result }
   const cache = {
-    learned: () => void told.push('learned'),
-    cache: { removed: () => void told.push('removed') },
+    learned: () => void records.push('learned'),
+    cache: { removed: () => void records.push('removed') },
   }
   const write = createCachedWriter(writer, () => cache)
   expect(await write({ verb: 'delete', collection: 'pods', meta })).toBeUndefined()
-  expect(told).toEqual([isKept ? 'learned' : 'removed'])
+  expect(records).toEqual([isKept ? 'learned' : 'removed'])
 })

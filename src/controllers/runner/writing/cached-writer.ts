@@ -27,8 +27,8 @@ function isKept(answer: unknown): boolean {
 export type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
 
 /**
- * Makes writes whose outcome the caches know at once. After a conflict, somebody
- * was faster or knows more than our caches: the object is read, so that the next
+ * Makes writes and updates the caches with their results at once. After a conflict another
+ * client wrote first, or the caches are behind: the object is read, so that the next
  * attempt starts from what there is. Deleting what is gone is done.
  */
 export function createCachedWriter(

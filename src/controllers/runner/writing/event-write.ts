@@ -1,10 +1,10 @@
 import { coreEvent, eventNamespace } from '../../../resources/core-event.ts'
 import type { ObjectMeta } from '../../objects/object-meta.ts'
-import type { Recording } from './write.ts'
+import type { EventWrite } from './write.ts'
 
-/** What an Event says of an object. */
-export interface Happening {
-  /** Name of the controller that says it. */
+/** The content of an Event. */
+export interface EventContent {
+  /** Name of the controller that reports it. */
   readonly controller: string
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
@@ -19,10 +19,10 @@ export interface EventSubject {
   readonly meta: ObjectMeta
 }
 
-/** The Event that tells people of `happening`. */
-export function recording(subject: EventSubject, happening: Happening, now: number): Recording {
+/** The write of an Event with `content`. */
+export function eventWrite(subject: EventSubject, content: EventContent, now: number): EventWrite {
   const { apiVersion, kind, meta } = subject
-  const { controller, type, reason, message } = happening
+  const { controller, type, reason, message } = content
   const { name, uid, version } = meta
   const namespace = meta.namespace || undefined
   const regarding = { apiVersion, kind, name, namespace, uid, resourceVersion: version }

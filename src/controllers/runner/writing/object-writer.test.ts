@@ -14,18 +14,18 @@ async function request(
   write: Write,
   found: ApiResult<unknown> = { ok: true, value: {} },
 ): Promise<readonly unknown[]> {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const answer = async (...parts: readonly unknown[]) => {
-    asked.push(...parts)
+    requests.push(...parts)
     return { ok: true, value: {} } as const
   }
   const get = async (...parts: readonly unknown[]) => {
-    asked.push(...parts)
+    requests.push(...parts)
     return found
   }
   const client: WritingClient = { get, create: answer, patch: answer, remove: answer }
   const result = await createObjectWriter(client).write(write)
-  return result.ok ? asked : [...asked, result.failure.code]
+  return result.ok ? requests : [...requests, result.failure.code]
 }
 
 test('creates in the collection of the namespace', async () => {
@@ -86,7 +86,7 @@ test.each([
   },
 )
 
-test('an owner of no known uid is there whoever it is', async () => {
+test('an owner without a uid is present under any uid', async () => {
   const found = { ok: true, value: { metadata: { uid: 'any' } } } as const
   const absent = [{ ...OWNER, uid: '' }]
   const write = { verb: 'delete', collection: 'endpoints', meta, absent } as const
@@ -98,9 +98,9 @@ const PODS_OF_SHOP = ['/api/v1/namespaces/shop/pods', { query: { limit: '1' } }]
 test.each([
   ['nothing', { ok: true, value: { items: [] } }, true],
   ['something', { ok: true, value: { items: [{}] } }, 409],
-  ['nobody knows what', refused(500), 500],
+  ['the server fails', refused(500), 500],
 ] satisfies [string, ApiResult<unknown>, true | number][])(
-  'what goes after others goes only if the server shows %s of them',
+  'what follows other deletions is deleted only if the server shows %s of them',
   async (_, found, wanted) => {
     const write = { verb: 'delete', collection: 'endpoints', meta, emptied: 'pods' } as const
     const preconditions = { uid: 'u', resourceVersion: '7' }

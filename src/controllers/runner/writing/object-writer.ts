@@ -41,9 +41,9 @@ function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>>
   const { collection, meta, subresource, body } = write
   const path = pathOf(collection, meta.namespace, meta.name)
   const versioned = atVersion(body, meta)
-  const place = subresource === undefined ? path : `${path}/${subresource}`
+  const target = subresource === undefined ? path : `${path}/${subresource}`
   const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
-  return client.patch(place, versioned, { type: `application/${type}+json` })
+  return client.patch(target, versioned, { type: `application/${type}+json` })
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
@@ -55,7 +55,7 @@ async function remove(client: WritingClient, write: Deletion): Promise<ApiResult
   return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
 }
 
-/** Why a deletion may not happen after all: what the caches said is not so (409), or nobody can say. */
+/** Why a deletion may not happen after all: the caches were behind (409), or the server could not answer. */
 async function hindrance(
   client: WritingClient,
   { meta, absent = [], present, emptied }: Deletion,
@@ -71,7 +71,7 @@ async function hindrance(
   return emptied && contents(client, emptied, meta.namespace)
 }
 
-/** Something is left that must go first (409), or nobody can say. */
+/** Something is left that must go first (409), or the server could not answer. */
 async function contents(
   client: WritingClient,
   collection: CollectionName,

@@ -28,20 +28,20 @@ export interface Deletion {
   readonly verb: 'delete'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
-  /** It is deleted only if the server says of each of these that it is gone. */
+  /** It is deleted only if the server reports each of these as gone. */
   readonly absent?: readonly ObjectIdentity[]
-  /** It is deleted only if the server says of this one that it is still there. */
+  /** It is deleted only if the server reports that this one still exists. */
   readonly present?: ObjectIdentity
   /** It is deleted only if the server shows nothing of this collection in its namespace. */
   readonly emptied?: CollectionName
-  /** Whatever became of it since: only who it is counts. */
+  /** At any version: only its uid is compared. */
   readonly anyVersion?: true
-  /** Seconds that a Pod has to end; absent: as many as it asks for. */
+  /** Seconds that a Pod has to end; absent: those of its spec. */
   readonly graceSeconds?: number
 }
 
-/** An Event: told to people, and read by no controller. */
-export interface Recording {
+/** An Event: written for operators, and read by no controller. */
+export interface EventWrite {
   readonly verb: 'record'
   readonly namespace: string
   readonly body: JsonObject
@@ -56,5 +56,5 @@ export interface ObjectIdentity {
   readonly uid: string
 }
 
-/** One change that a reconcile asks for. */
-export type Write = Create | Patch | Deletion | Recording
+/** One change that a reconcile requires. */
+export type Write = Create | Patch | Deletion | EventWrite

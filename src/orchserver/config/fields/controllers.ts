@@ -17,7 +17,7 @@ export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> =
     flag: 'load-balancer-pool',
     type: fieldTypes.addressPools,
     fallback: [],
-    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: somebody else gives them out.',
+    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: another controller assigns them.',
     reload: 'restart',
   },
 }

@@ -3,7 +3,7 @@ import type { Field, FieldsOf, PathsUnder } from '../../../settings/field.ts'
 import { duration, integer } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 
-const MOST_BYTES = 2 ** 30
+const MAX_BYTES = 2 ** 30
 
 /** Bounds on what one client can make the server do. */
 export const LIMIT_FIELDS: FieldsOf<
@@ -38,12 +38,12 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.requestsInFlight': count(
     'max-requests-inflight',
     defaultLimits.requestsInFlight,
-    'Reads that are served at one time, a quarter of them for the cluster itself; others wait their turn. Watches count until they have begun.',
+    'Reads that are served at one time, a quarter of them for the cluster itself; further requests wait. Watches count until they have begun.',
   ),
   'limits.mutatingRequestsInFlight': count(
     'max-mutating-requests-inflight',
     defaultLimits.mutatingRequestsInFlight,
-    'Writes that are served at one time, a quarter of them for the cluster itself; others wait their turn.',
+    'Writes that are served at one time, a quarter of them for the cluster itself; further requests wait.',
   ),
   'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
   'limits.watchWindowChanges': count(
@@ -59,7 +59,7 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.watchDuration': time(
     'max-watch-duration',
     defaultLimits.watchDuration,
-    'How long a watch lasts, at most and where the client says nothing.',
+    'How long a watch lasts, at most and by default.',
   ),
   'limits.bookmarkPeriod': time(
     'bookmark-period',
@@ -84,7 +84,7 @@ export const LIMIT_FIELDS: FieldsOf<
 }
 
 function bytes(flag: string, fallback: number, doc: string): Field<number> {
-  return { flag, type: integer(1024, MOST_BYTES), fallback, doc, reload: 'restart' }
+  return { flag, type: integer(1024, MAX_BYTES), fallback, doc, reload: 'restart' }
 }
 
 function count(flag: string, fallback: number, doc: string): Field<number> {

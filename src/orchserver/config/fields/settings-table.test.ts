@@ -93,7 +93,7 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     ['--service-cluster-ip-range=10.96.0.1/16', /FLAG --service.*write 10\.96\.0\.0\/16 if/],
     ['--service-cluster-ip-range=10.96.0.0/16,10.96.0.0/16', /FLAG --service.*each network once/],
     ['--service-cluster-ip-range=10.96.0.0/16,10.97.0.0/16', /FLAG --service.*one of each family/],
-    ['--pod-cidr=', /FLAG --pod-cidr: "": has no room for a Pod; write a network such as/],
+    ['--pod-cidr=', /FLAG --pod-cidr: "": is too small for a Pod; write a network such as/],
     ['--pod-cidr=10.0.0.0/31', /FLAG --pod-cidr: .*no longer than \/30/],
     ['--pod-cidr=10.0.0.0/30,fd00::/127', /FLAG --pod-cidr: .*\/126 for IPv6/],
     ['--service-node-port-range=', /FLAG --service-node-port-range: .*30000-32767/],
@@ -104,7 +104,7 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     expect(await problems(arg)).toEqual([expect.stringMatching(message)])
   })
 
-  it('takes networks with room for one Pod', async () => {
+  it('accepts networks that are large enough for one Pod', async () => {
     expect(await problems('--pod-cidr=10.0.0.0/30,fd00::/126')).toEqual([])
   })
 

@@ -3,15 +3,15 @@ import type { Line } from './style.ts'
 /** A part of the screen; of equal importance within itself, its last lines count least. */
 export interface Section {
   readonly lines: readonly Line[]
-  /** Left out as a whole where there is no room for all. */
+  /** Left out as a whole where the screen is too small for all. */
   readonly optional?: boolean
-  /** Grows into the room that is left: its lines when it has so many more. */
+  /** Grows into the rows that are left: its lines when it has so many more. */
   readonly grow?: (more: number) => readonly Line[]
 }
 
 /**
  * The sections one below the other, in exactly `rows` lines or fewer. What has
- * no room goes in this order: optional sections, the blank lines between
+ * does not fit is left out in this order: optional sections, the blank lines between
  * sections, the last lines of the last section.
  */
 export function fit(sections: readonly Section[], rows: number): readonly Line[] {

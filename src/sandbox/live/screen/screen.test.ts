@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { absentPod } from '../../cluster/pod-state.ts'
 import { REQUESTS } from '../../environment/requests.ts'
 import { renderScreen } from './screen.ts'
-import type { Asked, View } from './view.ts'
+import type { SentRequest, View } from './view.ts'
 
-const asked = (second: number, reply: Asked['reply']): Asked => ({
+const sent = (second: number, reply: SentRequest['reply']): SentRequest => ({
   at: Date.UTC(2026, 0, 1, 12, 0, second),
   request: REQUESTS.clientToPublic,
   reply,
@@ -28,9 +28,9 @@ const view: View = {
     { ...absentPod('pod-1'), ip: '10.244.0.2', ready: true, pid: 41 },
     { ...absentPod('pod-2'), ip: '10.244.0.3' },
   ],
-  asked: [
-    asked(1, { kind: 'answered', ms: 2, pod: 'pod-1', saw: '10.244.0.1', lost: 0 }),
-    asked(2, { kind: 'refused', ms: 1 }),
+  sent: [
+    sent(1, { kind: 'answered', ms: 2, pod: 'pod-1', saw: '10.244.0.1', lost: 0 }),
+    sent(2, { kind: 'refused', ms: 1 }),
   ],
   answers: new Map([['pod-1', 40]]),
   kinds: new Map([
@@ -71,7 +71,7 @@ test('shows the daemon, and that it is gone', () => {
   expect(plain({ ...view, daemonPid: undefined })[0]).toContain('node-proxy is not running')
 })
 
-test('offers commands to try by hand, keys, and what was done', () => {
+test('offers commands to type, keys, and what was done', () => {
   const text = plain(view).join('\n')
   expect(text).toContain('ip netns exec np-sandbox-7-client curl -s http://192.0.2.10:30080/')
   expect(text).toContain('-X PATCH')
@@ -84,13 +84,13 @@ test.each([
   [80, 24],
   [20, 5],
 ])('fits %i columns and %i rows', (columns, rows) => {
-  const many = Array.from({ length: 100 }, (_, i) => asked(i % 60, { kind: 'silent', ms: 1500 }))
-  const lines = plain({ ...view, asked: many }, { columns, rows })
+  const many = Array.from({ length: 100 }, (_, i) => sent(i % 60, { kind: 'silent', ms: 1500 }))
+  const lines = plain({ ...view, sent: many }, { columns, rows })
   expect(lines.length).toBeLessThanOrEqual(rows)
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns)
 })
 
 test('fills the rows that are left with requests', () => {
-  const many = Array.from({ length: 100 }, (_, i) => asked(i % 60, { kind: 'silent', ms: 1500 }))
-  expect(plain({ ...view, asked: many })).toHaveLength(SIZE.rows)
+  const many = Array.from({ length: 100 }, (_, i) => sent(i % 60, { kind: 'silent', ms: 1500 }))
+  expect(plain({ ...view, sent: many })).toHaveLength(SIZE.rows)
 })

@@ -3,7 +3,7 @@ import type { Reply } from '../../environment/request.ts'
 import { byHand } from './by-hand-lines.ts'
 import { fit, type Section } from './fit.ts'
 import { cell, type Line, paint, type Span } from './style.ts'
-import type { Asked, View } from './view.ts'
+import type { SentRequest, View } from './view.ts'
 
 export interface Size {
   readonly columns: number
@@ -12,7 +12,7 @@ export interface Size {
 
 const LEAST_REQUESTS = 3
 const BAR = 30
-/** Room for three pods, or one address with its node. */
+/** Width for three pods, or one address with its node. */
 const WIDE = 26
 
 /**
@@ -93,14 +93,14 @@ function pods({ pods: states, answers }: View): readonly Line[] {
   return [[{ text: head, look: 'dim' }], ...lines]
 }
 
-function requests({ asked }: View, room: number): readonly Line[] {
-  const lines = asked.slice(-room).map(requestLine)
-  const blanks = Array.from({ length: room - lines.length }, (): Line => [])
+function requests({ sent }: View, rows: number): readonly Line[] {
+  const lines = sent.slice(-rows).map(requestLine)
+  const blanks = Array.from({ length: rows - lines.length }, (): Line => [])
   return [[{ text: 'REQUESTS, the newest last', look: 'dim' }], ...lines, ...blanks]
 }
 
 /** One request of the stream on one line: when, who, whom, and what came of it. */
-export function requestLine({ at, request, reply }: Asked): Line {
+export function requestLine({ at, request, reply }: SentRequest): Line {
   const time = new Date(at).toISOString().slice(11, 19)
   const from = request.source ?? request.from
   return [

@@ -4,7 +4,7 @@ import type { Reply, Request } from '../../environment/request.ts'
 import type { ServiceRow } from './cluster-view.ts'
 
 /** A request of the stream and what came of it. */
-export interface Asked {
+export interface SentRequest {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly request: Request
@@ -28,7 +28,7 @@ export interface View {
   readonly backends: readonly SliceState[]
   readonly pods: readonly PodState[]
   /** Newest last. */
-  readonly asked: readonly Asked[]
+  readonly sent: readonly SentRequest[]
   /** Requests answered, by pod, and of all kinds. */
   readonly answers: ReadonlyMap<string, number>
   readonly kinds: ReadonlyMap<Reply['kind'], number>

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { farewell } from './farewell.ts'
+import { waitBriefly } from './wait-briefly.ts'
 
-it('waits until everything was said, and leaves no timer behind', async () => {
+it('waits until the last requests are done, and leaves no timer behind', async () => {
   const clock = new FakeClock()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const ended = farewell(clock, promise)
+  const ended = waitBriefly(clock, promise)
   resolve()
   await ended
   expect(clock.pending()).toEqual([])
 })
 
-it('waits three seconds for others who do not listen', async () => {
+it('waits three seconds for peers that do not answer', async () => {
   const clock = new FakeClock()
   let isOver = false
-  const ended = farewell(clock, Promise.withResolvers<void>().promise).then(() => {
+  const ended = waitBriefly(clock, Promise.withResolvers<void>().promise).then(() => {
     isOver = true
   })
   await clock.advance(2999)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 
@@ -8,7 +8,7 @@ import { bearer } from './credential.ts'
 const FRESH_MS = 60_000
 const TOKEN = /^[\x21-\x7e]+$/
 
-/** A token in a file that somebody else rotates; read again every minute and after a 401. */
+/** A token in a file that another process rotates; read again every minute and after a 401. */
 export function tokenFileCredential(path: string, clock: Clock): CredentialSource {
   let cached: { readonly credential: Credential; readonly readAt: number } | undefined
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { certificates } from '../testing/test-certificates.ts'
+import { certificates } from '../../testing/test-certificates.ts'
 import { certificateExpiry, tokenExpiry } from './credential-expiry.ts'
 
 function token(claims: unknown): string {
@@ -7,7 +7,7 @@ function token(claims: unknown): string {
   return `${part({ alg: 'none' })}.${part(claims)}.signature`
 }
 
-test('a JSON Web Token expires when its claim says', () => {
+test('a JSON Web Token expires at its claim', () => {
   expect(tokenExpiry(token({ exp: 1_900_000_000 }))).toBe(1_900_000_000_000)
 })
 
@@ -22,7 +22,7 @@ test.each([
   expect(tokenExpiry(text)).toBeUndefined()
 })
 
-test('a certificate ends when it says', () => {
+test('a certificate ends at its notAfter', () => {
   expect(certificateExpiry(certificates.client.cert)).toBeGreaterThan(Date.UTC(2026, 0, 1))
   expect(certificateExpiry('no certificate')).toBeUndefined()
 })

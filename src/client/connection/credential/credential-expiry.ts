@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { isRecord, parseJson } from '../json.ts'
+import { isRecord, parseJson } from '../../json.ts'
 
 /**
- * When a bearer token says that it expires (claim `exp`, RFC 7519), in epoch milliseconds;
- * undefined for one that is no JSON Web Token or does not say. Nothing is verified: the
+ * The expiry of a bearer token (claim `exp`, RFC 7519) in epoch milliseconds;
+ * undefined for a token that is no JSON Web Token or has no such claim. Nothing is verified: the
  * API server does that.
  */
 export function tokenExpiry(token: string): number | undefined {
@@ -23,7 +23,7 @@ export function certificateExpiry(pem: string): number | undefined {
   }
 }
 
-/** Why a certificate (PEM) is not valid at `now` (ms since the epoch); undefined where it is. */
+/** Why a client certificate (PEM) is not valid at `now` (epoch milliseconds); undefined if it is valid. */
 export function invalidTime(pem: string, now: number): string | undefined {
   const { validFromDate, validToDate } = new X509Certificate(pem)
   if (now >= validToDate.getTime()) {

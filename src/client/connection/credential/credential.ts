@@ -1,12 +1,12 @@
 import { tokenExpiry } from './credential-expiry.ts'
 
-/** Who we are, for one request. */
+/** What authenticates one request. */
 export interface Credential {
   /** Value of the `Authorization` header. */
   readonly authorization?: string
   /** A client certificate that came with the credential (exec plugins), PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string }
-  /** When the token expires, epoch milliseconds; absent where it does not say. */
+  /** When the token expires, epoch milliseconds; absent where the token has no expiry. */
   readonly expiresAt?: number
 }
 
@@ -19,13 +19,13 @@ export interface CredentialSource {
   /** The credential of now; rejects with a NodeProxyError without secrets in it. */
   current(): Promise<Credential>
   /**
-   * The server answered 401: whatever is cached is not good any more. Returns
+   * The server answered 401: the cached credential is not valid any more. Returns
    * whether `current` may bring something else now.
    */
   reject(): boolean
   /**
-   * Whether what must be there before the first request can be read; rejects with a
-   * NodeProxyError. Absent: nothing can be said before it is asked for.
+   * Checks that the file exists which the first request needs; rejects with a
+   * NodeProxyError. Absent: the source cannot be checked before the first request.
    */
   check?(): Promise<void>
 }

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
-import type { Answer, Question } from './protocol.ts'
+import type { Answer, RequestSpec } from './protocol.ts'
 import { repeatedSyns } from './repeated-syns.ts'
 
-/** Asks once. Whatever happens is an answer; it never rejects. */
-export function ask({ url, from, timeoutMs }: Question): Promise<Answer> {
+/** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */
+export function sendRequest({ url, from, timeoutMs }: RequestSpec): Promise<Answer> {
   const began = performance.now()
   const before = repeatedSyns()
   const ms = (): number => Math.round((performance.now() - began) * 10) / 10

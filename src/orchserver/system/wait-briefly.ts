@@ -1,0 +1,20 @@
+import type { Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/sleep.ts'
+
+const TIMEOUT_MS = 3000
+
+/**
+ * Waits for the last requests of a server that stops, three seconds at most: the peers may be
+ * away, and they notice its end by themselves after a few seconds.
+ */
+export async function waitBriefly(
+  clock: Pick<Clock, 'after'>,
+  requests: Promise<void>,
+): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([requests, sleep(clock, TIMEOUT_MS, over.signal)])
+  } finally {
+    over.abort()
+  }
+}
