@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { NLMSG_DONE } from '../netlink/message.ts'
-import { FakeAddresses } from './fake-addresses.ts'
+import { FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { NetlinkAddresses } from './netlink-addresses.ts'
+import { FakeAddresses } from './testing/fake-addresses.ts'
 
 /** Bodies as the kernel sends them: lo and its addresses, a point-to-point link's own end. */
 const LINK = '00000304010000004900010000000000070003006c6f0000'

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import type { FlowFilter } from './conntrack.ts'
 import {
   backendOf,

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import {
   decodeMessages,
   type NetlinkMessage,
   NLM_F_DUMP_INTR,
   NLMSG_DONE,
 } from '../netlink/message.ts'
-import * as captured from './fixtures.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { NetlinkSets } from './netlink-sets.ts'
 import type { SetCommand, SetType } from './sets.ts'
+import * as captured from './testing/fixtures.ts'
 
 const LIST = 7
 const ADD = 9

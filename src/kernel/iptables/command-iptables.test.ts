@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FakeRunner } from '../spawner/fake-runner.ts'
 import type { ProgramResult } from '../spawner/program-runner.ts'
+import { FakeRunner } from '../spawner/testing/fake-runner.ts'
 import { openIptables } from './command-iptables.ts'
 
 const VERSION = 'iptables v1.8.9 (nf_tables)\n'

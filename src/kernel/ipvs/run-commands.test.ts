@@ -4,7 +4,7 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { type IpvsCommand, type RealServer, virtualServerKey } from './ipvs.ts'
 import { IpvsSocket } from './ipvs-socket.ts'
 import { runCommands } from './run-commands.ts'
-import { StubKernel } from './stub-kernel.ts'
+import { StubKernel } from './testing/stub-kernel.ts'
 
 const SETTINGS = { scheduler: 'rr', flags: [], persistence: undefined } as const
 const ip = (text: string) => parseIp(text) as IpAddress

@@ -1,8 +1,8 @@
 import { inGroups } from '../../lib/groups.ts'
 import { encodeCommand } from './codec/command.ts'
+import { describeRefusal } from './describe-error.ts'
 import type { IpvsCommand, IpvsRefusal } from './ipvs.ts'
 import type { IpvsSocket } from './ipvs-socket.ts'
-import { describeRefusal } from './refusal.ts'
 import { hasTakenEffect } from './repeated-batch.ts'
 
 /** Commands in one datagram. */

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type FakeJob, FakeRunner } from '../spawner/fake-runner.ts'
 import type { ProgramResult } from '../spawner/program-runner.ts'
-import { FakeModules } from './fake-modules.ts'
+import { type FakeJob, FakeRunner } from '../spawner/testing/fake-runner.ts'
 import { isPresent } from './kernel-modules.ts'
 import { ProcModules } from './proc-modules.ts'
+import { FakeModules } from './testing/fake-modules.ts'
 
 const LOADED = 'xt_set 16384 1 - Live 0x0000000000000000\nip_set 57344 2 xt_set,\n'
 const BUILT_IN = 'kernel/net/netfilter/xt_statistic.ko\nkernel/net/nf-nat.ko.xz\n'

@@ -2,10 +2,10 @@ import { constants } from 'node:os'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { errorMessage, FakeTransport, incoming } from './fake-transport.ts'
 import { commandOf, GenericFamily, genericRequest } from './generic.ts'
 import { decodeMessages, type NetlinkMessage, NLM_F_DUMP, NLMSG_DONE } from './message.ts'
 import { NetlinkSession } from './session.ts'
+import { errorMessage, FakeTransport, incoming } from './testing/fake-transport.ts'
 
 const { ENOENT, EPERM } = constants.errno
 const CONTROLLER = 0x10

@@ -3,8 +3,8 @@ import { getSystemErrorName } from 'node:util'
 import { NodeProxyError } from '../../lib/error.ts'
 import { findU16 } from './attribute.ts'
 import { AttributeWriter } from './attribute-writer.ts'
+import type { Refusal } from './kernel-error.ts'
 import type { NetlinkMessage, OutgoingMessage } from './message.ts'
-import type { Refusal } from './refusal.ts'
 import type { BatchAnswer, NetlinkSession } from './session.ts'
 
 /** linux/genetlink.h: the family that knows all others. */

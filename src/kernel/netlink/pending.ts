@@ -1,6 +1,6 @@
+import type { Patience } from './answer-timeout.ts'
+import { decodeRefusal, type Refusal } from './kernel-error.ts'
 import type { NetlinkMessage } from './message.ts'
-import type { Patience } from './patience.ts'
-import { decodeRefusal, type Refusal } from './refusal.ts'
 
 /** How an attempt ended; `interrupted`: what was listed changed meanwhile. */
 export type Outcome = 'done' | 'interrupted' | 'overrun'

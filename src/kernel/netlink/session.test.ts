@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { errorMessage, FakeTransport, incoming } from './fake-transport.ts'
 import { NLM_F_DUMP_INTR, NLMSG_DONE } from './message.ts'
 import { NetlinkSession } from './session.ts'
+import { errorMessage, FakeTransport, incoming } from './testing/fake-transport.ts'
 
 const message = { type: 0x101, flags: 0, payload: Buffer.alloc(4) }
 const seqOf = (bytes: Buffer) => bytes.readUInt32LE(8)

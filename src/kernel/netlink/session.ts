@@ -1,5 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { Patience, TIMEOUT_MS } from './answer-timeout.ts'
+import type { Refusal } from './kernel-error.ts'
 import {
   decodeMessages,
   encodeMessages,
@@ -12,9 +14,7 @@ import {
   NLMSG_ERROR,
   type OutgoingMessage,
 } from './message.ts'
-import { Patience, TIMEOUT_MS } from './patience.ts'
 import { finish, type Outcome, type Pending } from './pending.ts'
-import type { Refusal } from './refusal.ts'
 import type { OpenTransport, Transport } from './transport.ts'
 
 /** After an overrun: nothing may be asked before the queue is empty, or its answer is dropped too. */

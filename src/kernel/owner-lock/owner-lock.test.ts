@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeLocks } from './fake-locks.ts'
 import type { LockOwner, OwnerLocks } from './owner-lock.ts'
 import { readOwner, writeOwner } from './owner-text.ts'
 import { SocketLocks } from './socket-locks.ts'
+import { FakeLocks } from './testing/fake-locks.ts'
 
 const OWNER: LockOwner = {
   ...{ pid: 4711, pidNamespace: 'pid:[1]', since: '2026-01-02T03:04:05Z', version: '1.2.3' },

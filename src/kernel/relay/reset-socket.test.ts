@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { call, endOf, serveTcp } from './peers.fixture.ts'
 import { resetSocket } from './reset-socket.ts'
+import { call, endOf, serveTcp } from './testing/peers.ts'
 
 const cleanups: (() => unknown)[] = []
 

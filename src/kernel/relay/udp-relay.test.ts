@@ -2,9 +2,9 @@ import type { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { datagrams, LOOPBACK, relayTo } from './peers.fixture.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
+import { datagrams, LOOPBACK, relayTo } from './testing/peers.ts'
 
 const clock = new FakeClock()
 const relays = new SocketRelays(clock, { flows: 2 })

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeAttribute } from '../netlink/attribute.ts'
-import { incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, type OutgoingMessage } from '../netlink/message.ts'
+import { incoming } from '../netlink/testing/fake-transport.ts'
 import {
   decodeLocalDefault,
   encodeRouteAdd,

@@ -1,5 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
+import { deafMonitor } from '../../kernel/nftables-monitor/noop-monitor.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from './chains/chain-keeper.ts'

@@ -2,8 +2,8 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { put, write } from '../testing/conformance-steps.ts'
+import { newDirectory, newStore } from './testing/fixtures.ts'
 
 const FRAME = 24 + 4096
 

@@ -1,10 +1,10 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { describeStore } from '../conformance.ts'
-import { nextBatch, put, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
-import { newStore } from './fixtures.ts'
+import { describeStore } from '../testing/conformance.ts'
+import { nextBatch, put, write } from '../testing/conformance-steps.ts'
+import { newStore } from './testing/fixtures.ts'
 
 const directories = new WeakMap<Store, string | undefined>()
 

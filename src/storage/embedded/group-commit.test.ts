@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
-import { put } from '../conformance-steps.ts'
+import { put } from '../testing/conformance-steps.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { Outcome, WriterOrder } from './writer-messages.ts'
 

@@ -2,11 +2,11 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { writeBackup } from './backup.ts'
-import { newDirectory, newStore } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { currentFile, storeFiles } from './store-file.ts'
+import { newDirectory, newStore } from './testing/fixtures.ts'
 
 /** The steps that a crash can separate from the one before. */
 const STEPS = ['renameSync', 'rmSync', 'fsyncSync'] as const

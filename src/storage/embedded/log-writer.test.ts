@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { put, remove } from '../conformance-steps.ts'
+import { put, remove } from '../testing/conformance-steps.ts'
 import { openForWriting } from './database.ts'
-import { newDirectory } from './fixtures.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { storageError } from './sqlite-error.ts'
+import { newDirectory } from './testing/fixtures.ts'
 
 function newLog() {
   const database = openForWriting(join(newDirectory(), 'store.sqlite'), 0)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
 
 const HOUR = 3_600_000

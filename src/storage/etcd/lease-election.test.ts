@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore, type EtcdStore } from './etcd-store.ts'
 
 /** Waits until the watches of a leader and of one who waits are both restored. */

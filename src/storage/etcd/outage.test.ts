@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { nextBatch, put, remove, write } from '../conformance-steps.ts'
+import { nextBatch, put, remove, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore, type EtcdOptions, type EtcdStore } from './etcd-store.ts'
-import { beginningAt } from './fixtures.ts'
+import { beginningAt } from './testing/fixtures.ts'
 
 /** Nobody listens on the port for discarded data. */
 const NOBODY = 'http://127.0.0.1:9'

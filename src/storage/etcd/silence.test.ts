@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
 import { startRelay } from '../../../test/support/etcd/relay.ts'
-import { nextBatch, put, write } from '../conformance-steps.ts'
+import { nextBatch, put, write } from '../testing/conformance-steps.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { createEtcdStore } from './etcd-store.ts'
-import { beginningAt } from './fixtures.ts'
+import { beginningAt } from './testing/fixtures.ts'
 
 /** Shorter than it takes a connection to notice by itself that nobody answers. */
 const SOON = { timeout: 6000 }

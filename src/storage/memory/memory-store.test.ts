@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { describeStore } from '../conformance.ts'
-import { nextBatch, put, remove, write } from '../conformance-steps.ts'
+import { describeStore } from '../testing/conformance.ts'
+import { nextBatch, put, remove, write } from '../testing/conformance-steps.ts'
 import { createMemoryStore } from './memory-store.ts'
 
 describeStore('memory', async () => createMemoryStore())

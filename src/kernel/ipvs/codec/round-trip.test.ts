@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Family, familyOf, formatIp } from '../../../lib/ip.ts'
 import type { GenericRequest } from '../../netlink/generic.ts'
-import { SENT_BY_KERNEL } from '../fixtures.ts'
 import type {
   Forwarding,
   IpvsProtocol,
@@ -12,6 +11,7 @@ import type {
   VirtualServerSettings,
 } from '../ipvs.ts'
 import { virtualServerKey } from '../ipvs.ts'
+import { SENT_BY_KERNEL } from '../testing/fixtures.ts'
 import { encodeAddServer } from './add-server.ts'
 import { encodeAddService } from './add-service.ts'
 import { decodeGetConfig } from './get-config.ts'

@@ -1,4 +1,4 @@
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { deafMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import { MARTIANS } from '../../../modes/iptables/base.ts'
 import { type IptablesDependencies, IptablesMode } from '../../../modes/iptables/mode.ts'
 import { CHAIN } from '../../../modes/iptables/names.ts'

@@ -8,7 +8,7 @@ import {
   NETLINK_ROUTE,
   type OpenTransport,
 } from '../../../kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { deafMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import { SocketRelays } from '../../../kernel/relay/socket-relays.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
