@@ -7,6 +7,7 @@ import {
   valueLength,
 } from '../netlink/attribute.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
+import { NFGENMSG, nfHeader } from '../netlink/nfnetlink.ts'
 
 /** linux/netfilter/nfnetlink_conntrack.h: message and attribute types. */
 const CT_NEW = 0x0100
@@ -32,8 +33,6 @@ const BY_DESTINATION_PORT = 1 << 5
 /** Bit of CTA_STATUS: packets went both ways. */
 const SEEN_REPLY = 1 << 1
 
-const NFGENMSG = 4
-const NFPROTO = { 4: 2, 6: 10 } as const
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 
 /** One direction of a flow. Addresses and ports are views into the message. */
@@ -201,7 +200,7 @@ function isAddress(value: Buffer | undefined): value is Buffer {
 }
 
 function header(family: Family): Buffer {
-  return Buffer.from([NFPROTO[family], 0, 0, 0])
+  return Buffer.from(nfHeader(family))
 }
 
 function host32(value: number): Buffer {

@@ -10,11 +10,27 @@ import type { OpenTransport } from '../netlink/transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
 import { nameProblem, refusalText } from './ipset-error.ts'
-import { decodeName, encodeMembersDump, HEADERS_DUMP, NAMES_DUMP } from './list.ts'
-import { memberText } from './member-text.ts'
-import { decodeProtocol, PROTOCOL_QUESTION, type ProtocolVersion } from './protocol.ts'
-import { decodeRevision, encodeRevisionQuestion, WANTED } from './revision.ts'
-import type { Member, SetCommand, SetHeader, SetRefusal, Sets, SetType } from './sets.ts'
+import {
+  decodeName,
+  decodeProtocol,
+  decodeRevision,
+  encodeMembersDump,
+  encodeRevisionQuestion,
+  HEADERS_DUMP,
+  NAMES_DUMP,
+  PROTOCOL_QUESTION,
+  type ProtocolVersion,
+  WANTED,
+} from './queries.ts'
+import {
+  type Member,
+  memberText,
+  type SetCommand,
+  type SetHeader,
+  type SetRefusal,
+  type Sets,
+  type SetType,
+} from './sets.ts'
 import { encodeCommand, PROTOCOL } from './wire.ts'
 
 /** Commands in one datagram: when all are refused, the refusals fit into our receive buffer. */

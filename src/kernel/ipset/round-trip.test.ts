@@ -5,9 +5,7 @@ import { decodeMessages, encodeMessage, type OutgoingMessage } from '../netlink/
 import { incoming } from '../netlink/testing/fake-transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
-import { decodeName } from './list.ts'
-import { decodeProtocol } from './protocol.ts'
-import { decodeRevision } from './revision.ts'
+import { decodeName, decodeProtocol, decodeRevision } from './queries.ts'
 import type { Member, SetType } from './sets.ts'
 import * as captured from './testing/fixtures.ts'
 

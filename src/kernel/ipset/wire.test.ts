@@ -3,9 +3,16 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { align, decodeMessages, type OutgoingMessage } from '../netlink/message.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
-import { decodeName, encodeMembersDump, HEADERS_DUMP, NAMES_DUMP } from './list.ts'
-import { decodeProtocol, PROTOCOL_QUESTION } from './protocol.ts'
-import { decodeRevision, encodeRevisionQuestion } from './revision.ts'
+import {
+  decodeName,
+  decodeProtocol,
+  decodeRevision,
+  encodeMembersDump,
+  encodeRevisionQuestion,
+  HEADERS_DUMP,
+  NAMES_DUMP,
+  PROTOCOL_QUESTION,
+} from './queries.ts'
 import type { Member, SetType } from './sets.ts'
 import * as captured from './testing/fixtures.ts'
 import { encodeCommand } from './wire.ts'

@@ -8,8 +8,12 @@ import type { NetlinkMessage } from '../netlink/message.ts'
 import { type BatchAnswer, NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { IPVS_FAMILY } from './codec/family.ts'
-import { decodeGetServers, encodeGetServers } from './codec/get-servers.ts'
-import { decodeGetService, encodeGetService } from './codec/get-service.ts'
+import {
+  decodeGetServers,
+  decodeGetService,
+  encodeGetServers,
+  encodeGetService,
+} from './codec/queries.ts'
 import {
   type RealServerState,
   type VirtualServer,

@@ -1,11 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import { encodeFlush } from './codec/flush.ts'
-import { decodeGetConfig, encodeGetConfig } from './codec/get-config.ts'
-import { decodeGetInfo, encodeGetInfo } from './codec/get-info.ts'
-import { encodeSetConfig } from './codec/set-config.ts'
-import { encodeZero } from './codec/zero.ts'
+import { encodeFlush, encodeZero } from './codec/commands.ts'
+import {
+  decodeGetConfig,
+  decodeGetInfo,
+  encodeGetConfig,
+  encodeGetInfo,
+  encodeSetConfig,
+} from './codec/configuration.ts'
 import {
   type Ipvs,
   type IpvsCommand,

@@ -1,5 +1,5 @@
 import { inGroups } from '../../lib/groups.ts'
-import { encodeCommand } from './codec/command.ts'
+import { encodeCommand } from './codec/commands.ts'
 import { describeRefusal } from './describe-error.ts'
 import type { IpvsCommand, IpvsRefusal } from './ipvs.ts'
 import type { IpvsSocket } from './ipvs-socket.ts'

@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
+import { NFNLGRP_NFTABLES, NFT_MSG } from '../netlink/nf-tables.ts'
+import { nfMessageType } from '../netlink/nfnetlink.ts'
 import type { OpenTransport, Transport } from '../netlink/transport.ts'
 import { type Generation, GenerationCollector } from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from './rule-monitor.ts'
 
-const NFNLGRP_NFTABLES = 7
-/** Subsystem nf_tables, NFT_MSG_GETGEN. */
-const GETGEN = 0x0a10
+const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
 /** Changes that may wait during a hold; beyond it they are forgotten and `unknown`. */
 const QUEUE = 1000

@@ -13,8 +13,7 @@ import {
   encodeRouteDump,
   RTM_DELROUTE,
 } from './route-message.ts'
-import { routeText, ruleText } from './route-text.ts'
-import type { PolicyRoute, Routes } from './routes.ts'
+import { type PolicyRoute, type Routes, routeText, ruleText } from './routes.ts'
 import {
   decodeRule,
   encodeRuleAdd,

@@ -1,14 +1,8 @@
 import type { Family } from '../../lib/ip.ts'
+import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
-import {
-  ADDRESS_FAMILY,
-  familyOfNumber,
-  host32,
-  NLM_F_CREATE,
-  NLM_F_EXCL,
-  OUR_PROTOCOL,
-} from './rtnetlink.ts'
+import { host32, NLM_F_CREATE, NLM_F_EXCL, OUR_PROTOCOL } from './rtnetlink.ts'
 
 /** linux/rtnetlink.h. */
 const RTM_NEWROUTE = 24

@@ -1,15 +1,9 @@
 import type { Family } from '../../lib/ip.ts'
+import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import type { PolicyRoute } from './routes.ts'
-import {
-  ADDRESS_FAMILY,
-  familyOfNumber,
-  host32,
-  NLM_F_CREATE,
-  NLM_F_EXCL,
-  OUR_PROTOCOL,
-} from './rtnetlink.ts'
+import { host32, NLM_F_CREATE, NLM_F_EXCL, OUR_PROTOCOL } from './rtnetlink.ts'
 
 /** linux/rtnetlink.h, linux/fib_rules.h. */
 const RTM_NEWRULE = 32

@@ -1,7 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
 import { ERRNO, MSG, OPTION, type OptionName, SHUT_WR, SIOCOUTQNSD, SOCK } from './constants.ts'
-import { errnoName } from './errno-name.ts'
 import {
   AF_INET,
   AF_INET6,
@@ -9,7 +8,7 @@ import {
   type SocketAddress,
   socketAddress,
 } from './socket-address.ts'
-import type { NativeMemory, Syscalls } from './syscalls.ts'
+import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096

@@ -12,7 +12,7 @@ import {
 } from './generated/etcd_pb.ts'
 import type { KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
-import { createWatch } from './watch-request.ts'
+import { createWatch } from './watch-session.ts'
 
 /** Entries that one response may hold; longer lists are put together from several. */
 const PAGE = 2000

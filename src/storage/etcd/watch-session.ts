@@ -1,11 +1,16 @@
+import { create } from '@bufbuild/protobuf'
 import type { WatchBatch, WatchQuery } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { refused } from './failure.ts'
-import { Watch, type WatchResponse } from './generated/etcd_pb.ts'
-import type { KeySpace } from './key-space.ts'
+import {
+  Watch,
+  type WatchRequest,
+  WatchRequestSchema,
+  type WatchResponse,
+} from './generated/etcd_pb.ts'
+import type { KeyRange, KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
 import { WatchAssembly } from './watch-assembly.ts'
-import { createWatch } from './watch-request.ts'
 
 /** What every watch of a key space needs. */
 export interface WatchContext {
@@ -80,4 +85,10 @@ async function refusal(
   }
   const newest = created ? await context.newest() : revision
   return revision > newest ? { refused: 'future', oldest: 0, newest } : undefined
+}
+
+/** Asks for every change of a range from `start` on. Large responses come in fragments. */
+export function createWatch(range: KeyRange, start: number): WatchRequest {
+  const value = { ...range, startRevision: BigInt(start), fragment: true }
+  return create(WatchRequestSchema, { requestUnion: { case: 'createRequest', value } })
 }

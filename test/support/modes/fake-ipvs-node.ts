@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { memberText } from '../../../src/kernel/ipset/member-text.ts'
+import { memberText } from '../../../src/kernel/ipset/sets.ts'
 import { FakeSets } from '../../../src/kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/testing/fake-iptables.ts'
 import {

@@ -1,8 +1,7 @@
 import { constants } from 'node:os'
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { IPSET_ERR } from '../ipset-error.ts'
-import { memberText } from '../member-text.ts'
-import type { Member, SetHeader, SetType } from '../sets.ts'
+import { type Member, memberText, type SetHeader, type SetType } from '../sets.ts'
 
 /** What the kernel makes of no size, and of one that is smaller than it likes. */
 const BUCKETS = 1024

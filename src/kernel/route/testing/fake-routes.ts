@@ -1,7 +1,6 @@
 import type { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
-import { routeText, ruleText } from '../route-text.ts'
-import type { PolicyRoute, Routes } from '../routes.ts'
+import { type PolicyRoute, type Routes, routeText, ruleText } from '../routes.ts'
 
 interface Held {
   readonly route: PolicyRoute

@@ -1,8 +1,9 @@
 import { type Family, familyOf } from '../../../lib/ip.ts'
+import { ADDRESS_FAMILY, familyOfNumber } from '../../netlink/address-family.ts'
 import { findAttribute, findPort, findU16, findU32 } from '../../netlink/attribute.ts'
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 import type { Forwarding, RealServer, RealServerId, RealServerState } from '../ipvs.ts'
-import { addressFamily, decodeAddress, familyOfNumber, writeAddress } from './address.ts'
+import { decodeAddress, writeAddress } from './address.ts'
 import { CMD_ATTR } from './family.ts'
 
 /** linux/ip_vs.h: enum IPVS_DEST_ATTR_*. */
@@ -65,7 +66,7 @@ export function decodeServer(server: Buffer, serviceFamily: Family): RealServerS
 
 /** Kernels before 3.18 ignore the family: they take that of the virtual server. */
 function writeIdentity(writer: AttributeWriter, { ip, port }: RealServerId): void {
-  writer.u16(FAMILY, addressFamily(familyOf(ip)))
+  writer.u16(FAMILY, ADDRESS_FAMILY[familyOf(ip)])
   writeAddress(writer, ADDRESS, ip)
   writer.port(PORT, port)
 }
