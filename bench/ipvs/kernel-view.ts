@@ -31,7 +31,7 @@ export class KernelView {
 
   /**
    * `performance.now()` when the last of these virtual servers was seen to be complete;
-   * undefined after the time-out. One is waited for after the other, with pauses in which
+   * undefined after the timeout. One is waited for after the other, with pauses in which
    * the processor is left to others.
    */
   async seen(

@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 
 /**
- * Lets one visitor at a time in through the socket at `path`: what he types goes
- * to `line`, and what comes from there he sees. The line ends in a shell inside.
+ * Serves one client at a time on the Unix socket at `path`: its input goes
+ * to `line`, and the output of `line` to it. The line ends in a shell inside.
  */
-export function openDoor(path: string, line: Socket): Server {
+export function openShellSocket(path: string, line: Socket): Server {
   const server = createServer((visitor) => {
     visitor.on('error', () => undefined)
     visitor.on('data', (typed) => line.write(typed))
@@ -16,7 +16,7 @@ export function openDoor(path: string, line: Socket): Server {
   })
   server.maxConnections = 1
   server.once('close', () => rmSync(path, { force: true }))
-  // Read from the start, or the shell's prompt would stop the line for everybody.
+  // Read from the start, or the shell's prompt would block the line for every client.
   line.on('error', () => undefined).resume()
   return server.listen(path)
 }

@@ -61,7 +61,7 @@ export interface DumpFilter {
   readonly port: number | undefined
 }
 
-/** Asks for the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
+/** CTNL_MSG_CT_GET: the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
 export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   const attributes = [encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[filter.protocol]]))]
   let flags = BY_PROTOCOL
@@ -91,7 +91,7 @@ export interface ReplyEnds {
   readonly destinationPort: number
 }
 
-/** Asks for the one flow whose answers have these ends. */
+/** CTNL_MSG_CT_GET: the one flow whose answers have these ends. */
 export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
   const isSix = ends.source.length === 16
   const tuple = nest(

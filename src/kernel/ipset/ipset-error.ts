@@ -22,17 +22,17 @@ export const IPSET_ERR = {
 } as const
 
 const { ENOENT, EEXIST, EINVAL, EPERM, ENOMEM } = constants.errno
-const LONGEST_NAME = 31
+const MAX_NAME_LENGTH = 31
 
-/** What is wrong with a name before any kernel is asked; an empty one would mean all sets. */
+/** What is wrong with a name before any request; an empty one would mean all sets. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'a set needs a name'
-  if (name.length > LONGEST_NAME) return `the name has more than ${LONGEST_NAME} characters`
+  if (name.length > MAX_NAME_LENGTH) return `the name has more than ${MAX_NAME_LENGTH} characters`
   return /^[\x21-\x7e]+$/.test(name) ? undefined : 'the name has other than printable characters'
 }
 
 /** One line: why the kernel refused `command`, and what to do. */
-export function refusalText(errno: number, command: SetCommand): string {
+export function commandErrorText(errno: number, command: SetCommand): string {
   const words = WORDS.get(errno)
   if (words !== undefined) return words(command)
   const reason = errno < 4096 ? getSystemErrorName(-errno) : `ipset error ${errno}`

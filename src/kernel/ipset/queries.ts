@@ -18,7 +18,7 @@ import {
   writeNumber,
 } from './wire.ts'
 
-/** enum ipset_cmd_flags: how much of each set a listing tells. */
+/** enum ipset_cmd_flags: how much of each set a listing contains. */
 const LIST_SETNAME = 1 << 1
 const LIST_HEADER = 1 << 2
 
@@ -55,7 +55,7 @@ export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undef
 
 /**
  * The revision of each set type that brought the last thing we use, the marks
- * (kernel 3.17). What came later (bucket sizes, bit masks) we never ask for, and
+ * (kernel 3.17). What came later (bucket sizes, bit masks) we never request, and
  * an `ipset` program that knows no newer revision can list what we made.
  */
 export const WANTED: Readonly<Record<SetTypeName, number>> = {
@@ -64,7 +64,7 @@ export const WANTED: Readonly<Record<SetTypeName, number>> = {
   'hash:ip,port,net': 7,
 }
 
-/** Asks which revisions of a set type the kernel has; it loads the type's module for that. */
+/** Requests the revisions of a set type that the kernel has; it loads the type's module for that. */
 export function encodeRevisionQuestion(type: SetTypeName, family: Family): OutgoingMessage {
   return encodeCommand('type', undefined, (to) => {
     to.text(ATTR_TYPENAME, type)

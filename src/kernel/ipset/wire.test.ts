@@ -72,14 +72,14 @@ test.each([
   ],
   ['destroy', captured.DESTROY, encodeCommand('destroy', 'L')],
   ['list headers', captured.HEADERS, HEADERS_DUMP],
-  ['ask for a type', captured.TYPE, encodeRevisionQuestion('hash:ip,port,net', 4)],
-])('%s says what the ipset program says', (_, bytes, ours) => {
+  ['request a type', captured.TYPE, encodeRevisionQuestion('hash:ip,port,net', 4)],
+])('%s has the bytes of the ipset program', (_, bytes, ours) => {
   const theirs = messageOf(bytes)
   expect(ours.type).toBe(theirs.type)
   expect(meaning(ours.payload)).toEqual(meaning(theirs.payload))
 })
 
-test('asks for names, for one set, for the protocol', () => {
+test('requests names, one set, the protocol', () => {
   expect(hex(NAMES_DUMP)).toBe('0200000005000100060000000800064000000002')
   expect(hex(encodeMembersDump('A'))).toBe('0200000005000100060000000600020041000000')
   expect([PROTOCOL_QUESTION.type, hex(PROTOCOL_QUESTION)]).toEqual([

@@ -21,7 +21,7 @@ test.each([
   expect((await opened({}, text)).iptables).toMatchObject({ backend, version })
 })
 
-test('without iptables the error says what to install', async () => {
+test('without iptables the error names the package to install', async () => {
   const runner = new FakeRunner(() => ({ status: 127, stderr: 'sh: iptables: not found\n' }))
   const opening = openIptables({ runner })
   await expect(opening).rejects.toMatchObject({
@@ -44,7 +44,7 @@ test('the override and the family choose the program', async () => {
   ])
 })
 
-test('an old iptables is told to poll its lock more often than once a second', async () => {
+test('an old iptables gets the option to poll its lock more often than once a second', async () => {
   const { runner, iptables } = await opened({}, 'iptables v1.8.4 (legacy)')
   await iptables.restore(4, '')
   expect(runner.jobs.at(-1)?.args).toEqual(['--noflush', '-w', '5', '-W', '100000'])

@@ -2,17 +2,17 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import type { Refusal } from '../netlink/kernel-error.ts'
-import { type IpvsCommand, type IpvsRefusal, virtualServerKey } from './ipvs.ts'
+import type { KernelError } from '../netlink/kernel-error.ts'
+import { type IpvsCommand, type IpvsCommandError, virtualServerKey } from './ipvs.ts'
 
 const { errno: ERRNO } = constants
 
 /** What a refusal of a command means, for people. */
-export function describeRefusal(
+export function describeCommandError(
   index: number,
   command: IpvsCommand,
-  { errno, text }: Refusal,
-): IpvsRefusal {
+  { errno, text }: KernelError,
+): IpvsCommandError {
   const name = getSystemErrorName(-errno)
   const meaning = [meaningOf(command, errno), text && quote(text)].filter(Boolean).join('; ')
   const reason = meaning === '' ? name : `${name}: ${meaning}`

@@ -181,7 +181,7 @@ test('the real servers of many', async () => {
   })
 })
 
-test('information, time-outs, counters, flush', async () => {
+test('information, timeouts, counters, flush', async () => {
   const { ipvs } = setUp()
   await ipvs.run([addService(80)])
   expect(await ipvs.info()).toEqual({ version: '1.2.1', connectionTableSize: 4096 })
@@ -196,7 +196,7 @@ test('information, time-outs, counters, flush', async () => {
   expect(await ipvs.services()).toEqual([])
 })
 
-test('a kernel without ip_vs says how to get it, until it has it', async () => {
+test('the error about a kernel without ip_vs names the remedy, until it has it', async () => {
   const { ipvs, kernel } = setUp()
   kernel.hasModule = false
   const missing = {
@@ -289,7 +289,7 @@ test('a kernel that talks nonsense ends as a NodeProxyError or an answer', async
   )
 })
 
-/** Nobody waits long for an answer that does not come. */
+/** Timers fire at once: an answer that does not come is not awaited. */
 function impatient(_ms: number, task: () => void): () => void {
   const timer = setImmediate(task)
   return () => clearImmediate(timer)

@@ -12,8 +12,8 @@ import {
 import {
   type Ipvs,
   type IpvsCommand,
+  type IpvsCommandError,
   type IpvsInfo,
-  type IpvsRefusal,
   type IpvsTimeouts,
   type RealServerState,
   type VirtualServer,
@@ -38,7 +38,7 @@ export class NetlinkIpvs implements Ipvs {
     return certain(await this.#connect().read('information', encodeGetInfo(), decodeGetInfo))
   }
 
-  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]> {
+  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]> {
     return runCommands(this.#connect(), commands)
   }
 
@@ -66,11 +66,11 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   async timeouts(): Promise<IpvsTimeouts> {
-    return certain(await this.#connect().read('time-outs', encodeGetConfig(), decodeGetConfig))
+    return certain(await this.#connect().read('timeouts', encodeGetConfig(), decodeGetConfig))
   }
 
   async setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void> {
-    await this.#connect().order('time-outs', encodeSetConfig(timeouts))
+    await this.#connect().order('timeouts', encodeSetConfig(timeouts))
   }
 
   async zero(id?: VirtualServerId): Promise<boolean> {

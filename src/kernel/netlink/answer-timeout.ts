@@ -5,7 +5,7 @@ export const TIMEOUT_MS = 5000
 const GRACE_MS = 100
 
 /** The wait for an answer; it starts anew with every sign of life. */
-export class Patience {
+export class AnswerTimeout {
   readonly #clock: Clock
   readonly #onEnd: () => void
   #cancel: () => void

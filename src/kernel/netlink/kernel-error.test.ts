@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeAttribute } from './attribute.ts'
-import { decodeRefusal } from './kernel-error.ts'
+import { decodeKernelError } from './kernel-error.ts'
 import { NLMSG_DONE, NLMSG_ERROR } from './message.ts'
 
 const CAPPED = 0x100
@@ -24,12 +24,12 @@ test.each([
   ['behind the header of the request', refusal(34, 0, WITH_ATTRIBUTES | CAPPED)],
   ['behind the errno of a dump', refusal(34, 0, WITH_ATTRIBUTES, NLMSG_DONE)],
 ])('the words of the kernel stand %s', (_, message) => {
-  expect(decodeRefusal(message)).toEqual({ errno: 34, text: 'Weight out of range' })
+  expect(decodeKernelError(message)).toEqual({ errno: 34, text: 'Weight out of range' })
 })
 
 test('without the flag there are no words, and without an errno there is no refusal', () => {
-  expect(decodeRefusal(refusal(34, 4, 0))).toEqual({ errno: 34, text: undefined })
-  expect(decodeRefusal(refusal(0, 4, WITH_ATTRIBUTES))).toBeUndefined()
+  expect(decodeKernelError(refusal(34, 4, 0))).toEqual({ errno: 34, text: undefined })
+  expect(decodeKernelError(refusal(0, 4, WITH_ATTRIBUTES))).toBeUndefined()
 })
 
 test('damaged refusals are read without an exception', () => {
@@ -37,12 +37,12 @@ test('damaged refusals are read without an exception', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), types, fc.nat(0x3ff), (bytes, type, flags) => {
       const message = { type, flags, seq: 1, port: 0, payload: Buffer.from(bytes) }
-      const decoded = decodeRefusal(message)
+      const decoded = decodeKernelError(message)
       expect(decoded === undefined || Number.isInteger(decoded.errno)).toBe(true)
     }),
     { numRuns: 2000 },
   )
   const huge = Buffer.from('ffffffff00000080'.padEnd(48, '0'), 'hex')
   const message = { type: NLMSG_ERROR, flags: WITH_ATTRIBUTES, seq: 1, port: 0, payload: huge }
-  expect(decodeRefusal(message)).toEqual({ errno: 1, text: undefined })
+  expect(decodeKernelError(message)).toEqual({ errno: 1, text: undefined })
 })

@@ -8,15 +8,15 @@ const NLMSGERR_ATTR_MSG = 1
 const ERRNO = 4
 const HEADER = 16
 
-/** Why the kernel did not do what a message asked for. */
-export interface Refusal {
+/** An error of the kernel in answer to a request (NLMSG_ERROR). `errno` is positive. */
+export interface KernelError {
   readonly errno: number
   /** The kernel's own words (extended acknowledgement), if our socket is one that gets them. */
   readonly text: string | undefined
 }
 
 /** What an NLMSG_ERROR or NLMSG_DONE refuses; undefined: it acknowledges. */
-export function decodeRefusal(message: NetlinkMessage): Refusal | undefined {
+export function decodeKernelError(message: NetlinkMessage): KernelError | undefined {
   const errno = errnoOf(message)
   return errno === 0 ? undefined : { errno, text: wordsOf(message) }
 }

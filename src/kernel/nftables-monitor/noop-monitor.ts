@@ -1,7 +1,7 @@
 import type { RuleMonitor } from './rule-monitor.ts'
 
-/** Where nothing can be heard: only verification finds what others changed. */
-export const deafMonitor: RuleMonitor = {
+/** Where no notification can be received: only verification finds foreign changes. */
+export const noopMonitor: RuleMonitor = {
   start: () => () => undefined,
   hold: () => () => undefined,
 }

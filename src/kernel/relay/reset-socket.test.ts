@@ -40,7 +40,7 @@ test('one that is just saying its end closes, too', async () => {
   await expect(closed).resolves.toBeDefined()
 })
 
-test('one that is under way, or closed already, makes no trouble', async () => {
+test('one that is under way, or closed already, is ignored', async () => {
   const { server, address } = await serveTcp(() => undefined)
   cleanups.push(() => server.close())
   const mine = call(address)

@@ -58,7 +58,7 @@ function setUp(
   }
 }
 
-test('makes both in one datagram, and says which were missing', async () => {
+test('makes both in one datagram, and names those that were missing', async () => {
   const { routes, transport } = setUp()
   expect(await routes.ensure(route)).toEqual([RULE, ROUTE])
   expect(transport.sent).toHaveLength(1)

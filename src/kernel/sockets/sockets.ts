@@ -13,7 +13,7 @@ import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096
 
-/** After a minute; it is gone when it says nothing for another one. Seconds. */
+/** After a minute; it is closed when it stays silent for another one. Seconds. */
 const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
   ['keepAlive', 1],
   ['keepIdle', 60],
@@ -38,7 +38,7 @@ export interface ListenOptions {
   readonly shared?: boolean
 }
 
-/** Non-blocking sockets by number. Where it says so, -1 is a failure and `errno` its reason. */
+/** Non-blocking sockets by number. Where documented, -1 is a failure and `errno` its reason. */
 export class Sockets {
   readonly sys: Syscalls
   readonly #scratch: NativeMemory
@@ -125,7 +125,7 @@ export class Sockets {
     return this.sys.setsockopt(socket, level, option, this.#value, 4) === 0
   }
 
-  /** Has the kernel ask after silence whether the other end is still there. */
+  /** Enables TCP keepalive: after silence the kernel probes the other end. */
   keepAlive(socket: number): void {
     for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)
   }
@@ -136,7 +136,7 @@ export class Sockets {
     return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
   }
 
-  /** Says that nothing more will be sent. */
+  /** Sends FIN: nothing more will be sent. */
   endWriting(socket: number): void {
     this.sys.shutdown(socket, SHUT_WR)
   }

@@ -3,7 +3,7 @@ import { encodeAttribute } from '../netlink/attribute.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
 import { nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
-import type { ChainPlace } from './traces.ts'
+import type { ChainId } from './traces.ts'
 
 /** NFT_MSG_GETTABLE of one table by name; ENOENT: there is none. */
 export function encodeGetTable(family: Family, name: string): OutgoingMessage {
@@ -11,7 +11,7 @@ export function encodeGetTable(family: Family, name: string): OutgoingMessage {
 }
 
 /** NFT_MSG_GETCHAIN of one chain by name; ENOENT: there is none. iptables-nft keeps its chains in tables of the same names. */
-export function encodeGetChain({ family, table, chain }: ChainPlace): OutgoingMessage {
+export function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
   const names = [text(NFTA.table, table), text(NFTA.chainName, chain)]
   return request(NFT_MSG.getChain, family, names)
 }

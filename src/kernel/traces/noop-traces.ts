@@ -1,7 +1,7 @@
 import type { Traces } from './traces.ts'
 
 /** For a process that may not look. */
-export const noTraces: Traces = {
+export const noopTraces: Traces = {
   variantsWith: async () => [],
   hasNftTable: async () => false,
   devices: async () => new Set(),

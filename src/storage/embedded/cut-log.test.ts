@@ -80,7 +80,7 @@ test.each<readonly [string, Harm]>([
   ['in the middle', (log, bytes) => writeFileSync(log, flipped(bytes, 2 * FRAME))],
   ['in its first page', (log, bytes) => writeFileSync(log, flipped(bytes, 100))],
   ['at its head', (log, bytes) => writeFileSync(log, flipped(bytes, 17))],
-])('a log that is damaged %s is refused although no index tells its length', async (_, harm) => {
+])('a log that is damaged %s is refused although no index contains its length', async (_, harm) => {
   const { directory, log } = await killedStore()
   rmSync(log.replace('-wal', '-shm'))
   harm(log, readFileSync(log))

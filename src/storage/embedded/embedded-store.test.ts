@@ -53,7 +53,7 @@ test('history is bounded by bytes, and the present state never falls to it', asy
   expect(await store.list({ prefix: '/', revision: 30 })).toMatchObject({ refused: 'compacted' })
 })
 
-test('a watcher that history leaves behind is told so, a quick one misses nothing', async () => {
+test('a watcher that history leaves behind gets `compacted`, a quick one misses nothing', async () => {
   const store = await newStore({ historyRevisions: 4 })
   const slow = store.watch({ prefix: '/', after: 0 })
   const quick = store.watch({ prefix: '/', after: 0 })

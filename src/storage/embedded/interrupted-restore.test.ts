@@ -80,7 +80,7 @@ test('a restore that is killed at any step leaves the old store or the new one',
   ])
 })
 
-test('a restore after one that was killed stands above what both replaced, whatever the clock says', async () => {
+test('a restore after one that was killed stands above what both replaced, whatever the clock shows', async () => {
   const { directory, from } = await killedStore()
   const moments = await momentsOf(directory, () => restoreEmbeddedStore({ from, directory }))
   const clock = { now: () => 0, after: () => () => undefined }

@@ -26,7 +26,7 @@ test('each transaction of a group sees those before it', () => {
   ])
 })
 
-test('a group for which the disk has no room leaves nothing behind, and the next one succeeds', () => {
+test('a group that does not fit on the disk leaves nothing behind, and the next one succeeds', () => {
   const { database, writer, reader, rows } = newLog()
   writer.commit([{ compare: [], operations: [put('/a', 'x')] }])
   const { page_count: pages } = database.prepare('PRAGMA page_count').get()!

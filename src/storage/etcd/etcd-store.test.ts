@@ -37,7 +37,7 @@ describe.runIf(hasEtcd())('on a real etcd', () => {
   })
 })
 
-/** A store in whose etcd somebody else writes before every step. */
+/** A store in whose etcd another client writes before every step. */
 function beside(store: Store, other: Store): Store {
   const disturb = (): Promise<number> => write(other, put('/a', 'x'))
   return {

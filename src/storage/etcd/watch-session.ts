@@ -24,8 +24,8 @@ export interface WatchContext {
 
 /**
  * One stream of a watch, until it breaks (then it throws or just ends), is
- * refused (its last batch says so) or `signal` aborts it. It reads the whole key
- * space, whatever its prefix: the marker tells it each revision of the store. A
+ * refused (its last batch has the reason) or `signal` aborts it. It reads the whole key
+ * space, whatever its prefix: the marker carries each revision of the store. A
  * stream is read no faster than its batches are taken; HTTP/2 makes etcd wait.
  */
 export async function* watchSession(
@@ -87,7 +87,7 @@ async function refusal(
   return revision > newest ? { refused: 'future', oldest: 0, newest } : undefined
 }
 
-/** Asks for every change of a range from `start` on. Large responses come in fragments. */
+/** A watch of every change of a range from `start` on. Large responses come in fragments. */
 export function createWatch(range: KeyRange, start: number): WatchRequest {
   const value = { ...range, startRevision: BigInt(start), fragment: true }
   return create(WatchRequestSchema, { requestUnion: { case: 'createRequest', value } })

@@ -28,7 +28,7 @@ function registerWatchTests(open: StoreFactory): void {
     await watch.return?.()
   })
 
-  test("a watch of any prefix reaches the store's revision, whoever else writes", async () => {
+  test("a watch of any prefix reaches the store's revision, while other clients write", async () => {
     const store = await open()
     const after = await store.revision()
     const watch = store.watch({ prefix: '/p/', after })
@@ -70,7 +70,7 @@ function registerWatchTests(open: StoreFactory): void {
     expect(value).toMatchObject({ refused: 'future', newest: revision })
   })
 
-  test('a watch that is asked again before it has answered gives each batch once', async () => {
+  test('a watch that is read again before it has answered gives each batch once', async () => {
     const store = await open()
     const watch = store.watch({ prefix: '/', after: await store.revision() })
     const [first, second] = [nextBatch(watch), nextBatch(watch)]
@@ -118,7 +118,7 @@ function registerCompactionTests(open: StoreFactory): void {
     expect(String((await store.get('/a'))?.value)).toBe('3')
   })
 
-  test('a watch that compaction overtook says so instead of leaving a gap', async () => {
+  test('a watch that compaction overtook reports it instead of leaving a gap', async () => {
     const store = await open()
     const first = await write(store, put('/a', '1'))
     const watch = store.watch({ prefix: '/', after: first })

@@ -1,6 +1,6 @@
 import type { Addresses, InterfaceAddress } from '../addresses.ts'
 
-/** Addresses that the test sets; setting them tells the watchers. */
+/** Addresses that the test sets; setting them notifies the watchers. */
 export class FakeAddresses implements Addresses {
   #addresses: readonly InterfaceAddress[]
   readonly #watchers = new Set<() => void>()

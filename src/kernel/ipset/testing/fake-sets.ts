@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
-import { nameProblem, refusalText } from '../ipset-error.ts'
-import type { Member, SetCommand, SetHeader, SetRefusal, Sets } from '../sets.ts'
+import { commandErrorText, nameProblem } from '../ipset-error.ts'
+import type { Member, SetCommand, SetCommandError, SetHeader, Sets } from '../sets.ts'
 import { FakeSet } from './fake-set.ts'
 
 const { EINVAL, ENOENT, ENOMEM } = constants.errno
@@ -17,13 +17,13 @@ export class FakeSets implements Sets {
     return this.#sets.has(name)
   }
 
-  async run(commands: readonly SetCommand[]): Promise<readonly SetRefusal[]> {
-    const refusals: SetRefusal[] = []
+  async run(commands: readonly SetCommand[]): Promise<readonly SetCommandError[]> {
+    const refusals: SetCommandError[] = []
     for (const [index, command] of commands.entries()) {
       const problem = nameProblem(command.name)
       const errno = problem === undefined ? this.#execute(command) : EINVAL
       if (errno === 0) continue
-      refusals.push({ index, errno, message: problem ?? refusalText(errno, command) })
+      refusals.push({ index, errno, message: problem ?? commandErrorText(errno, command) })
     }
     return refusals
   }

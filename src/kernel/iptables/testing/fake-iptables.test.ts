@@ -68,7 +68,7 @@ test.each([
   expect((await fake.listChain(4, 'nat', 'NP-A')) !== undefined).toBe(before === 1)
 })
 
-test('the legacy back end names the very line of a jump to a missing chain', async () => {
+test('the legacy variant names the very line of a jump to a missing chain', async () => {
   const fake = new FakeIptables({ backend: 'legacy' })
   const text = nat(':NP-A - [0:0]', '-A NP-A -j NP-NONE', '-A NP-A -j RETURN')
   const message = "Chain 'NP-NONE' does not exist"
@@ -101,7 +101,7 @@ test('failures are injected: as a refusal, silently applied, or by pattern', asy
   expect(await fake.restore(4, nat(':NP-OK -', ':NP-BAD -'))).toMatchObject({ ok: true })
 })
 
-test('somebody else may alter the rules without being counted', async () => {
+test('another process may alter the rules without being counted', async () => {
   const fake = new FakeIptables()
   await fake.restore(4, nat(':NP-A -', '-A OUTPUT -j NP-A'))
   fake.alter(4, nat('-F'))

@@ -66,7 +66,7 @@ export class FakeIptables implements Iptables {
     return failure === undefined ? result : injected(failure)
   }
 
-  /** What somebody else does: not counted, never injected; throws when refused. */
+  /** What another process does: not counted, never injected; throws when refused. */
   alter(family: Family, text: string): void {
     const { transactions } = this
     const result = this.#execute(family, text)
@@ -143,7 +143,7 @@ export class FakeIptables implements Iptables {
     return { ok: true, commits, pid: 1 }
   }
 
-  /** The nft back end notices a missing chain only at the COMMIT, and names that line. */
+  /** The nft variant notices a missing chain only at the COMMIT, and names that line. */
   #fails(
     lines: readonly string[],
     at: { readonly index: number; readonly wrong: string; readonly commits: number },

@@ -8,7 +8,7 @@ const BUILT_IN: Readonly<Record<TableName, readonly string[]>> = {
   mangle: ['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING'],
   raw: ['PREROUTING', 'OUTPUT'],
 }
-const LONGEST_NAME = 28
+const MAX_NAME_LENGTH = 28
 
 export interface FakeRule {
   readonly text: string
@@ -102,7 +102,7 @@ export class FakeTable {
 
   #create(name: string): string | undefined {
     if (this.#chains.has(name)) return 'Chain already exists.'
-    if (name.length > LONGEST_NAME) return `chain name ${name} too long (must be under 29 chars)`
+    if (name.length > MAX_NAME_LENGTH) return `chain name ${name} too long (must be under 29 chars)`
     if (TARGETS.has(name) || /^[-!]|[\s]/.test(name)) return `invalid chain name ${name}`
     this.#chains.set(name, { policy: undefined, rules: [] })
     return undefined

@@ -74,7 +74,7 @@ export function splitWords(line: string): string[] | undefined {
   return words
 }
 
-/** Checks one rule as far as iptables itself would; a string says what is wrong. */
+/** Checks one rule as far as iptables itself would; a string describes the error. */
 export function parseRule(words: readonly string[], family: Family): ParsedRule | string {
   const sets: string[] = []
   let chain: string | undefined

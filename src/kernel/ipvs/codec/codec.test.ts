@@ -145,7 +145,7 @@ function attributes(bytes: Buffer): [number, Buffer][] {
   return found
 }
 
-describe('golden bytes in: what the kernel says', () => {
+describe('golden bytes in: decoding kernel messages', () => {
   const none = {
     connections: 0,
     incomingPackets: 0,
@@ -179,7 +179,7 @@ describe('golden bytes in: what the kernel says', () => {
     })
   })
 
-  test('version and time-outs', () => {
+  test('version and timeouts', () => {
     expect(decodeGetInfo(message(SENT_BY_KERNEL.info))).toEqual({
       version: '1.2.1',
       connectionTableSize: 4096,

@@ -79,7 +79,7 @@ export function encodeZero(id?: VirtualServerId): GenericRequest {
   })
 }
 
-/** IPVS_CMD_FLUSH: deletes every virtual server, whoever made it. */
+/** IPVS_CMD_FLUSH: deletes every virtual server, foreign ones included. */
 export function encodeFlush(): GenericRequest {
   return ipvsRequest('flush')
 }

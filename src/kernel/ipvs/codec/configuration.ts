@@ -28,7 +28,7 @@ export function encodeGetConfig(): GenericRequest {
   return ipvsRequest('getConfig')
 }
 
-/** A kernel without a protocol sends no time-out for it: 0. */
+/** A kernel without a protocol sends no timeout for it: 0. */
 export function decodeGetConfig(message: NetlinkMessage): IpvsTimeouts | undefined {
   if (commandOf(message) !== COMMAND.setConfig) return undefined
   const attributes = message.payload.subarray(GENERIC_HEADER)

@@ -38,7 +38,7 @@ export function writeServer(writer: AttributeWriter, server: RealServer): void {
   })
 }
 
-/** Undefined: damaged. A kernel before 3.18 says no family: it is that of the virtual server. */
+/** Undefined: damaged. A kernel before 3.18 sends no family: it is that of the virtual server. */
 export function decodeServerId(server: Buffer, serviceFamily: Family): RealServerId | undefined {
   const family = familyOfNumber(findU16(server, FAMILY)) ?? serviceFamily
   const ip = decodeAddress(findAttribute(server, ADDRESS), family)

@@ -76,7 +76,7 @@ test('a real server comes back as it was sent, of either family', () => {
   )
 })
 
-test('time-outs come back as they were sent; those that were not are 0', () => {
+test('timeouts come back as they were sent; those that were not are 0', () => {
   fc.assert(
     fc.property(fc.record({ tcp: u32, tcpFin: u32, udp: u32 }, { requiredKeys: [] }), (given) => {
       const decoded = decodeGetConfig(listed(encodeSetConfig(given)))

@@ -84,7 +84,7 @@ test('a kernel that takes a command no more, until it does again', async () => {
   expect(await ipvs.servers(id)).toMatchObject([{ weight: 2 }])
 })
 
-test('time-outs: those that are given, not 0', async () => {
+test('timeouts: those that are given, not 0', async () => {
   const ipvs = new FakeIpvs()
   await ipvs.setTimeouts({ tcp: 10, udp: 0 })
   expect(await ipvs.timeouts()).toEqual({ tcp: 10, tcpFin: 120, udp: 300 })

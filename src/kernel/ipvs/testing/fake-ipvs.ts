@@ -1,12 +1,12 @@
 import { constants } from 'node:os'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'
-import { describeRefusal } from '../describe-error.ts'
+import { describeCommandError } from '../describe-error.ts'
 import {
   type Ipvs,
   type IpvsCommand,
+  type IpvsCommandError,
   type IpvsInfo,
-  type IpvsRefusal,
   type IpvsTimeouts,
   type RealServerId,
   type RealServerState,
@@ -47,12 +47,12 @@ export class FakeIpvs implements Ipvs {
     return { version: '1.2.1', connectionTableSize: 4096 }
   }
 
-  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]> {
+  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]> {
     this.#answer()
     this.runs.push(commands)
     return commands.flatMap((command, index) => {
       const errno = this.#refusal(command) ?? this.#table.execute(command)
-      return errno === 0 ? [] : [describeRefusal(index, command, { errno, text: undefined })]
+      return errno === 0 ? [] : [describeCommandError(index, command, { errno, text: undefined })]
     })
   }
 
@@ -96,7 +96,7 @@ export class FakeIpvs implements Ipvs {
     this.#answer()
     const given = Object.entries(timeouts).filter(([, seconds]) => seconds > 0)
     if (given.some(([, seconds]) => seconds > LARGEST_INT)) {
-      throw new NodeProxyError('NP_KERNEL_NETLINK', 'ipvs: time-outs refused: EINVAL')
+      throw new NodeProxyError('NP_KERNEL_NETLINK', 'ipvs: timeouts refused: EINVAL')
     }
     this.#timeouts = { ...this.#timeouts, ...Object.fromEntries(given) }
   }

@@ -12,7 +12,7 @@ import {
 import { isUnicast } from './fake-address.ts'
 
 const { EEXIST, EINVAL, ENOENT, ERANGE, ESRCH } = constants.errno
-const LONGEST_NAME = 15
+const MAX_NAME_LENGTH = 15
 const LARGEST_INT = 0x7fff_ffff
 
 export const NO_TRAFFIC: TrafficCounters = {
@@ -42,7 +42,7 @@ export class FakeTable {
 
   /** The errno, 0 when it took effect. */
   execute(command: IpvsCommand): number {
-    if ('settings' in command && command.settings.scheduler.length > LONGEST_NAME) return EINVAL
+    if ('settings' in command && command.settings.scheduler.length > MAX_NAME_LENGTH) return EINVAL
     const service = this.services.get(virtualServerKey(command.id))
     switch (command.do) {
       case 'addService':

@@ -5,7 +5,7 @@ import {
   type ModuleState,
 } from '../kernel-modules.ts'
 
-/** Every module is absent unless the test says otherwise; what is loadable is loaded when asked for. */
+/** Every module is absent by default; what is loadable is loaded on request. */
 export class FakeModules implements KernelModules {
   readonly known: Map<string, ModuleState>
   /** What was to be loaded, call by call. */

@@ -1,9 +1,9 @@
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
 
-/** The test says what happens; changes wait during holds as they would. */
+/** The test decides what happens; changes wait during holds as they would. */
 export class FakeMonitor implements RuleMonitor {
   /** What was said at the end of each hold. */
-  readonly holds: { readonly deaf: boolean; readonly own: OwnWork }[] = []
+  readonly holds: { readonly unsubscribed: boolean; readonly own: OwnWork }[] = []
   #onChange: ((change: RuleChange) => void) | undefined
   #held = 0
   #queue: RuleChange[] = []
@@ -23,7 +23,7 @@ export class FakeMonitor implements RuleMonitor {
   hold(options: HoldOptions = {}): (own: OwnWork) => void {
     this.#held++
     return (own) => {
-      this.holds.push({ deaf: options.deaf === true, own })
+      this.holds.push({ unsubscribed: options.unsubscribed === true, own })
       for (const pid of own.pids) this.#own.add(pid)
       if (--this.#held > 0) return
       const changes = this.#queue.filter(({ by }) => by === undefined || !this.#own.has(by.pid))

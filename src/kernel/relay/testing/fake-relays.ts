@@ -7,7 +7,7 @@ import {
   relayKey,
 } from '../relays.ts'
 
-/** Listens on nothing; the test says which addresses are taken and how many connections live. */
+/** Listens on nothing; the test decides which addresses are taken and how many connections live. */
 export class FakeRelays implements Relays {
   /** Keys (`relayKey`) that `open` refuses. */
   readonly taken = new Set<string>()

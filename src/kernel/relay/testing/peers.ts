@@ -59,7 +59,7 @@ export async function datagrams(
   return { socket, address: { ip: listen.ip, port: socket.address().port } }
 }
 
-/** A port that nobody has at the moment. */
+/** A port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const { server, address } = await serveTcp(() => undefined)
   server.close()

@@ -48,12 +48,12 @@ export class FakeRoutes implements Routes {
 
   close(): void {}
 
-  /** Somebody else makes the same rule and route. */
+  /** Another process makes the same rule and route. */
   foreignAdd(route: PolicyRoute): void {
     this.#make({ route, isOurs: false })
   }
 
-  /** Somebody else removes every rule of a family: `ip rule flush`. */
+  /** Another process removes every rule of a family: `ip rule flush`. */
   foreignRuleFlush(family: Family): void {
     const isLost = (held: Held) => held.route.family === family
     const lost = this.#rules.filter(isLost)
@@ -61,7 +61,7 @@ export class FakeRoutes implements Routes {
     if (lost.some(({ isOurs }) => isOurs)) this.#tell()
   }
 
-  /** Somebody else removes every route of a table: `ip route flush table TABLE`. */
+  /** Another process removes every route of a table: `ip route flush table TABLE`. */
   foreignRouteFlush(family: Family, table: number): void {
     const isLost = ({ route }: Held) => route.family === family && route.table === table
     const left = this.#routes.filter((held) => !isLost(held))

@@ -1,6 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { Backend } from '../../iptables/iptables.ts'
-import type { ChainPlace, FoundProcess, Traces } from '../traces.ts'
+import type { ChainId, FoundProcess, Traces } from '../traces.ts'
 
 /** Traces that the test names. */
 export class FakeTraces implements Traces {
@@ -14,7 +14,7 @@ export class FakeTraces implements Traces {
   searches = 0
   closed = false
 
-  async variantsWith({ family, table, chain }: ChainPlace): Promise<readonly Backend[]> {
+  async variantsWith({ family, table, chain }: ChainId): Promise<readonly Backend[]> {
     return this.chains.get(`${family}/${table}/${chain}`) ?? []
   }
 

@@ -7,7 +7,7 @@ import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.t
 import { FakeModules } from '../../../kernel/modules/testing/fake-modules.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/testing/fake-sysctl.ts'
-import { noTraces } from '../../../kernel/traces/noop-traces.ts'
+import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import type { Kernel } from '../kernel/kernel.ts'
@@ -27,7 +27,7 @@ function rig() {
     sysctl: new FakeSysctl(),
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
-    traces: noTraces,
+    traces: noopTraces,
     close: async () => {},
   }
   return { kernel, iptables, modules, ...recordingLog() }

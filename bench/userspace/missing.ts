@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { STREAM_MODULE } from './subjects/nginx.ts'
 
 /** What is to be installed before proxies can be compared; undefined: nothing. */
-export function lackForUserspace(): string | undefined {
+export function missingForUserspace(): string | undefined {
   const missing = [
     ...(isProgram('haproxy') ? [] : ['haproxy']),
     ...(isProgram('nginx') ? [] : ['nginx-light']),
