@@ -32,7 +32,7 @@ export interface CellParts {
 
 type Draft = { -readonly [Key in keyof Measured]?: Measured[Key] }
 
-/** All figures of one size on one back end. What fails leaves what was measured before. */
+/** All figures of one size with one variant. What fails leaves what was measured before. */
 export async function measureCell(parts: CellParts): Promise<Cell> {
   const { backend, cluster } = parts
   const measured: Draft = {}
@@ -63,7 +63,7 @@ async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
     measured.firstPacket = firstPacket(context, repeats.connections)
     await measureChanges(context, { measured, repeats, say })
     measured.memory = await memoryUse(context, running.children, afterSync)
-    for (const complaint of context.daemon.complaints()) say(`the daemon said: ${complaint}`)
+    for (const complaint of context.daemon.complaints()) say(`the daemon logged: ${complaint}`)
     await context.daemon.stop()
     await measureRaw({ parts, measured, context, raw, four, six })
   } finally {

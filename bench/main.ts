@@ -7,7 +7,7 @@ import { findIpvsPlace, runIpvs } from './ipvs/run.ts'
 import { removeNamespaces } from './lab/namespace.ts'
 import { enterControl } from './lab/topology.ts'
 import { type ModeName, type Options, parseOptions, USAGE } from './options.ts'
-import { lackForUserspace } from './userspace/lack.ts'
+import { missingForUserspace } from './userspace/missing.ts'
 import { runUserspace } from './userspace/run.ts'
 
 try {
@@ -19,7 +19,7 @@ try {
   process.exitCode = 1
 }
 
-/** The modes that were asked for; unless any were, those that this machine can do. */
+/** The requested modes; without any, those that this machine can do. */
 async function run(options: Options, folder: string): Promise<void> {
   const wants = (mode: ModeName) => options.modes?.includes(mode) !== false
   if (wants('apiserver')) await runApiserver(options, folder)
@@ -27,18 +27,18 @@ async function run(options: Options, folder: string): Promise<void> {
   if (wants('ipvs') && place === undefined) {
     leaveOut(options, 'the ipvs mode needs ip_vs: apt-get install user-mode-linux ipvsadm')
   }
-  const lack = wants('userspace') ? lackForUserspace() : undefined
-  if (lack !== undefined) leaveOut(options, lack)
+  const missing = wants('userspace') ? missingForUserspace() : undefined
+  if (missing !== undefined) leaveOut(options, missing)
   enterControl()
   if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
-  if (wants('userspace') && lack === undefined) await runUserspace(options, folder)
+  if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }
 
 /** Fails if the mode was named. */
-function leaveOut({ modes }: Options, lack: string): void {
-  if (modes !== undefined) throw new Error(lack)
-  process.stderr.write(`bench: left out: ${lack}\n`)
+function leaveOut({ modes }: Options, missing: string): void {
+  if (modes !== undefined) throw new Error(missing)
+  process.stderr.write(`bench: left out: ${missing}\n`)
 }
 
 /** Whatever happens, no namespace and no file of this run stays behind. */

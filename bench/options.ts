@@ -25,7 +25,7 @@ export const USAGE = `Usage: npm run bench -- [options]
                                 default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
   --sizes=100,1000,5000,10000   numbers of Services, ten endpoints each; of the modes iptables, ipvs
-  --backends=nft,legacy         iptables back ends
+  --backends=nft,legacy         iptables variants
   --quick                       few repetitions: for trying out, not for quoting
   --keep                        replace only what this run measures
   --into=FOLDER                 where RESULTS.md and results/ go; default bench

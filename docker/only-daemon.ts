@@ -1,10 +1,10 @@
 import { globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Rooms of src that the daemon never imports. */
-const OTHER_ROOMS = [
+/** Modules of src that the daemon never imports. */
+const OTHER_MODULES = [
   ...['apiserver', 'auth', 'controllers', 'orchserver', 'sandbox', 'storage', 'uml'],
-].map((room) => `src/${room}`)
+].map((module) => `src/${module}`)
 
 /** What tests alone need, and what packages bring beside the code that runs. */
 const UNUSED = [
@@ -22,7 +22,7 @@ const UNUSED = [
 const KEPT = ['node_modules/.package-lock.json']
 
 const everything = { cwd: process.cwd() }
-const unused = [...packagesForDevelopment(), ...OTHER_ROOMS, ...globSync(UNUSED, everything)]
+const unused = [...packagesForDevelopment(), ...OTHER_MODULES, ...globSync(UNUSED, everything)]
 for (const path of unused) {
   if (!KEPT.includes(path)) rmSync(path, { recursive: true, force: true })
 }

@@ -27,7 +27,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 }
 
-/** Everything about one driver. What fails ends it, and says why. */
+/** Everything about one driver. What fails ends it, and is reported. */
 export async function measureCell(
   context: Context,
   say: (what: string) => void,

@@ -15,7 +15,7 @@ const POLL_MS = 20
 const STOP_MS = 10_000
 const RECORD_LENGTH = 400
 
-/** The ipvs mode, or the iptables mode on a back end. */
+/** The ipvs mode, or the iptables mode with one iptables variant. */
 export type Proxy = 'ipvs' | Backend
 
 export interface DaemonOptions {
@@ -31,16 +31,16 @@ export interface Daemon {
   readonly pid: number
   /** `performance.now()` when it was started. */
   readonly startedAt: number
-  /** `performance.now()` of the log record that says that the cluster is listed. */
+  /** `performance.now()` of the log record that reports that the cluster is listed. */
   listedAt(): number | undefined
   /** The same of the first record with these words that is not older than `since`. */
   saidAt(words: string, since: number): number | undefined
   /** The first record of each warning and error, shortened. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
-  /** Waits until `condition` holds; false after the time-out. */
+  /** Waits until `condition` holds; false after the timeout. */
   until(condition: (samples: Samples) => boolean, timeoutMs: number): Promise<boolean>
-  /** Waits until it says that it is ready, which it is after the first full sync; cheap for it. */
+  /** Waits until it reports that it is ready, which it is after the first full sync; cheap for it. */
   untilReady(timeoutMs: number): Promise<boolean>
   stop(): Promise<void>
 }

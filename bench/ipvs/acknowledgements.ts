@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { decodeGetServers } from '../../src/kernel/ipvs/codec/get-servers.ts'
+import { decodeGetServers } from '../../src/kernel/ipvs/codec/queries.ts'
 import {
   errnoOf,
   type NetlinkMessage,
@@ -26,7 +26,7 @@ const SET_CHANGES: ReadonlySet<number> = new Set([0x0609, 0x060a])
 
 /**
  * When the kernel had acknowledged every batch with something of this: the last of these
- * moments, by `kernelClock`; undefined after the time-out.
+ * moments, by `kernelClock`; undefined after the timeout.
  */
 export async function acknowledged(
   tap: NetlinkTap,

@@ -92,7 +92,7 @@ async function withDaemon(parts: IpvsCellParts, measured: Draft): Promise<void> 
     say('ipvsadm -C')
     measured.clear = await clears(context, repeats.clears)
     measured.memory = await memoryUse(context, children, afterSync)
-    for (const complaint of context.daemon.complaints()) say(`the daemon said: ${complaint}`)
+    for (const complaint of context.daemon.complaints()) say(`the daemon logged: ${complaint}`)
   } finally {
     children.stop()
     await leave(context)

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { IPVS_FAMILY } from '../../src/kernel/ipvs/codec/family.ts'
-import { decodeGetServers, encodeGetServers } from '../../src/kernel/ipvs/codec/get-servers.ts'
-import { encodeGetService } from '../../src/kernel/ipvs/codec/get-service.ts'
+import {
+  decodeGetServers,
+  encodeGetServers,
+  encodeGetService,
+} from '../../src/kernel/ipvs/codec/queries.ts'
 import { ENDPOINTS_PER_SERVICE } from '../cluster/objects.ts'
 import { BlockingNetlink } from '../lab/blocking-netlink.ts'
 import { virtualServer } from './objects.ts'
@@ -28,7 +31,7 @@ export class KernelView {
 
   /**
    * `performance.now()` when the last of these virtual servers was seen to be complete;
-   * undefined after the time-out. One is waited for after the other, with pauses in which
+   * undefined after the timeout. One is waited for after the other, with pauses in which
    * the processor is left to others.
    */
   async seen(

@@ -22,7 +22,7 @@ const AF_NETLINK = 16
 const SOL_SOCKET = 1
 const SO_RCVTIMEO = 20
 /** struct timeval: 5 s. */
-const PATIENCE = Buffer.from([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+const TIMEOUT = Buffer.from([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 /** struct sockaddr_nl of the kernel. */
 const KERNEL = Buffer.from([AF_NETLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
@@ -33,7 +33,7 @@ const FAMILY_ID = 1
 const FAMILY_NAME = 2
 
 /**
- * A generic netlink family of another namespace, asked by blocking system calls: two for
+ * A generic netlink family of another namespace, queried by blocking system calls: two for
  * one object, three for a list, and no event loop. That is as cheap as a look gets.
  */
 export class BlockingNetlink {
@@ -46,7 +46,7 @@ export class BlockingNetlink {
     this.#socket = inside(namespace, () =>
       checked(libc.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), 'socket'),
     )
-    libc.setsockopt(this.#socket, SOL_SOCKET, SO_RCVTIMEO, PATIENCE, PATIENCE.length)
+    libc.setsockopt(this.#socket, SOL_SOCKET, SO_RCVTIMEO, TIMEOUT, TIMEOUT.length)
     const request = genericRequest(GET_FAMILY, (writer) => writer.text(FAMILY_NAME, family))
     const [answer] = this.#exchange(CONTROL, 0, request)
     const id = answer && findU16(answer.payload.subarray(GENERIC_HEADER), FAMILY_ID)

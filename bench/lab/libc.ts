@@ -1,6 +1,6 @@
 import { dlopen } from 'node:ffi'
 
-/** The system calls that Node has no door to: namespaces, raw and blocking sockets, clocks. */
+/** The system calls that Node does not offer: namespaces, raw and blocking sockets, clocks. */
 export const { functions: libc } = dlopen('libc.so.6', {
   setns: { return: 'i32', arguments: ['i32', 'i32'] },
   socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },

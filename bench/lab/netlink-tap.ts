@@ -22,7 +22,7 @@ export interface Captured {
 /**
  * Hears all netlink of a namespace through a device of the kernel's module nlmon, with the
  * moment of each message by the kernel's own clock. The kernel acts while it receives and
- * answers at once, so nobody has to ask, and nothing that is measured is disturbed.
+ * answers at once, so no query is needed, and nothing that is measured is disturbed.
  */
 export class NetlinkTap {
   readonly #namespace: string

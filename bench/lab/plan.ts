@@ -29,7 +29,7 @@ export function serviceAddress(index: number): number {
   return SERVICES + index
 }
 
-/** Endpoint `n` of a Service that nobody changed. */
+/** Endpoint `n` of a Service without a change. */
 export function endpointAddress(index: number, n: number): number {
   return ENDPOINTS + 1 + index * 16 + n
 }

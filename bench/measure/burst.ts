@@ -4,7 +4,7 @@ import { timeChange } from './replace-endpoint.ts'
 
 /**
  * The endpoints of many Services change at once: all writes are sent together,
- * and each moves all ten endpoints, so that one new connection tells old from new.
+ * and each moves all ten endpoints, so that one new connection distinguishes old from new.
  */
 export async function bursts(context: Context, changes: number, count: number): Promise<Burst> {
   const ms: number[] = []

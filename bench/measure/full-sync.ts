@@ -25,7 +25,7 @@ export interface FullSyncSample {
 
 /**
  * Starts the daemon on an empty kernel and waits until the last Service answers
- * and the daemon says that the last write is in the kernel. Its page is not asked
+ * and the daemon reports that the last write is in the kernel. Its page is not asked
  * before the packets get through, because asking costs it time.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
@@ -49,7 +49,7 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const cpu = cpuSeconds(daemon.pid)
   if (!synced) return { daemon, times: undefined, cpuSeconds: cpu }
   const listedAt = daemon.listedAt()
-  if (listedAt === undefined) throw new Error('the daemon did not say when the cluster was listed')
+  if (listedAt === undefined) throw new Error('the daemon did not log when the cluster was listed')
   const times = { fromStart: endedAt - daemon.startedAt, fromListed: endedAt - listedAt }
   return { daemon, times, cpuSeconds: cpu }
 }

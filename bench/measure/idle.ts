@@ -9,7 +9,7 @@ const BUSIEST = 5
 
 /**
  * Processor share of the daemon and its children while nothing changes, in per cent
- * of one core. What else the machine does meanwhile is not ours: it is told beside
+ * of one core. What else the machine does meanwhile is not ours: it is reported beside
  * the figures of this cell, because it spoils them.
  */
 export async function idle({ daemon }: Pick<Context, 'daemon'>, seconds: number): Promise<Idle> {

@@ -67,7 +67,7 @@ export class Prober {
     return { ...this.#cost }
   }
 
-  /** `performance.now()` of the moment when the last target was met; undefined after the time-out. */
+  /** `performance.now()` of the moment when the last target was met; undefined after the timeout. */
   async met(targets: readonly Target[], options: WaitOptions): Promise<number | undefined> {
     const deadline = performance.now() + options.timeoutMs
     let waiting = [...targets]

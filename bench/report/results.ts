@@ -22,7 +22,7 @@ export interface ProbeOverhead {
 
 export type Backend = 'nft' | 'legacy'
 
-/** One size on one back end. */
+/** One size with one iptables variant. */
 export interface Cell {
   readonly services: number
   readonly backend: Backend
@@ -49,7 +49,7 @@ export interface Measured {
 export interface FullSync {
   /** From the start of the launcher until the kernel has everything. */
   readonly fromStart: readonly number[]
-  /** From the log record that says that the cluster is listed. */
+  /** From the log record that reports that the cluster is listed. */
   readonly fromListed: readonly number[]
   /** Processor seconds of the daemon and its children until then. */
   readonly cpuSeconds: readonly number[]

@@ -5,7 +5,7 @@ import { type Column, table } from './table.ts'
 
 const PLACE: readonly Column<Cell>[] = [
   ['Services', ({ services }) => count(services)],
-  ['back end', ({ backend }) => backend],
+  ['variant', ({ backend }) => backend],
 ]
 
 export function fullSyncTable(cells: readonly Cell[]): string {

@@ -4,12 +4,12 @@ export interface Election {
   campaign(candidate: string, signal?: AbortSignal): Promise<Office>
 }
 
-/** Held by whoever leads, for one term. */
+/** Held by the leader, for one term. */
 export interface Office {
   /** Larger than that of every earlier term: a mark on what was done in this one. */
   readonly term: number
   /** Aborted as soon as another candidate may lead. Work of the term stops then. */
   readonly lost: AbortSignal
-  /** Makes room for the next leader at once. */
+  /** Resigns: the next leader may start at once. */
   resign(): Promise<void>
 }

@@ -5,7 +5,7 @@ import type { Store } from './store.ts'
 export interface RegularCompactionOptions {
   readonly store: Pick<Store, 'revision' | 'compact'>
   readonly clock: Clock
-  /** Told what failed; the next round makes up for it. */
+  /** Called with the error; the next round makes up for it. */
   readonly onError: (error: unknown) => void
 }
 

@@ -15,9 +15,9 @@ export interface Store {
   txn(transaction: Transaction): Promise<TxnResult>
   /**
    * Every change after `query.after`, in order, without gaps, never splitting a
-   * revision, until the consumer stops or the last batch says why it ended.
+   * revision, until the consumer stops or the last batch has the reason for the end.
    * It reaches every `revision()`, whatever its prefix. One that compaction overtakes
-   * is told `compacted`; reading slowly costs no memory.
+   * gets `compacted`; reading slowly costs no memory.
    */
   watch(query: WatchQuery): AsyncIterableIterator<WatchBatch>
   /** Forgets history up to and including `revision`; the present state stays. */
@@ -32,7 +32,7 @@ export interface StoredEntry {
   readonly value: Buffer
   readonly createRevision: number
   readonly modRevision: number
-  /** The value is not what was written: the driver's checksum says so. It must not be served. */
+  /** The value is not what was written: the driver's checksum differs. It must not be served. */
   readonly damaged?: true
 }
 

@@ -7,9 +7,9 @@ import {
   someHistory,
   type World,
 } from '../../test/support/sync/histories.ts'
-import { FakeSets } from '../kernel/ipset/fake-sets.ts'
-import { FakeIptables, type InjectedFailure } from '../kernel/iptables/fake-iptables.ts'
-import { FakeMonitor } from '../kernel/nftables-monitor/fake-monitor.ts'
+import { FakeSets } from '../kernel/ipset/testing/fake-sets.ts'
+import { FakeIptables, type InjectedFailure } from '../kernel/iptables/testing/fake-iptables.ts'
+import { FakeMonitor } from '../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { ip, settings } from '../modes/fixtures.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
 

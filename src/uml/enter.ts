@@ -2,21 +2,21 @@ import { existsSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DOOR, SCRATCH_PREFIX } from './scratch.ts'
+import { SCRATCH_PREFIX, SHELL_SOCKET } from './scratch.ts'
 
 /** Ctrl-], as telnet has it. */
 const LEAVE = '\u001d'
 
-/** The doors of the kernels that run now: all, or those that one process booted. */
-export function findDoors(booter?: number): readonly string[] {
+/** The sockets of the kernels that run now: all, or those that one process booted. */
+export function findShellSockets(booter?: number): readonly string[] {
   const prefix = booter === undefined ? SCRATCH_PREFIX : `${SCRATCH_PREFIX}${booter}-`
   return readdirSync(tmpdir())
     .filter((name) => name.startsWith(prefix))
-    .map((name) => join(tmpdir(), name, DOOR))
+    .map((name) => join(tmpdir(), name, SHELL_SOCKET))
     .filter((path) => existsSync(path))
 }
 
-/** Connects this terminal with the shell behind a door until Ctrl-], or until the kernel ends. */
+/** Connects this terminal with the shell behind a socket until Ctrl-], or until the kernel ends. */
 export async function enter(path: string): Promise<void> {
   const { stdin, stdout } = process
   const visit = connect(path)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Reads whether all went well; if not, or if nobody is left to say so, ends the whole group. */
+/** Reads whether all went well; if not, or if the writer is gone, ends the whole group. */
 const SCRIPT = 'read -r word; [ "$word" = gone ] || kill -s KILL -- "-$1"; rm -rf -- "$2"'
 
 /**

@@ -4,7 +4,7 @@ import { shellWord } from './shell-word.ts'
 const CHANNEL = '/dev/ttyS0'
 /** Where the exit status is written to, and then the kernel is killed from outside. */
 const REPORT = '/dev/ttyS1'
-const DOOR = '/dev/ttyS2'
+const SHELL_LINE = '/dev/ttyS2'
 const CONSOLE = '/dev/tty0'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -61,7 +61,7 @@ stty -F ${CONSOLE} ${run.terminal === true ? `sane ${sizeOf(parts.size)}` : '-op
 exec 3<>${CONSOLE} 4<>${CHANNEL} 5<>${REPORT}
 stty -F ${CHANNEL} raw -echo
 stty -F ${REPORT} -echo
-${run.terminal === true ? RESIZE : ''}${run.door === true ? shells(run) : ''}${run.terminal === true ? onTerminal(command(parts)) : onPipe(command(parts))}
+${run.terminal === true ? RESIZE : ''}${run.shell === true ? shells(run) : ''}${run.terminal === true ? onTerminal(command(parts)) : onPipe(command(parts))}
 sync
 stty -F ${CONSOLE} -echo
 echo status $status >&5
@@ -69,20 +69,20 @@ sleep 60
 `
 }
 
-/** The machine says what size its terminal has got. */
+/** The size of the terminal of this machine. */
 const RESIZE = `while read -r rows columns; do
   stty -F ${CONSOLE} rows "$rows" columns "$columns"
 done <&5 &
 `
 
-/** One shell after the other, for whoever comes in through the door. */
+/** One shell after the other, for the clients of the shell socket. */
 function shells({ cwd = '/' }: KernelRun): string {
   return `shell=sh
 command -v bash >/dev/null && shell='bash --norc'
-stty -F ${DOOR} sane
+stty -F ${SHELL_LINE} sane
 while :; do
   env -C ${shellWord(cwd)} HOME=/root TERM=xterm PS1='uml# ' setsid --ctty --wait $shell -i
-done <>${DOOR} >&0 2>&0 3>&- 4>&- 5>&- &
+done <>${SHELL_LINE} >&0 2>&0 3>&- 4>&- 5>&- &
 `
 }
 
@@ -99,7 +99,7 @@ status=$?`
 }
 
 /**
- * A pipe to the console, lest the command takes it for somebody's screen. What the command left
+ * A pipe to the console, so that the command does not take it for a terminal. What the command left
  * running may hold the pipe open: it gets a moment.
  */
 function onPipe(line: string): string {
@@ -112,18 +112,18 @@ status=$?
 wait $cat 2>/dev/null`
 }
 
-/** Their files are removed from the layer, so that nobody can tell that they ever were there. */
+/** Their files are removed from the layer, as if they had never been installed. */
 function withoutModules({ run, release, modules }: InitParts): string {
   const names = run.withoutModules ?? []
   if (names.length === 0) return ''
-  const files = names.map((name) => `-name ${shellWord(`${spelling(name)}.ko*`)}`)
+  const files = names.map((name) => `-name ${shellWord(`${normalisedName(name)}.ko*`)}`)
   return `find ${modules}/ ${files.join(' -o ')} | xargs rm -f
 depmod ${release}
 `
 }
 
 /** File names have `-` or `_`, and module names mean both. */
-function spelling(name: string): string {
+function normalisedName(name: string): string {
   return name.replaceAll(/[-_]/g, '[-_]')
 }
 

@@ -6,7 +6,7 @@ import { NodeProxyError } from '../lib/error.ts'
 /** Where Debian's package user-mode-linux puts things. */
 const PROGRAM = '/usr/bin/linux.uml'
 const MODULES = '/usr/lib/uml/modules'
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** The kernel that is a program, and the modules that were built with it. */
 export interface Installation {
@@ -35,7 +35,7 @@ export async function findInstallation(
 
 async function releaseOf(program: string): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: PATIENCE_MS })
+    const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: TIMEOUT_MS })
     return stdout.trim()
   } catch (cause) {
     throw missing(`cannot be run: ${program}`, cause)

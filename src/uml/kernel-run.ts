@@ -16,11 +16,11 @@ export interface KernelRun {
   readonly args?: readonly string[]
   /** The whole environment; PATH and HOME have values when it names none. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** `/` unless told otherwise. */
+  /** `/` by default. */
   readonly cwd?: string
-  /** Memory of the kernel in MiB, 1024 unless told otherwise; taken as it is used. */
+  /** Memory of the kernel in MiB, 1024 by default; taken as it is used. */
   readonly memory?: number
-  /** Kernels that differ by one here have a processor each; anything unless told otherwise. */
+  /** Kernels that differ by one here have a processor each; anything by default. */
   readonly turn?: number
   readonly share?: readonly Share[]
   /** Modules that this kernel shall not have: `ip_vs`. What needs them is gone too. */
@@ -30,7 +30,7 @@ export interface KernelRun {
   /** The command gets this process's terminal; `onOutput` hears nothing then. */
   readonly terminal?: boolean
   /** Others may come in and use a shell: `npm run --silent uml -- --enter`. */
-  readonly door?: boolean
+  readonly shell?: boolean
   /** Milliseconds until the kernel is killed, however lively it is. */
   readonly timeoutMs?: number
   /** Milliseconds without a byte on console or channel until it is killed. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
-import { enter, findDoors } from './enter.ts'
+import { enter, findShellSockets } from './enter.ts'
 import type { KernelRun } from './kernel-run.ts'
 import { bootKernel } from './start-kernel.ts'
 
@@ -17,7 +17,8 @@ process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
   const asked = /^--enter(?:=(\d+))?$/.exec(args[0] ?? '')
-  if (asked !== null) return visit(findDoors(asked[1] === undefined ? undefined : Number(asked[1])))
+  if (asked !== null)
+    return visit(findShellSockets(asked[1] === undefined ? undefined : Number(asked[1])))
   const run = read(args)
   if (run === undefined) {
     process.stderr.write(USAGE)
@@ -33,15 +34,15 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function visit(doors: readonly string[]): Promise<number> {
-  const [door, ...others] = doors
-  if (door === undefined || others.length > 0) {
+async function visit(sockets: readonly string[]): Promise<number> {
+  const [socket, ...others] = sockets
+  if (socket === undefined || others.length > 0) {
     process.stderr.write(
-      `there is not one kernel to enter, but ${doors.length}\n${doors.join('\n')}`,
+      `there is not one kernel to enter, but ${sockets.length}\n${sockets.join('\n')}`,
     )
     return 1
   }
-  await enter(door)
+  await enter(socket)
   return 0
 }
 
@@ -62,7 +63,7 @@ function read(args: readonly string[]): KernelRun | undefined {
     memory: Number(values.memory),
     withoutModules: values.without?.split(',') ?? [],
     terminal: process.stdin.isTTY && process.stdout.isTTY,
-    door: true,
+    shell: true,
     onOutput: (text) => void process.stdout.write(text),
   }
 }

@@ -22,7 +22,7 @@ test('a mount over another one counts', () => {
   expect(isNoExec('/tmp', `${table}tmpfs /tmp tmpfs rw 0 0\n`)).toBe(false)
 })
 
-test('says where it looked when nothing has room', async () => {
+test('names the folders it tried when none has space', async () => {
   await expect(findMemoryFolder(1e12)).rejects.toMatchObject({
     code: 'NP_UML_MEMORY',
     message: expect.stringContaining('/dev/shm'),

@@ -6,7 +6,7 @@ import { NodeProxyError } from '../lib/error.ts'
 const MIB = 1024 * 1024
 export const SCRATCH_PREFIX = 'np-uml-'
 /** The socket that leads to a shell inside, in the scratch folder of a kernel that has one. */
-export const DOOR = 'door'
+export const SHELL_SOCKET = 'shell'
 
 /** The folder of one kernel on this machine: its script, its status, what it notes itself. */
 export function makeScratch(): Promise<string> {
@@ -15,7 +15,7 @@ export function makeScratch(): Promise<string> {
 
 /**
  * A folder for the file that is the kernel's memory: one that programs may be
- * mapped from, with room for it, in memory rather than on a disk if possible.
+ * mapped from, with space for it, in memory rather than on a disk if possible.
  * The kernel unlinks the file as soon as it is open. Containers often have a
  * /dev/shm that is small or `noexec`.
  */
@@ -27,8 +27,8 @@ export async function findMemoryFolder(mebibytes: number): Promise<string> {
   }
   throw new NodeProxyError(
     'NP_UML_MEMORY',
-    `no room for the ${mebibytes} MiB of a kernel in ${candidates.join(', ')}`,
-    { hint: 'set TMPDIR to a folder with room, on a file system not mounted noexec' },
+    `no space for the ${mebibytes} MiB of a kernel in ${candidates.join(', ')}`,
+    { hint: 'set TMPDIR to a folder with enough space, on a file system not mounted noexec' },
   )
 }
 

@@ -2,13 +2,13 @@ import { type StdioOptions, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openDoor } from './door.ts'
 import { initScript } from './init-script.ts'
 import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun, Share } from './kernel-run.ts'
 import { processorFor } from './processor.ts'
 import { lineOf, RunningKernel } from './running-kernel.ts'
-import { DOOR, findMemoryFolder, makeScratch } from './scratch.ts'
+import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
+import { openShellSocket } from './shell-socket.ts'
 import { rememberTerminal } from './terminal.ts'
 
 const MEMORY = 1024
@@ -24,7 +24,7 @@ export async function bootKernel(run: KernelRun): Promise<KernelOutcome> {
 
 /**
  * Starts a kernel with the command in it. Throws NP_UML_MISSING where User-mode
- * Linux is not installed, and NP_UML_MEMORY where there is no room for it.
+ * Linux is not installed, and NP_UML_MEMORY where memory is missing for it.
  */
 export async function startKernel(run: KernelRun): Promise<Kernel> {
   const { memory = MEMORY } = run
@@ -43,10 +43,11 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
     detached: true,
   })
   const kernel = new RunningKernel(child, run, scratch)
-  const door = run.door === true ? openDoor(join(scratch, DOOR), lineOf(child, 5)) : undefined
+  const socket =
+    run.shell === true ? openShellSocket(join(scratch, SHELL_SOCKET), lineOf(child, 5)) : undefined
   const stopFollowing = terminal?.follow((size) => lineOf(child, 4).write(`${size}\n`))
   const ended = kernel.ended.finally(() => {
-    door?.close()
+    socket?.close()
     stopFollowing?.()
     terminal?.restore()
   })
@@ -68,7 +69,7 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
   ]
 }
 
-/** Console, complaints of the program itself, the channel, the report, the door. */
+/** Console, complaints of the program itself, the channel, the report, the shell. */
 function stdio(terminal: boolean): StdioOptions {
   const mouth = terminal ? 'inherit' : 'pipe'
   return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']

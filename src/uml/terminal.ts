@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 export interface RememberedTerminal {
   /** `rows columns`. */
   readonly size: string
-  /** Tells the size whenever it changes; the result ends that. */
+  /** Reports the size whenever it changes; the result ends that. */
   follow(onSize: (size: string) => void): () => void
   restore(): void
 }

@@ -8,7 +8,7 @@ const AT_ONCE = 20
 
 /** Watches of all Services, each on a connection of its own, all from the same revision on. */
 export class Crowd implements Disposable {
-  /** Told every event's JSON, once by each watcher. */
+  /** Called with every event's JSON, once by each watcher. */
   onLine: (line: string) => void = () => undefined
   readonly #watchers: Watcher[] = []
 

@@ -6,7 +6,7 @@ export interface Target {
   readonly ca: string
 }
 
-/** What the load generator is told, one JSON per line on its standard input. */
+/** What the load generator receives, one JSON per line on its standard input. */
 export type LoadOrder =
   | CreateOrder
   | GetOrder

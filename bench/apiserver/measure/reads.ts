@@ -25,7 +25,7 @@ export async function get(context: Context): Promise<Reads> {
   return { ...requestsOf(done), barePerSecond }
 }
 
-/** All Services as JSON, as compressed JSON and as kubectl asks for them. */
+/** All Services as JSON, as compressed JSON and as kubectl requests them. */
 export async function lists(context: Context): Promise<Lists> {
   return {
     objects: context.repeats.objects,

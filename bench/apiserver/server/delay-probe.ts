@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads'
 
 /**
  * Loaded into the server (`node --import`), it listens on the Unix socket that DELAY_PROBE names: the
- * event loop is watched while a client is connected, and told to it when it has ended its side.
+ * event loop is watched while a client is connected, and reported to it when it has ended its side.
  */
 const path = process.env['DELAY_PROBE']
 

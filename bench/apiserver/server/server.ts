@@ -20,7 +20,7 @@ export interface MeasuredServer extends AsyncDisposable {
   readonly pki: string
   /** Where `watchDelay` finds the probe. */
   readonly probe: string
-  /** Ends it and starts it on the same data; milliseconds from the launcher until it says that it is ready. */
+  /** Ends it and starts it on the same data; milliseconds from the launcher until it reports that it is ready. */
   restart(): Promise<number>
   /** KiB resident, after a rest. */
   resident(): Promise<number>

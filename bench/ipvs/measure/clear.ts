@@ -10,7 +10,7 @@ const POLL_MS = 10
 const BOUND_MS = 60_000
 const ATTEMPTS = 5
 
-/** Somebody runs `ipvsadm -C`, again and again; every time everything comes back. */
+/** A foreign process runs `ipvsadm -C`, again and again; every time everything comes back. */
 export async function clears(context: IpvsContext, count: number): Promise<Clear> {
   const toNotice: number[] = []
   const toRepair: number[] = []

@@ -24,8 +24,8 @@ const POLL_MS = 25
 
 /**
  * Starts the daemon on an empty kernel and waits until virtual servers all over the
- * cluster are complete and the daemon says that it is ready. Only then its metrics are
- * asked whether the last write was among that, because asking costs it time; and every
+ * cluster are complete and the daemon reports that it is ready. Only then its metrics are
+ * read for whether the last write was among that, because reading costs it time; and every
  * single virtual server is looked at.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
@@ -35,8 +35,8 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   })
   try {
     const left = () => boundMs - (performance.now() - daemon.startedAt)
-    const patience = { timeoutMs: boundMs, pauseMs: POLL_MS }
-    const seenAt = await view.seen(spread(cluster.size), patience)
+    const limits = { timeoutMs: boundMs, pauseMs: POLL_MS }
+    const seenAt = await view.seen(spread(cluster.size), limits)
     const synced = seenAt !== undefined && (await daemon.untilReady(left()))
     const endedAt = performance.now()
     if (!synced) throw new Error(`no full sync within ${boundMs / 1_000} s`)
@@ -45,7 +45,7 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
     if (!isApplied(cluster, await daemon.metrics())) throw new Error('ready before the last write')
     const listedAt = daemon.listedAt()
     if (listedAt === undefined)
-      throw new Error('the daemon did not say when the cluster was listed')
+      throw new Error('the daemon did not log when the cluster was listed')
     return {
       daemon,
       fromStart: endedAt - daemon.startedAt,

@@ -16,7 +16,7 @@ export interface BesideParts {
 
 const SETTLE_MS = 2_000
 
-/** The iptables mode, legacy back end, on the same kernel: what its first packets take. */
+/** The iptables mode, legacy variant, on the same kernel: what its first packets take. */
 export async function iptablesBeside(parts: BesideParts): Promise<IptablesBeside> {
   const { cluster, folder, connections, boundMs } = parts
   const topology = buildTopology(parts.serial)

@@ -2,7 +2,7 @@ import { MinimalSender } from '../raw/minimal-sender.ts'
 
 /** So long the daemon's changes are apart, more or less. */
 const REST_MS = 50
-/** Numbers that no Service of the benchmark has: to the daemon they are somebody else's. */
+/** Numbers that no Service of the benchmark has: to the daemon they are foreign. */
 const FIRST = 60_000
 
 /** Round trips of the minimal sender, in the kernel in which the daemon works. */

@@ -3,7 +3,7 @@ import { get } from 'node:http'
 /**
  * A watch and nothing behind it, in a process of its own as the daemon is: prints
  * `resourceVersion nanoseconds` for every event, by the clock that all processes share.
- * The first line says that the watch stands.
+ * The first line reports that the watch stands.
  */
 const [url = ''] = process.argv.slice(2)
 

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 
 const TIMEOUT_MS = 300_000
 
-/** Deletes every virtual server, as somebody else would; returns `performance.now()` of its end. */
+/** Deletes every virtual server, as a foreign program would; returns `performance.now()` of its end. */
 export function clearAll(namespace: string): number {
   run(namespace, 'ipvsadm -C')
   return performance.now()
 }
 
-/** Writes a file for `ipvsadm --restore`; the result reads it in a namespace and says how long. */
+/** Writes a file for `ipvsadm --restore`; the result reads it in a namespace and returns how long. */
 export function prepareRestore(folder: string, text: string): (namespace: string) => number {
   const file = join(folder, 'ipvsadm-restore')
   writeFileSync(file, text)

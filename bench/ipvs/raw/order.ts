@@ -1,4 +1,4 @@
-/** What the minimal sender is told, one JSON per line on its standard input. */
+/** What the minimal sender receives, one JSON per line on its standard input. */
 export interface SenderOrder {
   /**
    * `fill`: all virtual servers with their real servers, in batches of 500. `replace`: one

@@ -12,7 +12,7 @@ import type { SenderOrder, SenderReport } from './order.ts'
 
 /**
  * The minimal sender: a program of its own that knows netlink and the messages of ip_vs,
- * and nothing of Services, watches or modes. What it takes is what nobody can undercut
+ * and nothing of Services, watches or modes. What it takes is the lower bound
  * who speaks through the same socket.
  */
 const BATCH = 500

@@ -41,7 +41,7 @@ export interface ApiserverMeasured {
 }
 
 export interface Starts {
-  /** From the start of the launcher until it says that it is ready. */
+  /** From the start of the launcher until it reports that it is ready. */
   readonly readyMs: readonly number[]
   readonly residentKib: readonly number[]
 }

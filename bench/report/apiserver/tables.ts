@@ -14,7 +14,7 @@ import type {
 
 type Cells = readonly ApiserverCell[]
 
-/** A figure that a driver may lack. */
+/** A figure that a driver may not have. */
 type Row<T> = readonly [what: string, driver: string, figure: T]
 
 /** One row for each driver that has the figure. */

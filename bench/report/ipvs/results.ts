@@ -44,14 +44,14 @@ export interface IpvsMeasured {
   readonly rawClear: readonly number[]
   readonly memory: MemoryUse
   readonly firstPacket: FirstPacket
-  /** The same connections through the iptables mode, legacy back end, in the same kernel. */
+  /** The same connections through the iptables mode, legacy variant, in the same kernel. */
   readonly iptables: IptablesBeside
 }
 
 export interface IpvsFullSync {
   /** From the start of the launcher until the kernel has everything. */
   readonly fromStart: readonly number[]
-  /** From the log record that says that the cluster is listed. */
+  /** From the log record that reports that the cluster is listed. */
   readonly fromListed: readonly number[]
   readonly cpuSeconds: readonly number[]
 }
@@ -85,7 +85,7 @@ export interface WatchLatency {
   readonly fromAnswered: readonly number[]
 }
 
-/** Somebody else deletes every virtual server. */
+/** Another process deletes every virtual server. */
 export interface Clear {
   /** From the end of `ipvsadm -C` to the daemon's log record about it. */
   readonly toNotice: readonly number[]

@@ -37,7 +37,7 @@ function head({ machine, startedAt, quick }: IpvsResults): string {
 ${warning}
 ${startedAt}; ipvsadm ${ipvsadm}, Node ${node}. *raw* is a minimal sender of the same messages over the
 same netlink package, measured in the same kernel by turns with the daemon. When the kernel had a change is heard from its
-own acknowledgement, by nlmon, which disturbs nobody.
+own acknowledgement, by nlmon, which disturbs no measurement.
 `
 }
 

@@ -14,7 +14,7 @@ test('the generator is compared with the fastest proxy, not with DNAT', () => {
   expect(headroom(proxies)).toBeUndefined()
 })
 
-test('a row says why there is nothing in it, and shows no processor time without a process', () => {
+test('a row without figures has the reason, and shows no processor time without a process', () => {
   const broken: UserspaceCell = { subject: 'javascript', unfinished: 'gone', measured: {} }
   const rows = throughputTable([cell('haproxy-splice', 2), cell('direct', 4), broken]).split('\n')
   expect(rows[3]).toMatch(

@@ -11,7 +11,7 @@ const ACCEPT_AT_ONCE = 64
 /** How often one connection is sent to before others have their turn. */
 const SEND_AT_ONCE = 4
 
-/** Answers requests with themselves, and sends without end to who asks for it. */
+/** Answers requests with themselves, and sends without end on request. */
 export class Backend {
   readonly #sockets: Sockets
   readonly #poller: Poller

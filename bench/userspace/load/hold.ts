@@ -4,7 +4,7 @@ import { Talks } from './talks.ts'
 
 /** Connections that are being made at a time. */
 const AT_ONCE = 32
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** More than these say that the proxy does not want to. */
 const MOST_FAILURES = 1_000
 const LONGEST_WAIT_MS = 100
@@ -18,7 +18,7 @@ export interface Holding {
 export function hold(sockets: Sockets, target: SocketAddress, count: number): Holding {
   const held = new Set<number>()
   const talks = new Talks(sockets, target, (socket) => held.add(socket))
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   const isHopeless = () => talks.failures > MOST_FAILURES || performance.now() > until
   while (held.size < count && !isHopeless()) {
     const most = Math.min(count, held.size + AT_ONCE)

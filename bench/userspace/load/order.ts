@@ -1,4 +1,4 @@
-/** What the load generator is told, one JSON per line on its standard input. */
+/** What the load generator receives, one JSON per line on its standard input. */
 export interface LoadOrder {
   /**
    * `exchanges`: connect, 100 bytes there, 100 back, reset, again. `roundTrips`: 100 bytes

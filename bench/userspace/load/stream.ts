@@ -40,7 +40,7 @@ export function stream(
   }
 }
 
-/** Asks for streams and discards them. */
+/** Requests streams and discards them. */
 class Sink {
   readonly #sockets: Sockets
   readonly #streams: readonly number[]

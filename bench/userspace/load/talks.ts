@@ -63,7 +63,7 @@ export class Talks {
     this.#send(socket)
   }
 
-  /** By a reset, so that nobody has to remember it. */
+  /** By a reset, so that no TIME_WAIT remains. */
   close(socket: number): void {
     this.#talks.delete(socket)
     this.#sockets.resetOnClose(socket)

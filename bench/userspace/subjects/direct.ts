@@ -1,6 +1,6 @@
 import type { Subject } from './subject.ts'
 
-/** Routed from client to backend: nobody touches the packets. */
+/** Routed from client to backend: no proxy touches the packets. */
 export const direct: Subject = {
   name: 'direct',
   start: ({ backend }) => Promise.resolve({ address: backend, pids: [], stop: nothing }),

@@ -5,12 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Place, Running } from './subject.ts'
 
 const POLL_MS = 20
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 const STOP_MS = 5_000
 /** A listening socket in /proc/net/tcp (linux/tcp_states.h). */
 const LISTENING = '0A'
 
-/** Starts a proxy in its namespace; resolves when it listens. Throws what it says otherwise. */
+/** Starts a proxy in its namespace; resolves when it listens. Throws with its output otherwise. */
 export async function startProgram(
   { node, listen }: Place,
   command: readonly string[],
@@ -33,7 +33,7 @@ export async function startProgram(
     await ended
     clearTimeout(killing)
   }
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   while (!listens(pid, listen.port)) {
     if (child.exitCode !== null) throw new Error(`${command[0]} ended: ${said.trim()}`)
     if (performance.now() > until) {
@@ -45,7 +45,7 @@ export async function startProgram(
   return { address: listen, pids: [pid], stop }
 }
 
-/** Whether somebody in the namespace of a process has the port. */
+/** Whether a process in the namespace of another listens on the port. */
 function listens(pid: number, port: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { NLMSG_DONE } from '../netlink/message.ts'
-import { FakeAddresses } from './fake-addresses.ts'
+import { FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { NetlinkAddresses } from './netlink-addresses.ts'
+import { FakeAddresses } from './testing/fake-addresses.ts'
 
 /** Bodies as the kernel sends them: lo and its addresses, a point-to-point link's own end. */
 const LINK = '00000304010000004900010000000000070003006c6f0000'
@@ -41,7 +41,7 @@ test('lists our own end of every address once, with its interface', async () => 
   expect(transport.closed).toBe(true)
 })
 
-test('asks with the bytes of RTM_GETLINK and RTM_GETADDR', async () => {
+test('requests with the bytes of RTM_GETLINK and RTM_GETADDR', async () => {
   const { addresses, transport } = setUp()
   await addresses.list()
   expect(transport.sent.map((bytes) => bytes.toString('hex'))).toEqual([
@@ -68,7 +68,7 @@ test('several changes at once are one call', () => {
   expect(transport.closed).toBe(true)
 })
 
-test('the fake tells its watchers', async () => {
+test('the fake notifies its watchers', async () => {
   const addresses = new FakeAddresses()
   let calls = 0
   const stop = addresses.watch(() => calls++)

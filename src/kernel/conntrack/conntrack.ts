@@ -7,8 +7,8 @@ export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
 /**
  * Flows to delete: those of a protocol that were sent to `ip:port` and do not
  * go to a backend in `keep`. For `node` any destination address counts; a flow
- * that nobody rewrote is lost without harm (its next packet makes it again, and
- * may find the Service by then), but one that others masquerade stays.
+ * without address translation is lost without harm (its next packet makes it again, and
+ * may find the Service by then), but one that foreign rules masquerade stays.
  */
 export interface FlowFilter {
   readonly family: Family
@@ -30,7 +30,7 @@ export interface Conntrack {
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
   /**
    * Deletes the flows that rules of this node translated to one of these local ports: all, or those
-   * that nobody has answered yet.
+   * that have no answer yet.
    */
   cutTranslatedTo(
     ports: ReadonlySet<number>,

@@ -7,6 +7,7 @@ import {
   valueLength,
 } from '../netlink/attribute.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
+import { NFGENMSG, nfHeader } from '../netlink/nfnetlink.ts'
 
 /** linux/netfilter/nfnetlink_conntrack.h: message and attribute types. */
 const CT_NEW = 0x0100
@@ -32,8 +33,6 @@ const BY_DESTINATION_PORT = 1 << 5
 /** Bit of CTA_STATUS: packets went both ways. */
 const SEEN_REPLY = 1 << 1
 
-const NFGENMSG = 4
-const NFPROTO = { 4: 2, 6: 10 } as const
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 
 /** One direction of a flow. Addresses and ports are views into the message. */
@@ -62,7 +61,7 @@ export interface DumpFilter {
   readonly port: number | undefined
 }
 
-/** Asks for the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
+/** CTNL_MSG_CT_GET: the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
 export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   const attributes = [encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[filter.protocol]]))]
   let flags = BY_PROTOCOL
@@ -92,7 +91,7 @@ export interface ReplyEnds {
   readonly destinationPort: number
 }
 
-/** Asks for the one flow whose answers have these ends. */
+/** CTNL_MSG_CT_GET: the one flow whose answers have these ends. */
 export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
   const isSix = ends.source.length === 16
   const tuple = nest(
@@ -201,7 +200,7 @@ function isAddress(value: Buffer | undefined): value is Buffer {
 }
 
 function header(family: Family): Buffer {
-  return Buffer.from([NFPROTO[family], 0, 0, 0])
+  return Buffer.from(nfHeader(family))
 }
 
 function host32(value: number): Buffer {

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import type { FlowFilter } from './conntrack.ts'
 import {
   backendOf,
@@ -40,7 +40,7 @@ function decodeOne(bytes: Buffer) {
   return flow
 }
 
-/** A kernel that holds one flow and notes what it was asked to delete. */
+/** A kernel that holds one flow and records what it had to delete. */
 function setUp(flow: Buffer = captured) {
   const transport = new FakeTransport()
   const deleted: string[] = []
@@ -60,7 +60,7 @@ function setUp(flow: Buffer = captured) {
   return { transport, deleted, conntrack: new NetlinkConntrack(transport.open, systemClock) }
 }
 
-test('asks the kernel for the flows of a protocol and port only', () => {
+test('requests the flows of a protocol and port only', () => {
   const dump = encodeFlowDump({ family: 4, protocol: 'UDP', port: 53 })
   expect(encodeMessage({ ...dump, flags: 0x301 }, 1).toString('hex')).toBe(
     '400000000101010301000000000000000200000018000180140002800500010011000000060003000035000014001980' +
@@ -95,7 +95,7 @@ test.each([
 test('a node port cuts all flows but those that others masquerade', async () => {
   expect(await setUp().conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
   const direct = Buffer.from(captured)
-  // The answering side is what was asked: 10.96.0.10:53, a process of this node.
+  // The answering side is the destination: 10.96.0.10:53, a process of this node.
   Buffer.from([10, 96, 0, 10]).copy(direct, direct.indexOf('0a010004', 'hex'))
   direct.writeUInt16BE(53, direct.indexOf('14e9', 'hex'))
   const [original, backend] = [decodeOne(direct).original, backendOf(decodeOne(direct))]

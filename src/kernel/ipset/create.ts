@@ -1,5 +1,6 @@
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import { NFPROTO } from '../netlink/nfnetlink.ts'
 import type { SetHeader, SetType } from './sets.ts'
 import {
   ATTR_DATA,
@@ -9,7 +10,6 @@ import {
   ATTR_TYPENAME,
   answerTo,
   encodeCommand,
-  NFPROTO,
   readNumber,
   writeByte,
   writeNumber,

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import {
   decodeMessages,
   type NetlinkMessage,
   NLM_F_DUMP_INTR,
   NLMSG_DONE,
 } from '../netlink/message.ts'
-import * as captured from './fixtures.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { NetlinkSets } from './netlink-sets.ts'
 import type { SetCommand, SetType } from './sets.ts'
+import * as captured from './testing/fixtures.ts'
 
 const LIST = 7
 const ADD = 9
@@ -24,7 +24,7 @@ const add = (i: number): SetCommand => ({
   member: { ip: `10.0.${i >> 8}.${i & 255}` as IpAddress },
 })
 
-/** Says which commands it got; `answer` may refuse one with an errno. */
+/** Records the commands it got; `answer` may refuse one with an errno. */
 function setUp(answer: (command: number, message: NetlinkMessage) => number = () => 0) {
   const transport = new FakeTransport()
   const got: number[] = []
@@ -67,7 +67,7 @@ test('many commands are few datagrams, and a refusal has the index of its comman
   expect(transport.sent.map((bytes) => [...decodeMessages(bytes)].length)).toEqual([256, 256, 88])
 })
 
-test('the revision of a type is asked once, of a type that is not there again', async () => {
+test('the revision of a type is requested once, of a type that is not there again', async () => {
   const kernel = setUp()
   await kernel.sets.run([create('A'), create('B'), create('C', { ...web, family: 6 })])
   await kernel.sets.run([create('D')])

@@ -9,12 +9,28 @@ import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
-import { decodeName, encodeMembersDump, HEADERS_DUMP, NAMES_DUMP } from './list.ts'
-import { memberText } from './member-text.ts'
-import { decodeProtocol, PROTOCOL_QUESTION, type ProtocolVersion } from './protocol.ts'
-import { nameProblem, refusalText } from './refusal.ts'
-import { decodeRevision, encodeRevisionQuestion, WANTED } from './revision.ts'
-import type { Member, SetCommand, SetHeader, SetRefusal, Sets, SetType } from './sets.ts'
+import { commandErrorText, nameProblem } from './ipset-error.ts'
+import {
+  decodeName,
+  decodeProtocol,
+  decodeRevision,
+  encodeMembersDump,
+  encodeRevisionQuestion,
+  HEADERS_DUMP,
+  NAMES_DUMP,
+  PROTOCOL_QUESTION,
+  type ProtocolVersion,
+  WANTED,
+} from './queries.ts'
+import {
+  type Member,
+  memberText,
+  type SetCommand,
+  type SetCommandError,
+  type SetHeader,
+  type Sets,
+  type SetType,
+} from './sets.ts'
 import { encodeCommand, PROTOCOL } from './wire.ts'
 
 /** Commands in one datagram: when all are refused, the refusals fit into our receive buffer. */
@@ -33,8 +49,8 @@ export class NetlinkSets implements Sets {
     this.#clock = clock
   }
 
-  async run(commands: readonly SetCommand[]): Promise<readonly SetRefusal[]> {
-    const refusals: SetRefusal[] = []
+  async run(commands: readonly SetCommand[]): Promise<readonly SetCommandError[]> {
+    const refusals: SetCommandError[] = []
     const sendable: Sendable[] = []
     for (const [index, command] of commands.entries()) {
       const message = nameProblem(command.name)
@@ -75,7 +91,7 @@ export class NetlinkSets implements Sets {
 
   async protocolVersion(): Promise<ProtocolVersion> {
     let version: ProtocolVersion | undefined
-    const refusal = await this.#connect().ask(PROTOCOL_QUESTION, (message) => {
+    const refusal = await this.#connect().request(PROTOCOL_QUESTION, (message) => {
       version = decodeProtocol(message)
     })
     if (refusal !== undefined) throw refused(refusal.errno)
@@ -91,8 +107,8 @@ export class NetlinkSets implements Sets {
     this.#session = undefined
   }
 
-  /** Where there is no way to ask the kernel, it refuses everything. */
-  async #attempt(sendable: readonly Sendable[]): Promise<readonly SetRefusal[]> {
+  /** Without ip_set in the kernel every command fails. */
+  async #attempt(sendable: readonly Sendable[]): Promise<readonly SetCommandError[]> {
     try {
       return await this.#send(sendable)
     } catch (error) {
@@ -102,16 +118,16 @@ export class NetlinkSets implements Sets {
     }
   }
 
-  async #send(sendable: readonly Sendable[]): Promise<readonly SetRefusal[]> {
+  async #send(sendable: readonly Sendable[]): Promise<readonly SetCommandError[]> {
     for (const { command } of sendable) {
       if (command.do === 'create') await this.#askRevision(command.type)
     }
     const messages = sendable.map(({ command }) => this.#encode(command))
-    const refusals: SetRefusal[] = []
+    const refusals: SetCommandError[] = []
     for (const [place, errno] of await this.#connect().batch(messages)) {
       const { index, command } = sendable[place]!
       if (errno === ENOENT && command.do === 'destroy') continue
-      refusals.push({ index, errno, message: refusalText(errno, command) })
+      refusals.push({ index, errno, message: commandErrorText(errno, command) })
     }
     return refusals
   }
@@ -135,7 +151,7 @@ export class NetlinkSets implements Sets {
   async #askRevision(type: SetType): Promise<void> {
     const key = revisionKey(type)
     if (this.#revisions.has(key)) return
-    await this.#connect().ask(encodeRevisionQuestion(type.type, type.family), (message) => {
+    await this.#connect().request(encodeRevisionQuestion(type.type, type.family), (message) => {
       const revision = decodeRevision(message, type.type)
       if (revision !== undefined) this.#revisions.set(key, revision)
     })

@@ -1,15 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Cidr, formatIp, parseCidr } from '../../lib/ip.ts'
-import { incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, type OutgoingMessage } from '../netlink/message.ts'
+import { incoming } from '../netlink/testing/fake-transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
-import * as captured from './fixtures.ts'
-import { decodeName } from './list.ts'
-import { decodeProtocol } from './protocol.ts'
-import { decodeRevision } from './revision.ts'
+import { decodeName, decodeProtocol, decodeRevision } from './queries.ts'
 import type { Member, SetType } from './sets.ts'
+import * as captured from './testing/fixtures.ts'
 
 const messageOf = (bytes: Buffer) => {
   const [message] = decodeMessages(bytes)

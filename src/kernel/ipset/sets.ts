@@ -4,7 +4,7 @@ export type SetTypeName = 'hash:ip' | 'hash:ip,port' | 'hash:ip,port,net'
 
 /**
  * What a set is made with. Two of the same name are the same when all but
- * `hashSize` and `family` agree: the kernel compares those two not, so names say the family.
+ * `hashSize` and `family` agree: the kernel compares those two not, so names contain the family.
  */
 export interface SetType {
   readonly type: SetTypeName
@@ -13,7 +13,7 @@ export interface SetType {
   readonly maxElements: number
   /** Buckets at the start, a power of two; additions from here enlarge the set, packets never do. */
   readonly hashSize?: number
-  /** Seconds that a member stays unless it says otherwise; 0: until it is deleted. Absent: no member ends. */
+  /** Seconds that a member stays unless it has its own; 0: until it is deleted. Absent: no member ends. */
   readonly timeout?: number
   /** Members may carry a mark (`skbinfo`), which the SET target gives to packets. */
   readonly withMark?: boolean
@@ -35,7 +35,7 @@ export interface Member {
 
 /**
  * All may be repeated: a set that exists with the same type is created again, a
- * member added again (its time-out and mark are those of the last addition), an
+ * member added again (its timeout and mark are those of the last addition), an
  * absent set destroyed, an absent member deleted.
  */
 export type SetCommand =
@@ -44,7 +44,7 @@ export type SetCommand =
   | { readonly do: 'add' | 'delete'; readonly name: string; readonly member: Member }
 
 /** One command that was refused; `index` counts the given commands from 0. */
-export interface SetRefusal {
+export interface SetCommandError {
   readonly index: number
   /** The system's number, or ipset's own from 4096 on (linux/netfilter/ipset/ip_set.h). */
   readonly errno: number
@@ -76,7 +76,7 @@ export interface SetHeader {
  */
 export interface Sets {
   /** Runs the commands in order. */
-  run(commands: readonly SetCommand[]): Promise<readonly SetRefusal[]>
+  run(commands: readonly SetCommand[]): Promise<readonly SetCommandError[]>
   /** Names of the sets that start with `prefix`. */
   names(prefix: string): Promise<readonly string[]>
   /** Headers, without members, of the sets that start with `prefix`. */
@@ -86,4 +86,12 @@ export interface Sets {
   /** The newest and oldest protocol that the kernel speaks; throws NP_KERNEL_IPSET when it has no ip_set. */
   protocolVersion(): Promise<{ readonly newest: number; readonly oldest: number }>
   close(): void
+}
+
+/** What makes a member itself, in ipset's own words: `10.96.0.1,tcp:80,192.168.0.0/16`. */
+export function memberText({ ip, protocol, port, net }: Member): string {
+  const words: string[] = [ip]
+  if (port !== undefined) words.push(`${protocol?.toLowerCase() ?? ''}:${port}`)
+  if (net !== undefined) words.push(net)
+  return words.join(',')
 }

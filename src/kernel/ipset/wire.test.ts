@@ -3,11 +3,18 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { align, decodeMessages, type OutgoingMessage } from '../netlink/message.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { decodeHeader, encodeCreate } from './create.ts'
-import * as captured from './fixtures.ts'
-import { decodeName, encodeMembersDump, HEADERS_DUMP, NAMES_DUMP } from './list.ts'
-import { decodeProtocol, PROTOCOL_QUESTION } from './protocol.ts'
-import { decodeRevision, encodeRevisionQuestion } from './revision.ts'
+import {
+  decodeName,
+  decodeProtocol,
+  decodeRevision,
+  encodeMembersDump,
+  encodeRevisionQuestion,
+  HEADERS_DUMP,
+  NAMES_DUMP,
+  PROTOCOL_QUESTION,
+} from './queries.ts'
 import type { Member, SetType } from './sets.ts'
+import * as captured from './testing/fixtures.ts'
 import { encodeCommand } from './wire.ts'
 
 const hex = ({ payload }: OutgoingMessage) => payload.toString('hex')
@@ -65,14 +72,14 @@ test.each([
   ],
   ['destroy', captured.DESTROY, encodeCommand('destroy', 'L')],
   ['list headers', captured.HEADERS, HEADERS_DUMP],
-  ['ask for a type', captured.TYPE, encodeRevisionQuestion('hash:ip,port,net', 4)],
-])('%s says what the ipset program says', (_, bytes, ours) => {
+  ['request a type', captured.TYPE, encodeRevisionQuestion('hash:ip,port,net', 4)],
+])('%s has the bytes of the ipset program', (_, bytes, ours) => {
   const theirs = messageOf(bytes)
   expect(ours.type).toBe(theirs.type)
   expect(meaning(ours.payload)).toEqual(meaning(theirs.payload))
 })
 
-test('asks for names, for one set, for the protocol', () => {
+test('requests names, one set, the protocol', () => {
   expect(hex(NAMES_DUMP)).toBe('0200000005000100060000000800064000000002')
   expect(hex(encodeMembersDump('A'))).toBe('0200000005000100060000000600020041000000')
   expect([PROTOCOL_QUESTION.type, hex(PROTOCOL_QUESTION)]).toEqual([

@@ -1,9 +1,8 @@
 import { findAttribute } from '../netlink/attribute.ts'
 import { AttributeWriter } from '../netlink/attribute-writer.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import { NFGENMSG, nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
 
-/** NFNL_SUBSYS_IPSET: the upper byte of every message type (linux/netfilter/nfnetlink.h). */
-const SUBSYSTEM = 6
 /** Every kernel from 2.6.39 on takes this version; 7 only adds set indexes to answers. */
 export const PROTOCOL = 6
 
@@ -33,12 +32,9 @@ export const ATTR_OLDEST = 10
 
 /** NLA_F_NET_BYTEORDER: the kernel refuses ipset's numbers and addresses without it. */
 export const NETWORK_ORDER = 0x4000
-export const NFPROTO = { 4: 2, 6: 10 } as const
 
-/** Bytes of `struct nfgenmsg`, which stands before the attributes. */
-const NFGENMSG = 4
 /** Of the netfilter families, ipset looks at the one in its own attributes only. */
-const HEADER = [NFPROTO[4], 0, 0, 0]
+const HEADER = nfHeader(4)
 
 /** A command about the set `name`; without one it is about all sets. */
 export function encodeCommand(
@@ -50,7 +46,7 @@ export function encodeCommand(
   writeByte(attributes, ATTR_PROTOCOL, PROTOCOL)
   if (name !== undefined) attributes.text(ATTR_SETNAME, name)
   write(attributes)
-  return { type: (SUBSYSTEM << 8) | COMMAND[command], flags: 0, payload: attributes.written() }
+  return { type: nfMessageType('ipset', COMMAND[command]), flags: 0, payload: attributes.written() }
 }
 
 /** The value of an attribute at command level in an answer to `command`. */
@@ -59,7 +55,7 @@ export function answerTo(
   message: Pick<NetlinkMessage, 'type' | 'payload'>,
   attribute: number,
 ): Buffer | undefined {
-  if (message.type !== ((SUBSYSTEM << 8) | COMMAND[command])) return undefined
+  if (message.type !== nfMessageType('ipset', COMMAND[command])) return undefined
   if (message.payload.length < NFGENMSG) return undefined
   return findAttribute(message.payload, attribute, NFGENMSG)
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FakeRunner } from '../spawner/fake-runner.ts'
 import type { ProgramResult } from '../spawner/program-runner.ts'
+import { FakeRunner } from '../spawner/testing/fake-runner.ts'
 import { openIptables } from './command-iptables.ts'
 
 const VERSION = 'iptables v1.8.9 (nf_tables)\n'
@@ -21,7 +21,7 @@ test.each([
   expect((await opened({}, text)).iptables).toMatchObject({ backend, version })
 })
 
-test('without iptables the error says what to install', async () => {
+test('without iptables the error names the package to install', async () => {
   const runner = new FakeRunner(() => ({ status: 127, stderr: 'sh: iptables: not found\n' }))
   const opening = openIptables({ runner })
   await expect(opening).rejects.toMatchObject({
@@ -44,7 +44,7 @@ test('the override and the family choose the program', async () => {
   ])
 })
 
-test('an old iptables is told to poll its lock more often than once a second', async () => {
+test('an old iptables gets the option to poll its lock more often than once a second', async () => {
   const { runner, iptables } = await opened({}, 'iptables v1.8.4 (legacy)')
   await iptables.restore(4, '')
   expect(runner.jobs.at(-1)?.args).toEqual(['--noflush', '-w', '5', '-W', '100000'])

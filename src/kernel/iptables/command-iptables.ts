@@ -15,9 +15,9 @@ import { SaveParser } from './save-parser.ts'
 
 const READ_TIMEOUT_MS = 60_000
 const RESTORE_TIMEOUT_MS = 180_000
-/** Seconds to wait for the xtables lock (legacy; the nft back end has none). */
+/** Seconds to wait for the xtables lock (legacy; the nft variant has none). */
 const LOCK_WAIT = ['-w', '5']
-/** What `-S` of a chain that does not exist says: legacy, and nft up to 1.8.9. */
+/** What `-S` prints for a chain that does not exist: legacy, and nft up to 1.8.9. */
 const NO_CHAIN = /No chain\/target\/match|is incompatible, use 'nft' tool|does not exist/
 
 export interface CommandIptablesOptions {
@@ -27,7 +27,7 @@ export interface CommandIptablesOptions {
   readonly restoreTimeoutMs?: number
 }
 
-/** Asks `iptables --version` which back end it is; throws NP_KERNEL_IPTABLES when there is none. */
+/** Reads the iptables variant from `iptables --version`; throws NP_KERNEL_IPTABLES when there is none. */
 export async function openIptables(options: CommandIptablesOptions): Promise<Iptables> {
   const program = `iptables${options.backend === undefined ? '' : `-${options.backend}`}`
   const job = { program, args: ['--version'], timeoutMs: READ_TIMEOUT_MS }
@@ -112,7 +112,7 @@ function describeFailure(exit: Exit, commits: CommitLines) {
   return { kind, message, line, commits: commits.before(line) }
 }
 
-/** Up to 1.8.7 the lock is polled once a second unless `-W` says otherwise; later `-W` is ignored. */
+/** Up to 1.8.7 the lock is polled once a second without `-W`; later `-W` is ignored. */
 function waitsByPolling(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   return major * 10_000 + minor * 100 + patch < 10_808
@@ -125,6 +125,6 @@ function unreadable(program: string, exit: Exit): NodeProxyError {
     hint:
       exit.status === 127
         ? 'install iptables 1.8 or newer (Debian: apt-get install iptables)'
-        : 'the kernel must have the table and the program must match its back end',
+        : 'the kernel must have the table and the program must match its variant',
   })
 }

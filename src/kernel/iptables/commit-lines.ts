@@ -1,4 +1,4 @@
-/** Remembers on which lines a restore text says COMMIT, while it passes through. */
+/** Remembers the lines of COMMIT in a restore text, while it passes through. */
 export class CommitLines {
   readonly #lines: number[] = []
   #line = 1

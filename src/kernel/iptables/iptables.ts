@@ -22,7 +22,7 @@ export interface SaveOptions {
 
 /**
  * `refused`: a line that this kernel or this iptables does not take; `locked`:
- * somebody holds the xtables lock; `timeout`: it took too long and was stopped,
+ * another process holds the xtables lock; `timeout`: it took too long and was stopped,
  * so what it did is unknown; `missing`: the program or the table is not there.
  */
 export type RestoreFailureKind = 'refused' | 'locked' | 'timeout' | 'missing'
@@ -36,7 +36,7 @@ export type RestoreResult =
       /** One line, without control characters, at most 300 characters. */
       readonly message: string
       /**
-       * 1-based line of the text at which it failed, when iptables says so. The nft back end
+       * 1-based line of the text at which it failed, when iptables reports it. The nft variant
        * names the COMMIT for a jump to a missing chain, with that chain in `message`.
        */
       readonly line?: number

@@ -8,8 +8,12 @@ import type { NetlinkMessage } from '../netlink/message.ts'
 import { type BatchAnswer, NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { IPVS_FAMILY } from './codec/family.ts'
-import { decodeGetServers, encodeGetServers } from './codec/get-servers.ts'
-import { decodeGetService, encodeGetService } from './codec/get-service.ts'
+import {
+  decodeGetServers,
+  decodeGetService,
+  encodeGetServers,
+  encodeGetService,
+} from './codec/queries.ts'
 import {
   type RealServerState,
   type VirtualServer,
@@ -33,9 +37,9 @@ export class IpvsSocket {
     return this.#family.transact(requests)
   }
 
-  /** Asks for something that is done at once; false: it names a virtual server that is not there. */
+  /** Sends a command; false: its virtual server does not exist (ESRCH). */
   async order(what: string, request: GenericRequest): Promise<boolean> {
-    const refusal = await this.#family.ask(request, () => undefined)
+    const refusal = await this.#family.request(request, () => undefined)
     if (refusal === undefined) return true
     if (refusal.errno === constants.errno.ESRCH) return false
     throw refused(what, refusal.errno)
@@ -44,7 +48,7 @@ export class IpvsSocket {
   /** One object; undefined when it is not there. */
   async read<T>(what: string, request: GenericRequest, decode: Decode<T>): Promise<T | undefined> {
     let found: T | undefined
-    const refusal = await this.#family.ask(request, (message) => {
+    const refusal = await this.#family.request(request, (message) => {
       found ??= decode(message)
     })
     if (refusal === undefined || refusal.errno === constants.errno.ESRCH) return found
@@ -65,7 +69,7 @@ export class IpvsSocket {
     return this.read(virtualServerKey(id), encodeGetService(id), decodeGetService)
   }
 
-  /** The kernel lists nothing for a virtual server that is not there, so that is asked for, too. */
+  /** The kernel lists nothing for a virtual server that is not there, so the virtual server is requested too. */
   async servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined> {
     const found = new Map<string, RealServerState>()
     const errno = await this.#family.dump(encodeGetServers(id), (message) => {

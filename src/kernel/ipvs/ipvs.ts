@@ -93,7 +93,7 @@ export type IpvsCommand =
     }
 
 /** One command that was refused; `index` counts the given commands from 0. */
-export interface IpvsRefusal {
+export interface IpvsCommandError {
   readonly index: number
   /** Name of the errno: `EEXIST`. */
   readonly errno: string
@@ -127,9 +127,9 @@ export interface Ipvs {
    * Runs the commands as if in order. Refused ones come back, by index; all the
    * others take effect. When it throws, some may have taken effect.
    */
-  run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]>
+  run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]>
   /**
-   * All virtual servers of both families, whoever made them. What others add or
+   * All virtual servers of both families, foreign ones included. What other processes add or
    * delete meanwhile may be missing, and so may a neighbour of it.
    */
   services(): Promise<readonly VirtualServer[]>
@@ -145,7 +145,7 @@ export interface Ipvs {
   setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
   /** Sets the counters of one virtual server, or of all, to 0; false: there is no such one. */
   zero(id?: VirtualServerId): Promise<boolean>
-  /** Deletes every virtual server, whoever made it. */
+  /** Deletes every virtual server, foreign ones included. */
   flush(): Promise<void>
   close(): void
 }

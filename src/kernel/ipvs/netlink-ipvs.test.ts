@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import { NLMSG_DONE, NLMSG_ERROR } from '../netlink/message.ts'
-import { SENT_BY_KERNEL } from './fixtures.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import type { IpvsCommand, RealServer, VirtualServerSettings } from './ipvs.ts'
 import { NetlinkIpvs } from './netlink-ipvs.ts'
-import { StubKernel } from './stub-kernel.ts'
+import { SENT_BY_KERNEL } from './testing/fixtures.ts'
+import { StubKernel } from './testing/stub-kernel.ts'
 
 const RR: VirtualServerSettings = { scheduler: 'rr', flags: [], persistence: undefined }
 const ip = (text: string) => parseIp(text) as IpAddress
@@ -181,7 +181,7 @@ test('the real servers of many', async () => {
   })
 })
 
-test('information, time-outs, counters, flush', async () => {
+test('information, timeouts, counters, flush', async () => {
   const { ipvs } = setUp()
   await ipvs.run([addService(80)])
   expect(await ipvs.info()).toEqual({ version: '1.2.1', connectionTableSize: 4096 })
@@ -196,7 +196,7 @@ test('information, time-outs, counters, flush', async () => {
   expect(await ipvs.services()).toEqual([])
 })
 
-test('a kernel without ip_vs says how to get it, until it has it', async () => {
+test('the error about a kernel without ip_vs names the remedy, until it has it', async () => {
   const { ipvs, kernel } = setUp()
   kernel.hasModule = false
   const missing = {
@@ -289,7 +289,7 @@ test('a kernel that talks nonsense ends as a NodeProxyError or an answer', async
   )
 })
 
-/** Nobody waits long for an answer that does not come. */
+/** Timers fire at once: an answer that does not come is not awaited. */
 function impatient(_ms: number, task: () => void): () => void {
   const timer = setImmediate(task)
   return () => clearImmediate(timer)

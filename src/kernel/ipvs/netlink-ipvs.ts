@@ -1,16 +1,19 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import { encodeFlush } from './codec/flush.ts'
-import { decodeGetConfig, encodeGetConfig } from './codec/get-config.ts'
-import { decodeGetInfo, encodeGetInfo } from './codec/get-info.ts'
-import { encodeSetConfig } from './codec/set-config.ts'
-import { encodeZero } from './codec/zero.ts'
+import { encodeFlush, encodeZero } from './codec/commands.ts'
+import {
+  decodeGetConfig,
+  decodeGetInfo,
+  encodeGetConfig,
+  encodeGetInfo,
+  encodeSetConfig,
+} from './codec/configuration.ts'
 import {
   type Ipvs,
   type IpvsCommand,
+  type IpvsCommandError,
   type IpvsInfo,
-  type IpvsRefusal,
   type IpvsTimeouts,
   type RealServerState,
   type VirtualServer,
@@ -35,7 +38,7 @@ export class NetlinkIpvs implements Ipvs {
     return certain(await this.#connect().read('information', encodeGetInfo(), decodeGetInfo))
   }
 
-  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]> {
+  async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]> {
     return runCommands(this.#connect(), commands)
   }
 
@@ -63,11 +66,11 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   async timeouts(): Promise<IpvsTimeouts> {
-    return certain(await this.#connect().read('time-outs', encodeGetConfig(), decodeGetConfig))
+    return certain(await this.#connect().read('timeouts', encodeGetConfig(), decodeGetConfig))
   }
 
   async setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void> {
-    await this.#connect().order('time-outs', encodeSetConfig(timeouts))
+    await this.#connect().order('timeouts', encodeSetConfig(timeouts))
   }
 
   async zero(id?: VirtualServerId): Promise<boolean> {

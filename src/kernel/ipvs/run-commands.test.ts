@@ -4,7 +4,7 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { type IpvsCommand, type RealServer, virtualServerKey } from './ipvs.ts'
 import { IpvsSocket } from './ipvs-socket.ts'
 import { runCommands } from './run-commands.ts'
-import { StubKernel } from './stub-kernel.ts'
+import { StubKernel } from './testing/stub-kernel.ts'
 
 const SETTINGS = { scheduler: 'rr', flags: [], persistence: undefined } as const
 const ip = (text: string) => parseIp(text) as IpAddress
@@ -15,7 +15,7 @@ const server = (port: number): RealServer => {
   const thresholds = { upperThreshold: 0, lowerThreshold: 0 }
   return { ip: ip('10.1.0.4'), port, weight: 1, forwarding: 'masquerade', ...thresholds }
 }
-/** 1,000 virtual servers with two real servers each; one of them is asked for twice. */
+/** 1,000 virtual servers with two real servers each; one of them is requested twice. */
 const ADDITIONS = Array.from({ length: 1000 }, (_, i): IpvsCommand[] => [
   { do: 'addService', id: service(i + 1), settings: SETTINGS },
   { do: 'addServer', id: service(i + 1), server: server(1) },

@@ -1,8 +1,8 @@
 import { inGroups } from '../../lib/groups.ts'
-import { encodeCommand } from './codec/command.ts'
-import type { IpvsCommand, IpvsRefusal } from './ipvs.ts'
+import { encodeCommand } from './codec/commands.ts'
+import { describeCommandError } from './describe-error.ts'
+import type { IpvsCommand, IpvsCommandError } from './ipvs.ts'
 import type { IpvsSocket } from './ipvs-socket.ts'
-import { describeRefusal } from './refusal.ts'
 import { hasTakenEffect } from './repeated-batch.ts'
 
 /** Commands in one datagram. */
@@ -12,8 +12,8 @@ const BATCH = 500
 export async function runCommands(
   socket: IpvsSocket,
   commands: readonly IpvsCommand[],
-): Promise<readonly IpvsRefusal[]> {
-  const refusals: IpvsRefusal[] = []
+): Promise<readonly IpvsCommandError[]> {
+  const refusals: IpvsCommandError[] = []
   let start = 0
   for (const batch of inGroups(commands, BATCH)) {
     refusals.push(...(await runBatch(socket, batch, start)))
@@ -26,12 +26,12 @@ async function runBatch(
   socket: IpvsSocket,
   batch: readonly IpvsCommand[],
   start: number,
-): Promise<readonly IpvsRefusal[]> {
+): Promise<readonly IpvsCommandError[]> {
   const { refusals, repeated } = await socket.transact(batch.map(encodeCommand))
-  const described: IpvsRefusal[] = []
+  const described: IpvsCommandError[] = []
   for (const [at, refusal] of refusals) {
     if (repeated && (await hasTakenEffect(socket, batch, at))) continue
-    described.push(describeRefusal(start + at, batch[at]!, refusal))
+    described.push(describeCommandError(start + at, batch[at]!, refusal))
   }
   return described
 }

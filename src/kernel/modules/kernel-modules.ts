@@ -1,7 +1,7 @@
 /**
  * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`: modprobe
  * would find it; `absent`: this kernel has none of that name; `unknown`: nothing
- * here tells (a container without the host's /lib/modules), it may be built in.
+ * here shows it (a container without the host's /lib/modules), it may be built in.
  */
 export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 
@@ -19,7 +19,7 @@ export interface LoadReport {
  */
 export interface KernelModules {
   states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>>
-  /** Loads those that are neither loaded nor built in, as far as possible; says how they stand then. */
+  /** Loads those that are neither loaded nor built in, as far as possible; returns their states afterwards. */
   load(names: readonly string[]): Promise<LoadReport>
 }
 

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type FakeJob, FakeRunner } from '../spawner/fake-runner.ts'
 import type { ProgramResult } from '../spawner/program-runner.ts'
-import { FakeModules } from './fake-modules.ts'
+import { type FakeJob, FakeRunner } from '../spawner/testing/fake-runner.ts'
 import { isPresent } from './kernel-modules.ts'
 import { ProcModules } from './proc-modules.ts'
+import { FakeModules } from './testing/fake-modules.ts'
 
 const LOADED = 'xt_set 16384 1 - Live 0x0000000000000000\nip_set 57344 2 xt_set,\n'
 const BUILT_IN = 'kernel/net/netfilter/xt_statistic.ko\nkernel/net/nf-nat.ko.xz\n'
@@ -46,7 +46,7 @@ test.each([
   expect(await stateOf(modules, name)).toBe(state)
 })
 
-test('where the list of what is built in cannot be read, nobody knows', async () => {
+test('where the list of what is built in cannot be read, it is unknown', async () => {
   const { modules, runner } = rig(() => ({ status: 127 }), 'none')
   expect(await stateOf(modules, 'xt_nope')).toBe('unknown')
   expect(await stateOf(modules, 'xt_set')).toBe('loaded')
@@ -71,7 +71,7 @@ test('only what is missing is loaded, in one go, and then looked at again', asyn
   expect(report.said).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
 })
 
-test('where everything is there modprobe is not asked', async () => {
+test('where everything is there modprobe does not run', async () => {
   const { modules, runner } = rig(() => ({ status: 1 }))
   const report = await modules.load(['xt_set', 'nf_nat'])
   expect([[...report.states.values()].every(isPresent), report.said, runner.jobs]).toEqual([
@@ -84,7 +84,7 @@ test('where everything is there modprobe is not asked', async () => {
 test.each([
   [{ status: 127 }, 'there is no modprobe here'],
   [{ status: 143, timedOut: true }, 'modprobe took too long'],
-])('%j is told, not thrown', async (result, said) => {
+])('%j is reported, not thrown', async (result, said) => {
   const { modules } = rig(() => result)
   expect(await modules.load(['xt_nope'])).toEqual({
     states: new Map([['xt_nope', 'absent']]),
@@ -93,7 +93,7 @@ test.each([
   })
 })
 
-test('the fake knows what it was told, and loads what is loadable', async () => {
+test('the fake knows what the test sets, and loads what is loadable', async () => {
   const modules = new FakeModules({ xt_set: 'loaded', ip_vs: 'loadable' })
   const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
   expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])

@@ -10,7 +10,7 @@ import {
 
 const TIMEOUT_MS = { look: 5_000, load: 15_000 } as const
 const NOT_FOUND = 127
-const LONGEST_WORDS = 500
+const MAX_MESSAGE_LENGTH = 500
 
 export interface ModuleFiles {
   readonly loaded: string
@@ -32,7 +32,7 @@ export class ProcModules implements KernelModules {
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>> {
     const seen = this.#look(names)
     const states = await Promise.all(
-      names.map(async (name) => [name, seen.get(name) ?? (await this.#ask(name))] as const),
+      names.map(async (name) => [name, seen.get(name) ?? (await this.#request(name))] as const),
     )
     return new Map(states)
   }
@@ -62,7 +62,7 @@ export class ProcModules implements KernelModules {
     return found
   }
 
-  async #ask(name: string): Promise<ModuleState> {
+  async #request(name: string): Promise<ModuleState> {
     const { status } = await this.#modprobe(['-n', '-q', name], TIMEOUT_MS.look)
     if (status === 0) return 'loadable'
     return existsSync(this.#files.builtIn) ? 'absent' : 'unknown'
@@ -82,7 +82,7 @@ function wordsOf({ status, stderr, timedOut }: ProgramResult): string {
     .map((line) => line.replace(/\p{Cc}/gu, ' ').trim())
     .filter((line) => line !== '')
     .join('; ')
-    .slice(0, LONGEST_WORDS)
+    .slice(0, MAX_MESSAGE_LENGTH)
 }
 
 function lines(path: string): readonly string[] | undefined {

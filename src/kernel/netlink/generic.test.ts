@@ -2,10 +2,10 @@ import { constants } from 'node:os'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { errorMessage, FakeTransport, incoming } from './fake-transport.ts'
 import { commandOf, GenericFamily, genericRequest } from './generic.ts'
 import { decodeMessages, type NetlinkMessage, NLM_F_DUMP, NLMSG_DONE } from './message.ts'
 import { NetlinkSession } from './session.ts'
+import { errorMessage, FakeTransport, incoming } from './testing/fake-transport.ts'
 
 const { ENOENT, EPERM } = constants.errno
 const CONTROLLER = 0x10
@@ -46,10 +46,10 @@ function setUp() {
   return { transport, kernel, family: new GenericFamily(session, { name: 'IPVS', missing }) }
 }
 
-test('asks for the number of its family with the bytes that ipvsadm sends, once', async () => {
+test('requests the number of its family with the bytes that ipvsadm sends, once', async () => {
   const { transport, kernel, family } = setUp()
   const seen: number[] = []
-  expect(await family.ask(request, (message) => seen.push(commandOf(message)))).toBeUndefined()
+  expect(await family.request(request, (message) => seen.push(commandOf(message)))).toBeUndefined()
   expect(await family.dump(request, (message) => seen.push(commandOf(message)))).toBe(0)
   expect((await family.transact([request])).refusals.size).toBe(0)
   expect(seen).toEqual([14, 14])
@@ -60,12 +60,12 @@ test('asks for the number of its family with the bytes that ipvsadm sends, once'
   ])
 })
 
-test('a number that the kernel does not know any more is asked for again', async () => {
+test('a number that the kernel does not know any more is requested again', async () => {
   const { kernel, family } = setUp()
   await family.transact([request])
   for (const [number, send] of [
     [0x1d, () => family.transact([request, request])],
-    [0x1e, () => family.ask(request, () => undefined)],
+    [0x1e, () => family.request(request, () => undefined)],
     [0x1f, () => family.dump(request, () => undefined)],
   ] as const) {
     kernel.number = number
@@ -88,10 +88,10 @@ test('a batch of which only some are refused is not sent again', async () => {
 
 test('ENOENT of an object is no reason to send again', async () => {
   const { transport, kernel, family } = setUp()
-  await family.ask(request, () => undefined)
+  await family.request(request, () => undefined)
   kernel.errno = ENOENT
   const sent = transport.sent.length
-  expect(await family.ask(request, () => undefined)).toMatchObject({ errno: ENOENT })
+  expect(await family.request(request, () => undefined)).toMatchObject({ errno: ENOENT })
   expect(transport.sent.length - sent).toBe(2)
   expect(kernel.resolutions).toBe(2)
 })

@@ -3,8 +3,8 @@ import { getSystemErrorName } from 'node:util'
 import { NodeProxyError } from '../../lib/error.ts'
 import { findU16 } from './attribute.ts'
 import { AttributeWriter } from './attribute-writer.ts'
+import type { KernelError } from './kernel-error.ts'
 import type { NetlinkMessage, OutgoingMessage } from './message.ts'
-import type { Refusal } from './refusal.ts'
 import type { BatchAnswer, NetlinkSession } from './session.ts'
 
 /** linux/genetlink.h: the family that knows all others. */
@@ -16,7 +16,7 @@ const CTRL_ATTR_FAMILY_NAME = 2
 /** `struct genlmsghdr`: command, version, two reserved bytes. */
 export const GENERIC_HEADER = 4
 
-/** What is asked of a generic netlink family. */
+/** A request to a generic netlink family. */
 export interface GenericRequest {
   readonly payload: Buffer
 }
@@ -30,7 +30,7 @@ export interface FamilyName {
 type Visit = (message: NetlinkMessage) => void
 
 /**
- * A generic netlink family. Its number is asked for with the first request,
+ * A generic netlink family. Its number is resolved with the first request,
  * which may load its module, and again when the kernel does not know it any
  * more because the module was unloaded and loaded anew.
  */
@@ -52,9 +52,12 @@ export class GenericFamily {
     )
   }
 
-  /** As `NetlinkSession.ask`. */
-  ask(request: GenericRequest, visit: Visit): Promise<Refusal | undefined> {
-    return this.#addressed((type) => this.#session.ask(addressed(type, request), visit), isUnknown)
+  /** As `NetlinkSession.request`. */
+  request(request: GenericRequest, visit: Visit): Promise<KernelError | undefined> {
+    return this.#addressed(
+      (type) => this.#session.request(addressed(type, request), visit),
+      isUnknown,
+    )
   }
 
   /** As `NetlinkSession.dump`. */
@@ -80,7 +83,7 @@ export class GenericFamily {
   async #resolve(): Promise<number> {
     const { name, missing } = this.#family
     let type: number | undefined
-    const refusal = await this.#session.ask(resolution(name), (message) => {
+    const refusal = await this.#session.request(resolution(name), (message) => {
       if (message.type !== GENL_ID_CTRL) return
       type = findU16(message.payload.subarray(GENERIC_HEADER), CTRL_ATTR_FAMILY_ID)
     })
@@ -116,11 +119,11 @@ function addressed(type: number, { payload }: GenericRequest): OutgoingMessage {
   return { type, flags: 0, payload }
 }
 
-function isUnknown(refusal: Refusal | undefined): boolean {
+function isUnknown(refusal: KernelError | undefined): boolean {
   return refusal?.errno === constants.errno.ENOENT
 }
 
-function unresolved(name: string, { errno }: Refusal): NodeProxyError {
+function unresolved(name: string, { errno }: KernelError): NodeProxyError {
   const reason = getSystemErrorName(-errno)
   return new NodeProxyError('NP_KERNEL_NETLINK', `netlink family ${name} not found: ${reason}`)
 }

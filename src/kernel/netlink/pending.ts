@@ -1,9 +1,9 @@
+import type { AnswerTimeout } from './answer-timeout.ts'
+import { decodeKernelError, type KernelError } from './kernel-error.ts'
 import type { NetlinkMessage } from './message.ts'
-import type { Patience } from './patience.ts'
-import { decodeRefusal, type Refusal } from './refusal.ts'
 
 /** How an attempt ended; `interrupted`: what was listed changed meanwhile. */
-export type Outcome = 'done' | 'interrupted' | 'overrun'
+export type AttemptResult = 'done' | 'interrupted' | 'overrun'
 
 /** A request whose answer is awaited; its messages have the sequence numbers `first` to `last`. */
 export interface Pending {
@@ -11,16 +11,16 @@ export interface Pending {
   readonly last: number
   readonly onMessage: (message: NetlinkMessage) => void
   /** Of each message that failed, by its place in the request. */
-  readonly refusals: Map<number, Refusal>
+  readonly refusals: Map<number, KernelError>
   interrupted: boolean
-  readonly settle: (outcome: Outcome) => void
+  readonly settle: (outcome: AttemptResult) => void
   readonly fail: (error: Error) => void
-  readonly patience: Patience
+  readonly timeout: AnswerTimeout
 }
 
 /** Takes an NLMSG_ERROR or NLMSG_DONE. */
 export function finish(pending: Pending, message: NetlinkMessage): void {
-  const refusal = decodeRefusal(message)
+  const refusal = decodeKernelError(message)
   if (refusal !== undefined) pending.refusals.set(message.seq - pending.first, refusal)
   if (message.seq === pending.last) pending.settle(pending.interrupted ? 'interrupted' : 'done')
 }

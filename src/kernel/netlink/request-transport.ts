@@ -10,7 +10,7 @@ const SOCKET_TYPE = 3 | 0x8_0000 | 0x800
 const MSG_TRUNC = 0x20
 const BUFFER_BYTES = 4 * 1024 * 1024
 /** Longer than any datagram of the kernel, which lists in pieces of 32 KiB. */
-const LONGEST_DATAGRAM = 64 * 1024
+const MAX_DATAGRAM_BYTES = 64 * 1024
 /** Sent and read in one turn of the event loop, so that others have theirs. */
 const TURN_BYTES = 64 * 1024
 /** So many answers fit any buffer. */
@@ -43,7 +43,7 @@ class RequestSocket implements Transport {
   readonly port: number
   readonly #socket: Opened
   readonly #handlers: TransportHandlers
-  readonly #datagram = Buffer.allocUnsafeSlow(LONGEST_DATAGRAM)
+  readonly #datagram = Buffer.allocUnsafeSlow(MAX_DATAGRAM_BYTES)
   readonly #sender = Buffer.alloc(ADDRESS_BYTES)
   #spent = 0
   #turn: NodeJS.Immediate | undefined
@@ -87,7 +87,7 @@ class RequestSocket implements Transport {
     this.#socket.libc.close(this.#socket.fd)
   }
 
-  /** Hands over what the kernel has said, until there is no more or the turn is over. */
+  /** Delivers received messages until the queue is empty or the turn is over. */
   #read(): void {
     for (let answers = 0; this.#open; answers++) {
       if (this.#spent >= TURN_BYTES) return this.#continueLater()
@@ -97,14 +97,14 @@ class RequestSocket implements Transport {
         return
       }
       this.#spent += length
-      if (length > LONGEST_DATAGRAM) this.#handlers.onOverrun()
+      if (length > MAX_DATAGRAM_BYTES) this.#handlers.onOverrun()
       else this.#handOver(length)
     }
   }
 
   #receive(): number {
     const { libc, fd } = this.#socket
-    const size = BigInt(LONGEST_DATAGRAM)
+    const size = BigInt(MAX_DATAGRAM_BYTES)
     const addressLength = int(ADDRESS_BYTES)
     return Number(libc.recvfrom(fd, this.#datagram, size, MSG_TRUNC, this.#sender, addressLength))
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { errorMessage, FakeTransport, incoming } from './fake-transport.ts'
 import { NLM_F_DUMP_INTR, NLMSG_DONE } from './message.ts'
 import { NetlinkSession } from './session.ts'
+import { errorMessage, FakeTransport, incoming } from './testing/fake-transport.ts'
 
 const message = { type: 0x101, flags: 0, payload: Buffer.alloc(4) }
 const seqOf = (bytes: Buffer) => bytes.readUInt32LE(8)
@@ -27,7 +27,7 @@ function setUp() {
   return { transport, session, elapse, waiting }
 }
 
-test('a batch asks for one acknowledgement and reports the errno of each refused message', async () => {
+test('a batch requests one acknowledgement and reports the errno of each refused message', async () => {
   const { transport, session } = setUp()
   transport.onSend = (bytes) => {
     const first = seqOf(bytes)
@@ -118,7 +118,7 @@ test('closing fails the request under way', async () => {
   expect(transport.closed).toBe(true)
 })
 
-test('refusals that overrun the socket are asked for again in halves, in order', async () => {
+test('refusals that overrun the socket are requested again in halves, in order', async () => {
   const { transport, session, elapse, waiting } = setUp()
   transport.onSend = (bytes) => {
     const first = seqOf(bytes)
@@ -156,10 +156,10 @@ test('one question visits its answer and returns its refusal', async () => {
     transport.receive(Buffer.concat([object(seq, 7, 0), errorMessage(seq, 0)]))
   }
   const visit = ({ payload }: { payload: Buffer }) => seen.push(payload[0] ?? -1)
-  expect(await session.ask(message, visit)).toBeUndefined()
+  expect(await session.request(message, visit)).toBeUndefined()
   expect(transport.sent[0]?.readUInt16LE(6)).toBe(5)
   transport.onSend = (bytes) => transport.receive(errorMessage(seqOf(bytes), 3))
-  expect(await session.ask(message, visit)).toEqual({ errno: 3, text: undefined })
+  expect(await session.request(message, visit)).toEqual({ errno: 3, text: undefined })
   expect(seen).toEqual([7])
 })
 

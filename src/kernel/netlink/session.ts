@@ -1,5 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { AnswerTimeout, TIMEOUT_MS } from './answer-timeout.ts'
+import type { KernelError } from './kernel-error.ts'
 import {
   decodeMessages,
   encodeMessages,
@@ -12,19 +14,17 @@ import {
   NLMSG_ERROR,
   type OutgoingMessage,
 } from './message.ts'
-import { Patience, TIMEOUT_MS } from './patience.ts'
-import { finish, type Outcome, type Pending } from './pending.ts'
-import type { Refusal } from './refusal.ts'
+import { type AttemptResult, finish, type Pending } from './pending.ts'
 import type { OpenTransport, Transport } from './transport.ts'
 
-/** After an overrun: nothing may be asked before the queue is empty, or its answer is dropped too. */
+/** After an overrun: no request may be sent before the queue is empty, or its answer is dropped too. */
 const DRAIN_MS = 20
-const ATTEMPTS = 6
-const LARGEST_SEQ = 0xffff_ffff
+const MAX_ATTEMPTS = 6
+const MAX_SEQ = 0xffff_ffff
 
 export interface BatchAnswer {
   /** Of each message that failed, by its place in the batch. */
-  readonly refusals: ReadonlyMap<number, Refusal>
+  readonly refusals: ReadonlyMap<number, KernelError>
   /**
    * Answers were lost, so messages were sent again: a refusal may say no more
    * than that the first time had its effect.
@@ -34,7 +34,7 @@ export interface BatchAnswer {
 
 /**
  * Requests and answers over a netlink socket, one request at a time. A refusal
- * by the kernel is an errno; time-outs and lost answers throw NP_KERNEL_NETLINK.
+ * by the kernel is an errno; timeouts and lost answers throw NP_KERNEL_NETLINK.
  * A dump that changed while it ran, and any request whose answer was lost, is
  * repeated: so only requests may be sent that can be repeated.
  */
@@ -60,7 +60,7 @@ export class NetlinkSession {
   }
 
   /**
-   * Sends messages in one datagram and waits for all. Only the last asks for an
+   * Sends messages in one datagram and waits for all. Only the last requests an
    * acknowledgement, so that thousands of them do not overrun our own socket;
    * when as many refusals do, both halves are sent again one after the other.
    */
@@ -69,11 +69,11 @@ export class NetlinkSession {
     return this.#exclusively(messages, { flags: NLM_F_ACK, onMessage: () => undefined })
   }
 
-  /** Visits the objects that one message asks for; undefined when it was not refused. */
-  async ask(
+  /** Visits the objects that one message requests. Returns the kernel's error, or undefined. */
+  async request(
     message: OutgoingMessage,
     visit: (message: NetlinkMessage) => void,
-  ): Promise<Refusal | undefined> {
+  ): Promise<KernelError | undefined> {
     const handling = { flags: NLM_F_ACK, onMessage: visit }
     return (await this.#exclusively([message], handling)).refusals.get(0)
   }
@@ -112,8 +112,8 @@ export class NetlinkSession {
     how: Handling,
     attempt: number,
   ): Promise<BatchAnswer> {
-    if (attempt > ATTEMPTS) throw lost(`no undisturbed answer in ${ATTEMPTS} attempts`)
-    const refusals = new Map<number, Refusal>()
+    if (attempt > MAX_ATTEMPTS) throw lost(`no undisturbed answer in ${MAX_ATTEMPTS} attempts`)
+    const refusals = new Map<number, KernelError>()
     const outcome = await this.#attempt(messages, { ...how, refusals })
     if (outcome === 'done') return { refusals, repeated: false }
     if (outcome === 'overrun') await this.#pause(DRAIN_MS * attempt)
@@ -129,22 +129,25 @@ export class NetlinkSession {
     return { refusals: new Map([...first.refusals, ...moved]), repeated: true }
   }
 
-  async #attempt(messages: readonly OutgoingMessage[], how: Handling & Refusals): Promise<Outcome> {
-    if (this.#seq + messages.length > LARGEST_SEQ) this.#seq = 0
+  async #attempt(
+    messages: readonly OutgoingMessage[],
+    how: Handling & KernelErrors,
+  ): Promise<AttemptResult> {
+    if (this.#seq + messages.length > MAX_SEQ) this.#seq = 0
     const first = this.#seq + 1
     const bytes = encodeMessages(flagged(messages, how.flags), first)
     this.#seq += messages.length
-    let patience: Patience | undefined
+    let timeout: AnswerTimeout | undefined
     try {
-      return await new Promise<Outcome>((settle, fail) => {
-        patience = new Patience(this.#clock, () => fail(lost(`no answer in ${TIMEOUT_MS} ms`)))
+      return await new Promise<AttemptResult>((settle, fail) => {
+        timeout = new AnswerTimeout(this.#clock, () => fail(lost(`no answer in ${TIMEOUT_MS} ms`)))
         const { onMessage, refusals } = how
         const request = { first, last: this.#seq, interrupted: false, onMessage, refusals }
-        this.#pending = { ...request, settle, fail, patience }
+        this.#pending = { ...request, settle, fail, timeout }
         this.#transport.send(bytes).catch(fail)
       })
     } finally {
-      patience?.stop()
+      timeout?.stop()
       this.#pending = undefined
     }
   }
@@ -152,7 +155,7 @@ export class NetlinkSession {
   #receive(datagram: Buffer): void {
     const pending = this.#pending
     if (pending === undefined) return
-    pending.patience.restart()
+    pending.timeout.restart()
     for (const message of decodeMessages(datagram)) {
       if (message.seq < pending.first || message.seq > pending.last) continue
       if ((message.flags & NLM_F_DUMP_INTR) !== 0) pending.interrupted = true
@@ -174,8 +177,8 @@ interface Handling {
   readonly onMessage: (message: NetlinkMessage) => void
 }
 
-interface Refusals {
-  readonly refusals: Map<number, Refusal>
+interface KernelErrors {
+  readonly refusals: Map<number, KernelError>
 }
 
 function flagged(messages: readonly OutgoingMessage[], last: number): OutgoingMessage[] {

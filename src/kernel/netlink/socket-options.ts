@@ -20,13 +20,13 @@ export interface BufferSizes {
 }
 
 export interface TunedSocket {
-  /** Whether the kernel dropped messages to it since this was asked before. */
+  /** Whether the kernel dropped messages to it since the previous call. */
   hasLost(): boolean
 }
 
 /**
  * Sets what the netlink package cannot: buffers beyond the limits of the
- * machine, refusals in words (extended acknowledgement) that do not repeat the
+ * machine, errors in words (extended acknowledgement) that do not repeat the
  * request, and lost messages that are counted instead of being an error of the
  * socket. libuv reports such an error in a way that the package does not
  * survive: it ends the process. Undefined: a kernel without that option.

@@ -4,7 +4,7 @@ import { readlinkSync } from 'node:fs'
 const INITIAL = 'pid:[4026531836]'
 
 /**
- * The kernel reports the process id of whoever changed the rules as the initial
+ * The kernel reports the process id of the rules' author as the initial
  * namespace numbers it. In a container those are not our numbers; there the
  * port of the author's socket serves, which is its process id in its own.
  */

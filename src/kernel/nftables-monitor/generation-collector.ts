@@ -1,25 +1,11 @@
+import { familyOfNumber } from '../netlink/address-family.ts'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { align } from '../netlink/message.ts'
+import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
+import { NFGENMSG, NFNL_SUBSYS } from '../netlink/nfnetlink.ts'
 import type { TouchedChain } from './rule-monitor.ts'
 
-/** linux/netfilter/nfnetlink.h and nf_tables.h. */
-const SUBSYSTEM = 10
-const NEWTABLE = 0
-const DELTABLE = 2
-const NEWCHAIN = 3
-const DELCHAIN = 5
-const NEWRULE = 6
-const DELRULE = 8
-const NEWGEN = 15
-const FAMILIES = { 2: 4, 10: 6 } as const
-
 const NLMSG_HEADER = 16
-const NFGENMSG = 4
-/** Attribute of the table's name; the same in messages about tables, chains and rules. */
-const TABLE = 1
-const GEN_ID = 1
-const GEN_PID = 2
-const GEN_PROCESS = 3
 
 export interface Generation {
   readonly id: number
@@ -57,7 +43,7 @@ export class GenerationCollector {
     while (at + NLMSG_HEADER + NFGENMSG <= datagram.length) {
       const length = datagram.readUInt32LE(at)
       if (length < NLMSG_HEADER + NFGENMSG || at + length > datagram.length) return
-      if (datagram[at + 5] === SUBSYSTEM)
+      if (datagram[at + 5] === NFNL_SUBSYS.nftables)
         this.#message(datagram.subarray(at, at + length), onGeneration)
       at += align(length)
     }
@@ -65,7 +51,7 @@ export class GenerationCollector {
 
   #message(message: Buffer, onGeneration: (generation: Generation) => void): void {
     const type = message[4]
-    if (type === NEWGEN) {
+    if (type === NFT_MSG.newGeneration) {
       onGeneration(decodeGeneration(message, this.#take()))
     } else if (this.#touched.size <= this.#limit) {
       const chain = chainAttribute(type)
@@ -77,8 +63,8 @@ export class GenerationCollector {
   #collect(message: Buffer, chainType: number): void {
     if (this.#isLast(message)) return
     const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
-    const family = FAMILIES[message[NLMSG_HEADER] as keyof typeof FAMILIES]
-    const table = findAttribute(attributes, TABLE)
+    const family = familyOfNumber(message[NLMSG_HEADER])
+    const table = findAttribute(attributes, NFTA.table)
     if (family === undefined || table === undefined) return
     const name = chainType === 0 ? undefined : findAttribute(attributes, chainType)
     const chain = name && attributeText(name)
@@ -108,9 +94,9 @@ export class GenerationCollector {
 
 /** Type of the attribute that names the chain; undefined for messages of no interest. */
 function chainAttribute(type: number | undefined): number | undefined {
-  if (type === NEWRULE || type === DELRULE) return 2
-  if (type === NEWCHAIN || type === DELCHAIN) return 3
-  return type === NEWTABLE || type === DELTABLE ? 0 : undefined
+  if (type === NFT_MSG.newRule || type === NFT_MSG.deleteRule) return NFTA.ruleChain
+  if (type === NFT_MSG.newChain || type === NFT_MSG.deleteChain) return NFTA.chainName
+  return type === NFT_MSG.newTable || type === NFT_MSG.deleteTable ? 0 : undefined
 }
 
 function decodeGeneration(message: Buffer, touched: Generation['touched']): Generation {
@@ -119,10 +105,12 @@ function decodeGeneration(message: Buffer, touched: Generation['touched']): Gene
     const value = findAttribute(attributes, type)
     return value !== undefined && value.length === 4 ? value.readUInt32BE(0) : 0
   }
-  const process = attributeText(findAttribute(attributes, GEN_PROCESS) ?? Buffer.alloc(0))
+  const process = attributeText(
+    findAttribute(attributes, NFTA.generationProcess) ?? Buffer.alloc(0),
+  )
   return {
-    id: number(GEN_ID),
-    pid: number(GEN_PID),
+    id: number(NFTA.generationId),
+    pid: number(NFTA.generationPid),
     process: process.replace(/[^\x20-\x7e]/g, '?'),
     port: message.readUInt32LE(12),
     seq: message.readUInt32LE(8),

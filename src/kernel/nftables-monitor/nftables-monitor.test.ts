@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { encodeAttribute } from '../netlink/attribute.ts'
-import { FakeTransport, incoming } from '../netlink/fake-transport.ts'
+import { FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { GenerationCollector } from './generation-collector.ts'
 import { NftablesMonitor, type NftablesMonitorOptions } from './nftables-monitor.ts'
 import type { RuleChange } from './rule-monitor.ts'
@@ -70,7 +70,7 @@ test('reads a captured transaction', () => {
   ])
 })
 
-test('asks for the generation with the bytes of NFT_MSG_GETGEN', () => {
+test('requests the generation with the bytes of NFT_MSG_GETGEN', () => {
   const { transport, monitor } = setUp()
   monitor.hold()
   expect(transport.sent[0]?.toString('hex')).toBe('14000000100a0100010000000000000000000000')
@@ -137,7 +137,7 @@ test('in a container our programs are known by the port of their socket', () => 
 test('overlapping holds are settled together', () => {
   const { changes, commit, monitor } = setUp()
   const first = monitor.hold()
-  const second = monitor.hold({ deaf: true })
+  const second = monitor.hold({ unsubscribed: true })
   commit(5, 'A')
   second({ pids: [5], commits: 1 })
   commit(6, 'B')
@@ -146,25 +146,25 @@ test('overlapping holds are settled together', () => {
   expect(changes).toEqual([])
 })
 
-test('a deaf hold that our commits explain says nothing; one more generation is unknown', () => {
+test('an unsubscribed hold that our commits explain reports nothing; one more generation is unknown', () => {
   const { changes, commit, monitor, transport } = setUp()
-  const quiet = monitor.hold({ deaf: true })
+  const quiet = monitor.hold({ unsubscribed: true })
   expect(transport.groups.has(7)).toBe(false)
   commit(5, 'A')
   commit(5, 'B')
   quiet({ pids: [5], commits: 2 })
   expect(transport.groups.has(7)).toBe(true)
   expect(changes).toEqual([])
-  const disturbed = monitor.hold({ deaf: true })
+  const disturbed = monitor.hold({ unsubscribed: true })
   commit(5, 'A')
   commit(6, 'A')
   disturbed({ pids: [5], commits: 1 })
   expect(changes).toEqual([{ touched: 'unknown', by: undefined, generation: 104 }])
 })
 
-test('a hold whose commits nobody knows is unknown when changes were missed', () => {
+test('a hold with an unknown number of commits is unknown when changes were missed', () => {
   const { changes, monitor } = setUp()
-  monitor.hold({ deaf: true })({ pids: [], commits: undefined })
+  monitor.hold({ unsubscribed: true })({ pids: [], commits: undefined })
   expect(changes).toHaveLength(1)
 })
 
@@ -182,7 +182,7 @@ test('an overrun is unknown at once, during a hold only if our commits do not ex
   expect(changes[1]?.touched).toEqual([{ family: 4, table: 'nat', chain: 'B' }])
 })
 
-test('a lost answer is asked for again', () => {
+test('a lost answer is requested again', () => {
   const { changes, commit, monitor, transport, timers, answer } = setUp()
   transport.onSend = () => undefined
   const release = monitor.hold()

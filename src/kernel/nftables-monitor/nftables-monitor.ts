@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
+import { NFNLGRP_NFTABLES, NFT_MSG } from '../netlink/nf-tables.ts'
+import { nfMessageType } from '../netlink/nfnetlink.ts'
 import type { OpenTransport, Transport } from '../netlink/transport.ts'
 import { type Generation, GenerationCollector } from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from './rule-monitor.ts'
 
-const NFNLGRP_NFTABLES = 7
-/** Subsystem nf_tables, NFT_MSG_GETGEN. */
-const GETGEN = 0x0a10
+const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
 /** Changes that may wait during a hold; beyond it they are forgotten and `unknown`. */
 const QUEUE = 1000
@@ -15,9 +15,9 @@ export interface NftablesMonitorOptions {
   readonly clock: Clock
   /** Distinct chains of one transaction beyond which it is reported as `unknown`. */
   readonly limit?: number
-  /** Chains worth reporting; by default all. A change of others only is not reported. */
+  /** Chains worth reporting; by default all. A change of other chains only is not reported. */
   readonly concerns?: (touched: TouchedChain) => boolean
-  /** How the kernel's words name our programs: see `authorship`. */
+  /** How notifications identify our programs: see `authorship`. */
   readonly authorship?: 'pid' | 'port'
 }
 
@@ -26,18 +26,18 @@ type Queued = RuleChange & { readonly own: number }
 /**
  * Learns from nf_tables notifications who changed which chains. What happened
  * while it could not listen, or was not heard because the receive buffer was
- * full, is told by the generation counter: it counts every transaction.
+ * full, is found by the generation counter, which counts every transaction.
  */
 export class NftablesMonitor implements RuleMonitor {
   readonly #open: OpenTransport
   readonly #options: NftablesMonitorOptions
   readonly #collector: GenerationCollector
-  readonly #asked = new Map<number, (generation: number) => void>()
+  readonly #requests = new Map<number, (generation: number) => void>()
   #transport: Transport | undefined
   #onChange: (change: RuleChange) => void = () => undefined
   #seq = 0
   #holds = 0
-  #deaf = 0
+  #unsubscribed = 0
   #hold = newHold()
 
   constructor(open: OpenTransport, options: NftablesMonitorOptions) {
@@ -54,23 +54,23 @@ export class NftablesMonitor implements RuleMonitor {
         this.#collector.read(bytes, (generation) => this.#generation(generation)),
       onOverrun: () => this.#overrun(),
     })
-    if (this.#deaf === 0) this.#transport.join(NFNLGRP_NFTABLES)
+    if (this.#unsubscribed === 0) this.#transport.join(NFNLGRP_NFTABLES)
     return () => this.#stop()
   }
 
   hold(options: HoldOptions = {}): (own: OwnWork) => void {
-    const deaf = options.deaf === true
+    const unsubscribed = options.unsubscribed === true
     if (this.#holds++ === 0) this.#begin()
-    if (deaf && this.#deaf++ === 0) this.#transport?.leave(NFNLGRP_NFTABLES)
-    if (deaf) this.#hold.missed = true
+    if (unsubscribed && this.#unsubscribed++ === 0) this.#transport?.leave(NFNLGRP_NFTABLES)
+    if (unsubscribed) this.#hold.missed = true
     let released = false
     return (own) => {
       if (released) return
       released = true
-      if (deaf && --this.#deaf === 0) this.#transport?.join(NFNLGRP_NFTABLES)
+      if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
       for (const pid of own.pids) this.#hold.pids.add(pid)
       this.#hold.commits += own.commits ?? Number.NaN
-      if (--this.#holds === 0) this.#ask((generation) => this.#settle(generation))
+      if (--this.#holds === 0) this.#request((generation) => this.#settle(generation))
     }
   }
 
@@ -78,7 +78,7 @@ export class NftablesMonitor implements RuleMonitor {
     // A hold that follows before the last one was settled continues it.
     const hold = this.#hold
     if (hold.base !== undefined) return
-    this.#ask((generation) => {
+    this.#request((generation) => {
       hold.base ??= generation
     })
   }
@@ -95,8 +95,8 @@ export class NftablesMonitor implements RuleMonitor {
 
   #generation(generation: Generation): void {
     if (generation.port === this.#transport?.port) {
-      const answer = this.#asked.get(generation.seq)
-      this.#asked.delete(generation.seq)
+      const answer = this.#requests.get(generation.seq)
+      this.#requests.delete(generation.seq)
       return answer?.(generation.id)
     }
     const { id, pid, process, port } = generation
@@ -124,17 +124,17 @@ export class NftablesMonitor implements RuleMonitor {
   }
 
   #isHolding(): boolean {
-    return this.#holds > 0 || this.#asked.size > 0
+    return this.#holds > 0 || this.#requests.size > 0
   }
 
-  /** Asks for the number of the rule set, again if the answer gets lost. */
-  #ask(onAnswer: (generation: number) => void): void {
+  /** Requests the generation of the rule set, again if the answer gets lost. */
+  #request(onAnswer: (generation: number) => void): void {
     if (this.#transport === undefined) return
     const seq = ++this.#seq
-    this.#asked.set(seq, onAnswer)
+    this.#requests.set(seq, onAnswer)
     const message = { type: GETGEN, flags: NLM_F_REQUEST, payload: Buffer.alloc(4) }
     const again = () => {
-      if (this.#asked.delete(seq)) this.#ask(onAnswer)
+      if (this.#requests.delete(seq)) this.#request(onAnswer)
     }
     this.#options.clock.after(ANSWER_MS, again)
     this.#transport.send(encodeMessage(message, seq)).catch(() => undefined)
@@ -143,7 +143,7 @@ export class NftablesMonitor implements RuleMonitor {
   #stop(): void {
     this.#transport?.close()
     this.#transport = undefined
-    this.#asked.clear()
+    this.#requests.clear()
     this.#hold = newHold()
     this.#onChange = () => undefined
   }

@@ -10,7 +10,7 @@ export interface TouchedChain {
 export interface RuleChange {
   /** `unknown`: anything may have changed. */
   readonly touched: readonly TouchedChain[] | 'unknown'
-  /** Who did it, where the kernel tells. */
+  /** The process that made it, where the kernel reports it. */
   readonly by: { readonly pid: number; readonly process: string } | undefined
   /** Number of the rule set after the change, where the kernel counts. */
   readonly generation: number | undefined
@@ -20,22 +20,22 @@ export interface RuleChange {
 export interface OwnWork {
   /** Process ids of our programs. */
   readonly pids: readonly number[]
-  /** COMMITs that took effect at most; undefined when nobody knows. */
+  /** COMMITs that took effect at most; undefined: unknown. */
   readonly commits: number | undefined
 }
 
 export interface HoldOptions {
-  /** Do not even listen meanwhile: for transactions of very many rules. */
-  readonly deaf?: boolean
+  /** Leave the multicast group during the hold: for transactions of very many rules. */
+  readonly unsubscribed?: boolean
 }
 
-/** Tells when somebody else changes packet filter rules. */
+/** Reports changes of packet filter rules by other processes. */
 export interface RuleMonitor {
   /** Calls back for every change that is not ours; the result stops it. */
   start(onChange: (change: RuleChange) => void): () => void
   /**
-   * Before writing rules: changes wait until the returned function says what of
-   * it was ours; the rest is then reported. If changes were missed and more
+   * Before writing rules: changes wait until the returned function names those
+   * that were ours; the rest is then reported. If changes were missed and more
    * happened than we did, that is reported as `unknown`. Holds may overlap.
    */
   hold(options?: HoldOptions): (own: OwnWork) => void

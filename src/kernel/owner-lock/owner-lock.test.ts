@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeLocks } from './fake-locks.ts'
 import type { LockOwner, OwnerLocks } from './owner-lock.ts'
 import { readOwner, writeOwner } from './owner-text.ts'
 import { SocketLocks } from './socket-locks.ts'
+import { FakeLocks } from './testing/fake-locks.ts'
 
 const OWNER: LockOwner = {
   ...{ pid: 4711, pidNamespace: 'pid:[1]', since: '2026-01-02T03:04:05Z', version: '1.2.3' },
@@ -22,7 +22,7 @@ const kinds: [string, () => OwnerLocks][] = [
 test.each(kinds)('%s: one holds it, the next learns who, until it is released', async (_, open) => {
   const locks = open()
   const first = await locks.attempt(() => OWNER)
-  if (first.kind !== 'held') throw new Error('nobody else has it')
+  if (first.kind !== 'held') throw new Error('no other process has it')
   expect(await locks.attempt(() => ({ ...OWNER, pid: 1 }))).toMatchObject({
     kind: 'taken',
     owner: OWNER,
@@ -34,7 +34,7 @@ test.each(kinds)('%s: one holds it, the next learns who, until it is released', 
   if (second.kind === 'held') second.lock.release()
 })
 
-test('the kernel says whose socket it is', async () => {
+test('the kernel reports whose socket it is', async () => {
   const locks = new SocketLocks(newName())
   const first = await locks.attempt(() => OWNER)
   const { pid } = process
@@ -80,7 +80,7 @@ test.each([
   ['something else', 'HTTP/1.1 200 OK\r\n\r\n'],
   ['too much', 'x'.repeat(100_000)],
   ['another program', `${JSON.stringify({ ...OWNER, program: 'x' })}\n`],
-])('an owner that says %s is no node-proxy', async (_, answer) => {
+])('an owner that answers %s is no node-proxy', async (_, answer) => {
   const name = newName()
   const squatter = createServer((socket) => {
     socket.on('error', () => {})
@@ -94,7 +94,7 @@ test.each([
   squatter.close()
 })
 
-test('those that ask and never listen harm nobody', async () => {
+test('clients that never read do no harm', async () => {
   const name = newName()
   const locks = new SocketLocks(name)
   const first = await locks.attempt(() => OWNER)
@@ -104,7 +104,7 @@ test('those that ask and never listen harm nobody', async () => {
   if (first.kind === 'held') first.lock.release()
 })
 
-test('what an owner says comes back as it was, cut where it is long', () => {
+test('the answer of an owner comes back as it was, cut where it is long', () => {
   const command = '-'.repeat(5_000)
   expect(readOwner(writeOwner(OWNER))).toEqual(OWNER)
   expect(readOwner(writeOwner({ ...OWNER, command }))?.command).toHaveLength(1_024)

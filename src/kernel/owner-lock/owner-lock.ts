@@ -1,4 +1,4 @@
-/** What the owner of a lock says about itself. It may come from any process: every text is quoted. */
+/** What the owner of a lock reports about itself. It may come from any process: every text is quoted. */
 export interface LockOwner {
   /** In its own PID namespace. */
   readonly pid: number
@@ -14,7 +14,7 @@ export interface LockOwner {
   readonly command: string
 }
 
-/** What the kernel says about the process that holds a lock. */
+/** What the kernel reports about the process that holds a lock. */
 export interface LockHolder {
   /** In our PID namespace; 0 when the process is not visible from here. */
   readonly pid: number
@@ -27,7 +27,7 @@ export type LockAttempt =
       readonly kind: 'taken'
       /** Undefined when the holder gave no answer, or not one of node-proxy. */
       readonly owner: LockOwner | undefined
-      /** Undefined where this Node cannot ask the kernel. */
+      /** Undefined where this Node has no access to SO_PEERCRED. */
       readonly holder: LockHolder | undefined
     }
 
@@ -39,6 +39,6 @@ export interface OwnerLock {
 
 /** One lock of the network namespace. */
 export interface OwnerLocks {
-  /** Takes the lock unless another process holds it; `owner` answers those that ask meanwhile. */
+  /** Takes the lock unless another process holds it; `owner` is the answer to other processes meanwhile. */
   attempt(owner: () => LockOwner): Promise<LockAttempt>
 }

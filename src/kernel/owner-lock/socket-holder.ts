@@ -8,7 +8,7 @@ const AT = { address: 0, length: 112, credentials: 116 } as const
 const SIZE = 128
 const CREDENTIALS_BYTES = 12
 
-/** Who listens at an abstract name, by SO_PEERCRED; undefined when nobody does or it cannot be asked. */
+/** Who listens at an abstract name, by SO_PEERCRED; undefined without a listener or without SO_PEERCRED. */
 export function holderOf(name: string): LockHolder | undefined {
   const sys = openSyscalls()
   if (sys === undefined) return undefined

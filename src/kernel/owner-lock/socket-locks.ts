@@ -5,7 +5,7 @@ import { holderOf } from './socket-holder.ts'
 
 const ANSWER_MS = 2_000
 const MAX_ANSWER_BYTES = 4_096
-/** Those that ask at once; more are not answered. */
+/** Concurrent clients; more are not answered. */
 const MAX_QUESTIONS = 16
 
 /**
@@ -20,7 +20,7 @@ export class SocketLocks implements OwnerLocks {
     this.#name = name
   }
 
-  /** Once more where nobody answers: the owner may have ended in between. */
+  /** Once more without an answer: the owner may have ended in between. */
   async attempt(owner: () => LockOwner): Promise<LockAttempt> {
     const first = await this.#attemptOnce(owner)
     const hasAnswered = first.kind === 'held' || first.owner !== undefined
@@ -31,7 +31,7 @@ export class SocketLocks implements OwnerLocks {
     const server = await this.#listen(owner)
     if (server !== undefined) return { kind: 'held', lock: lockOf(server) }
     const holder = holderOf(this.#name)
-    return { kind: 'taken', owner: await this.#ask(), holder }
+    return { kind: 'taken', owner: await this.#request(), holder }
   }
 
   /** Undefined when the name is taken. */
@@ -55,7 +55,7 @@ export class SocketLocks implements OwnerLocks {
     })
   }
 
-  #ask(): Promise<LockOwner | undefined> {
+  #request(): Promise<LockOwner | undefined> {
     const { promise, resolve } = Promise.withResolvers<LockOwner | undefined>()
     const socket = connect(`\0${this.#name}`)
     let text = ''

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { resetSocket } from './reset-socket.ts'
 
 /**
- * Makes two TCP connections one: what either end says, the other hears, at the
- * speed of the slower one. An end of speech (FIN) passes on by itself, so that
+ * Makes two TCP connections one: what either end sends, the other receives, at the
+ * speed of the slower one. A FIN passes on by itself, so that
  * either direction may close before the other; a reset or any other loss becomes
  * a reset. Both sockets must allow half-open connections, and have a listener for errors.
  */

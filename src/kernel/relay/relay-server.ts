@@ -8,7 +8,7 @@ export interface RelayLimits {
   readonly connections: number
   /** Milliseconds without a datagram after which a UDP client is forgotten. */
   readonly idleMs: number
-  /** UDP clients of one relay; the one that was silent for longest makes room. */
+  /** UDP clients of one relay; the one that was silent for longest is evicted. */
   readonly flows: number
 }
 

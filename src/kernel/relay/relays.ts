@@ -7,7 +7,7 @@ export interface RelayAddress {
   readonly port: number
 }
 
-/** Whoever connects to `listen` talks to `target`, which sees a connection from this node. */
+/** Clients of `listen` are connected to `target`, which sees a connection from this node. */
 export interface Relay {
   readonly protocol: RelayProtocol
   readonly listen: RelayAddress
@@ -23,7 +23,7 @@ export interface RelayRefusal {
 /**
  * Forwards connections in this process, for the addresses that the kernel does
  * not forward: ip_vs sends no packet with a source in 127.0.0.0/8 to another
- * host. Operations take effect in the order in which they were asked for.
+ * host. Operations take effect in the order in which they were requested.
  */
 export interface Relays {
   /**

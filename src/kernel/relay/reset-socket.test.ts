@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { call, endOf, serveTcp } from './peers.fixture.ts'
 import { resetSocket } from './reset-socket.ts'
+import { call, endOf, serveTcp } from './testing/peers.ts'
 
 const cleanups: (() => unknown)[] = []
 
@@ -40,7 +40,7 @@ test('one that is just saying its end closes, too', async () => {
   await expect(closed).resolves.toBeDefined()
 })
 
-test('one that is under way, or closed already, makes no trouble', async () => {
+test('one that is under way, or closed already, is ignored', async () => {
   const { server, address } = await serveTcp(() => undefined)
   cleanups.push(() => server.close())
   const mine = call(address)

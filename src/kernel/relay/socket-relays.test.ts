@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import { FakeRelays } from './fake-relays.ts'
-import { datagrams, dial, endOf, hear, LOOPBACK, relayTo, serveTcp } from './peers.fixture.ts'
 import type { Relays } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
+import { FakeRelays } from './testing/fake-relays.ts'
+import { datagrams, dial, endOf, hear, LOOPBACK, relayTo, serveTcp } from './testing/peers.ts'
 
 const relays = new SocketRelays()
 const cleanups: (() => unknown)[] = []

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { call, dial, endOf, freePort, hear, LOOPBACK, relayTo, serveTcp } from './peers.fixture.ts'
 import type { RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
+import { call, dial, endOf, freePort, hear, LOOPBACK, relayTo, serveTcp } from './testing/peers.ts'
 
 const clock = new FakeClock()
 const relays = new SocketRelays(clock)
@@ -30,7 +30,7 @@ async function connected(): Promise<{ client: Socket; target: Socket; listen: Re
   return { client, target, listen: relay.listen }
 }
 
-test('what the client says before and after passes, and the client may stop speaking first', async () => {
+test('what the client sends before and after passes, and the client may send its FIN first', async () => {
   const { client, target } = await connected()
   client.write('one ')
   client.end('two')
@@ -92,7 +92,7 @@ test('a target that does not read stops its client, and nothing is lost', async 
   expect((await heard).length).toBe((sent + 1) * chunk.length)
 })
 
-/** Whether this chunk finds no room: it is still on its way after the sockets were idle a while. */
+/** Whether the buffers are full for this chunk: it is still on its way after the sockets were idle a while. */
 async function isStuck(socket: Socket, chunk: Buffer): Promise<boolean> {
   const written = new Promise<boolean>((resolve) => socket.write(chunk, () => resolve(false)))
   return Promise.race([
@@ -101,7 +101,7 @@ async function isStuck(socket: Socket, chunk: Buffer): Promise<boolean> {
   ])
 }
 
-test('a target that does not answer delays nobody else, and ends in a reset', async () => {
+test('a target that does not answer delays no other client, and ends in a reset', async () => {
   const silent = await silentTarget()
   const slow = await relayTo('TCP', silent)
   await relays.open(slow)

@@ -5,7 +5,7 @@ import type { RelayEnvironment, RelayServer } from './relay-server.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** After so long without a word the kernel asks whether the other end still lives. */
+/** Idle milliseconds before TCP keepalive probes the other end. */
 const KEEP_ALIVE_MS = 30_000
 const SOCKET_OPTIONS = {
   allowHalfOpen: true,

@@ -2,9 +2,9 @@ import type { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { datagrams, LOOPBACK, relayTo } from './peers.fixture.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
+import { datagrams, LOOPBACK, relayTo } from './testing/peers.ts'
 
 const clock = new FakeClock()
 const relays = new SocketRelays(clock, { flows: 2 })
@@ -112,7 +112,7 @@ test('a client that only listens is remembered as long as it is spoken to', asyn
   }
 })
 
-test('beyond the limit the client that was silent for longest makes room', async () => {
+test('beyond the limit the client that was silent for longest is evicted', async () => {
   const relay = await opened(await target('a'))
   const [one, two, three] = [await newClient(), await newClient(), await newClient()]
   const first = await ask(one, relay, 'x')
@@ -124,7 +124,7 @@ test('beyond the limit the client that was silent for longest makes room', async
   expect((await ask(two, relay, 'x'))[1]).not.toBe(second[1])
 })
 
-test('another target is asked from the next datagram on', async () => {
+test('another target is used from the next datagram on', async () => {
   const relay = await opened(await target('a'))
   const client = await newClient()
   expect((await ask(client, relay, 'x'))[0]).toBe('a')
@@ -145,7 +145,7 @@ test('a target that refuses ends the flow, and the client may try again', async 
   expect((await ask(client, relay, 'x'))[0]).toBe('late')
 })
 
-test('a closed relay answers nobody, and its port is free', async () => {
+test('a closed relay answers no client, and its port is free', async () => {
   const relay = await opened(await target('a'))
   const client = await newClient()
   await ask(client, relay, 'x')

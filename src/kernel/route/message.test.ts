@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeAttribute } from '../netlink/attribute.ts'
-import { incoming } from '../netlink/fake-transport.ts'
 import { decodeMessages, encodeMessage, type OutgoingMessage } from '../netlink/message.ts'
+import { incoming } from '../netlink/testing/fake-transport.ts'
 import {
   decodeLocalDefault,
   encodeRouteAdd,
@@ -66,7 +66,7 @@ test.each([
   ['ip route add local default dev lo table 28272', ROUTE, encodeRouteAdd(four)],
   ['ip route del …', ROUTE, encodeRouteDelete(four)],
   ['ip -6 route add …', ROUTE_V6, encodeRouteAdd(six)],
-])('%s says the same', (_, theirs, { payload }) => {
+])('%s has the same bytes', (_, theirs, { payload }) => {
   expect(meaning(payload)).toEqual(meaning(Buffer.from(theirs, 'hex')))
 })
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/fake-transport.ts'
 import {
   decodeMessages,
   type NetlinkMessage,
@@ -8,6 +7,7 @@ import {
   NLMSG_DONE,
   type OutgoingMessage,
 } from '../netlink/message.ts'
+import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import { NetlinkRoutes } from './netlink-routes.ts'
 import { encodeRouteAdd, encodeRouteDelete } from './route-message.ts'
 import type { PolicyRoute } from './routes.ts'
@@ -58,7 +58,7 @@ function setUp(
   }
 }
 
-test('makes both in one datagram, and says which were missing', async () => {
+test('makes both in one datagram, and names those that were missing', async () => {
   const { routes, transport } = setUp()
   expect(await routes.ensure(route)).toEqual([RULE, ROUTE])
   expect(transport.sent).toHaveLength(1)

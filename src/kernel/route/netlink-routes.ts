@@ -13,8 +13,7 @@ import {
   encodeRouteDump,
   RTM_DELROUTE,
 } from './route-message.ts'
-import { routeText, ruleText } from './route-text.ts'
-import type { PolicyRoute, Routes } from './routes.ts'
+import { type PolicyRoute, type Routes, routeText, ruleText } from './routes.ts'
 import {
   decodeRule,
   encodeRuleAdd,
@@ -103,7 +102,7 @@ export class NetlinkRoutes implements Routes {
     this.#session = undefined
   }
 
-  /** Whether somebody else removed what may be ours. */
+  /** Whether another process removed what may be ours. */
   #isLoss(message: NetlinkMessage): boolean {
     if (message.port === this.#port) return false
     if (message.type === RTM_DELRULE) return decodeRule(message)?.isOurs === true
@@ -124,7 +123,7 @@ export class NetlinkRoutes implements Routes {
     return found
   }
 
-  /** Our rules of a family; one that was told twice is there once. */
+  /** Our rules of a family; one that was listed twice is there once. */
   async #rules(family: Family): Promise<readonly PolicyRoute[]> {
     const rules = new Map<string, PolicyRoute>()
     await this.#dump(encodeRuleDump(family), (message) => {

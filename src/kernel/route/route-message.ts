@@ -1,14 +1,8 @@
 import type { Family } from '../../lib/ip.ts'
+import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
-import {
-  ADDRESS_FAMILY,
-  familyOfNumber,
-  host32,
-  NLM_F_CREATE,
-  NLM_F_EXCL,
-  OUR_PROTOCOL,
-} from './rtnetlink.ts'
+import { host32, NLM_F_CREATE, NLM_F_EXCL, OUR_PROTOCOL } from './rtnetlink.ts'
 
 /** linux/rtnetlink.h. */
 const RTM_NEWROUTE = 24
@@ -46,7 +40,7 @@ export function encodeRouteDump(family: Family): OutgoingMessage {
   return { type: RTM_GETROUTE, flags: 0, payload }
 }
 
-/** Tells local default routes of the dump, and those that a notification says are gone. */
+/** Recognises local default routes of the dump, and those that a notification says are gone. */
 export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWROUTE && type !== RTM_DELROUTE) || payload.length < HEADER) return undefined
   const [number, toLength, fromLength, tos, , protocol, , kind] = payload
@@ -65,7 +59,7 @@ export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type
   return found
 }
 
-/** `struct rtmsg`; the table stands in an attribute, where it has room. */
+/** `struct rtmsg`; the table stands in an attribute of 32 bits. */
 function encodeRoute(
   type: number,
   flags: number,

@@ -11,14 +11,13 @@ export interface PolicyRoute {
   readonly mask: number
   /** 1 to 2³²-1; 253 to 255 are the system's own. */
   readonly table: number
-  /** Of the rule; smaller numbers are asked first. */
+  /** Of the rule; rules with smaller numbers are evaluated first. */
   readonly priority: number
 }
 
 /**
  * Policy routes of this network namespace. What we make carries our protocol
- * number; anything else is neither changed nor removed. Beside a rule that somebody
- * else made and that says the same stands ours; of such routes the kernel takes
+ * number; anything else is neither changed nor removed. Beside an equal foreign rule stands ours; of such routes the kernel takes
  * but one, whose it may be. Refusals throw NP_KERNEL_ROUTE, lost
  * answers NP_KERNEL_NETLINK.
  */
@@ -28,9 +27,20 @@ export interface Routes {
   /** Removes rule and route if they are ours; the route stays while another rule of ours leads to it. */
   remove(route: PolicyRoute): Promise<void>
   holds(route: PolicyRoute): Promise<boolean>
-  /** The rules that are ours, whatever they ask for: an earlier start may have had other settings. */
+  /** The rules that are ours, whatever they match: an earlier start may have had other settings. */
   list(): Promise<readonly PolicyRoute[]>
-  /** Calls back soon after somebody else removed a rule of ours or such a route. The result stops it. */
+  /** Calls back soon after another process removed a rule of ours or such a route. The result stops it. */
   watch(onChange: () => void): () => void
   close(): void
+}
+
+/** The rule, in the words of `ip`: `ip -4 rule add fwmark 0x8000/0x8000 lookup 28272 priority 7`. */
+export function ruleText({ family, mark, mask, table, priority }: PolicyRoute): string {
+  const marks = `0x${mark.toString(16)}/0x${mask.toString(16)}`
+  return `ip -${family} rule add fwmark ${marks} lookup ${table} priority ${priority}`
+}
+
+/** The route, in the words of `ip`: `ip -4 route add local default dev lo table 28272`. */
+export function routeText({ family, table }: Pick<PolicyRoute, 'family' | 'table'>): string {
+  return `ip -${family} route add local default dev lo table ${table}`
 }

@@ -1,15 +1,9 @@
 import type { Family } from '../../lib/ip.ts'
+import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import type { PolicyRoute } from './routes.ts'
-import {
-  ADDRESS_FAMILY,
-  familyOfNumber,
-  host32,
-  NLM_F_CREATE,
-  NLM_F_EXCL,
-  OUR_PROTOCOL,
-} from './rtnetlink.ts'
+import { host32, NLM_F_CREATE, NLM_F_EXCL, OUR_PROTOCOL } from './rtnetlink.ts'
 
 /** linux/rtnetlink.h, linux/fib_rules.h. */
 const RTM_NEWRULE = 32
@@ -26,10 +20,10 @@ const FRA_PROTOCOL = 21
 const NO_SUPPRESSION = 0xffff_ffff
 /** Flags that change what a rule means: invert, unresolved goto. */
 const MEANINGFUL_FLAGS = 0x2 | 0x4
-/** Everything else that a rule may ask for: a rule with one of these is another rule. */
+/** Everything else that a rule may match: a rule with one of these is another rule. */
 const CONDITIONS = [1, 2, 3, 4, 11, 12, 13, 17, 19, 20, 22, 23, 24]
 
-/** A rule that asks for a mark and for nothing else. */
+/** A rule that matches a mark and nothing else. */
 export interface MarkRule extends PolicyRoute {
   readonly isOurs: boolean
 }
@@ -47,7 +41,7 @@ export function encodeRuleDump(family: Family): OutgoingMessage {
   return { type: RTM_GETRULE, flags: 0, payload: header(family, 0) }
 }
 
-/** Tells rules of the dump, and those that a notification says are gone. */
+/** Recognises rules of the dump, and those that a notification says are gone. */
 export function decodeRule({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWRULE && type !== RTM_DELRULE) || payload.length < HEADER) return undefined
   const family = familyOfNumber(payload[0])
@@ -87,7 +81,7 @@ function encodeRule(
   return { type, flags, payload }
 }
 
-/** `struct fib_rule_hdr`; the table stands in an attribute, where it has room. */
+/** `struct fib_rule_hdr`; the table stands in an attribute of 32 bits. */
 function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
   bytes[0] = ADDRESS_FAMILY[family]

@@ -21,7 +21,7 @@ export const EPOLL = {
   edge: 1 << 31,
 } as const
 
-/** asm-generic/errno.h, those that are told apart. */
+/** asm-generic/errno.h, those that are distinguished. */
 export const ERRNO = {
   noMemory: 12,
   tooManyFilesInSystem: 23,

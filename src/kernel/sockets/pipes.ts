@@ -38,7 +38,7 @@ export class PipePool {
     this.#free.push(pipe)
   }
 
-  /** For a pipe that still holds bytes which nobody will read. */
+  /** For a pipe that still holds bytes that will never be read. */
   discard({ readEnd, writeEnd }: Pipe): void {
     this.#sys.close(readEnd)
     this.#sys.close(writeEnd)

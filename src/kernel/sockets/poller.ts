@@ -3,12 +3,12 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 
 const ADD = 1
 const DELETE = 2
-const MOST_EVENTS = 512
+const MAX_EVENTS = 512
 /** `struct epoll_event` has no padding on x86-64, and four bytes of it elsewhere. */
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16
 const DATA_AT = EVENT_BYTES - 8
 /** Behind the events that are read: the one that is written. */
-const OWN_EVENT = MOST_EVENTS * EVENT_BYTES
+const OWN_EVENT = MAX_EVENTS * EVENT_BYTES
 
 /** Called for each descriptor that is ready, with bits of `EPOLL`. */
 export type OnReady = (descriptor: number, events: number) => void
@@ -49,7 +49,7 @@ export class Poller {
   /** Waits at most so many milliseconds, -1 for ever; returns how many were ready. */
   wait(timeoutMs: number, onReady: OnReady): number {
     const { address, view } = this.#memory
-    const count = this.#sys.epoll_wait(this.#descriptor, address, MOST_EVENTS, timeoutMs)
+    const count = this.#sys.epoll_wait(this.#descriptor, address, MAX_EVENTS, timeoutMs)
     for (let index = 0; index < count; index++) {
       const at = index * EVENT_BYTES
       onReady(view.getInt32(at + DATA_AT, true), view.getUint32(at, true))

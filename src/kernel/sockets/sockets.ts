@@ -1,7 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
 import { ERRNO, MSG, OPTION, type OptionName, SHUT_WR, SIOCOUTQNSD, SOCK } from './constants.ts'
-import { errnoName } from './errno-name.ts'
 import {
   AF_INET,
   AF_INET6,
@@ -9,12 +8,12 @@ import {
   type SocketAddress,
   socketAddress,
 } from './socket-address.ts'
-import type { NativeMemory, Syscalls } from './syscalls.ts'
+import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096
 
-/** After a minute; it is gone when it says nothing for another one. Seconds. */
+/** After a minute; it is closed when it stays silent for another one. Seconds. */
 const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
   ['keepAlive', 1],
   ['keepIdle', 60],
@@ -39,7 +38,7 @@ export interface ListenOptions {
   readonly shared?: boolean
 }
 
-/** Non-blocking sockets by number. Where it says so, -1 is a failure and `errno` its reason. */
+/** Non-blocking sockets by number. Where documented, -1 is a failure and `errno` its reason. */
 export class Sockets {
   readonly sys: Syscalls
   readonly #scratch: NativeMemory
@@ -126,7 +125,7 @@ export class Sockets {
     return this.sys.setsockopt(socket, level, option, this.#value, 4) === 0
   }
 
-  /** Has the kernel ask after silence whether the other end is still there. */
+  /** Enables TCP keepalive: after silence the kernel probes the other end. */
   keepAlive(socket: number): void {
     for (const [name, value] of KEEP_ALIVE) this.set(socket, name, value)
   }
@@ -137,7 +136,7 @@ export class Sockets {
     return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
   }
 
-  /** Says that nothing more will be sent. */
+  /** Sends FIN: nothing more will be sent. */
   endWriting(socket: number): void {
     this.sys.shutdown(socket, SHUT_WR)
   }

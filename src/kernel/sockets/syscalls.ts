@@ -1,3 +1,5 @@
+import { getSystemErrorName } from 'node:util'
+
 /**
  * The system calls of sockets, pipes and epoll, by the C library of this machine. Sizes are
  * 32-bit on purpose: `i64` costs a BigInt per call, and nothing here moves 2 GiB at once.
@@ -62,4 +64,9 @@ export function openSyscalls() {
   } catch {
     return undefined
   }
+}
+
+/** `EADDRINUSE` */
+export function errnoName(errno: number): string {
+  return errno > 0 ? getSystemErrorName(-errno) : 'unknown error'
 }

@@ -9,9 +9,9 @@ const ICMP_BYTES = 8
 const UDP_BYTES = 8
 const HOPS = 64
 /** As the kernel's own (icmp_msgs_per_sec): senders may be forged. */
-const MOST_PER_SECOND = 1_000
+const MAX_PER_SECOND = 1_000
 
-/** A datagram that came from a client and that nobody takes. */
+/** A datagram from a client that no backend receives. */
 export interface LostDatagram {
   readonly client: SocketAddress
   readonly destination: SocketAddress
@@ -19,12 +19,12 @@ export interface LostDatagram {
   readonly length: number
 }
 
-/** Tells clients that nobody is there, as the kernel does for a closed port. */
+/** Sends clients ICMP port unreachable (RFC 792, RFC 4443), as the kernel does for a closed port. */
 export class Unreachable {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
   #second = 0
-  #told = 0
+  #answered = 0
   /** By address family; -1 where this process may not (CAP_NET_RAW). */
   readonly #sockets = new Map<number, number>()
 
@@ -33,7 +33,7 @@ export class Unreachable {
     this.#memory = sys.allocate(256)
   }
 
-  /** False: not told, for lack of rights or because many were told in this second. */
+  /** False: not sent, without CAP_NET_RAW or because the limit of this second is reached. */
   tell(lost: LostDatagram): boolean {
     if (!this.#mayTell(performance.now())) return false
     const { client } = lost
@@ -57,9 +57,9 @@ export class Unreachable {
 
   #mayTell(now: number): boolean {
     const second = Math.floor(now / 1_000)
-    if (second !== this.#second) this.#told = 0
+    if (second !== this.#second) this.#answered = 0
     this.#second = second
-    return ++this.#told <= MOST_PER_SECOND
+    return ++this.#answered <= MAX_PER_SECOND
   }
 
   #socket(family: number): number {

@@ -26,7 +26,7 @@ export class UntranslatedDatagrams {
     this.#socket = sys.socket(AF_NETLINK, type, NETLINK_NETFILTER)
   }
 
-  /** Undefined: conntrack does not know the flow, or may not be asked. */
+  /** Undefined: conntrack does not know the flow, or this process may not read it. */
   destinationOf(client: SocketAddress, translated: SocketAddress): SocketAddress | undefined {
     const query = encodeFlowQuery({
       protocol: 'UDP',

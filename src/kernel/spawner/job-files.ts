@@ -63,7 +63,7 @@ export async function readLines(path: string, onLine: (line: string) => void): P
   }
 }
 
-/** Hands over the complete lines and moves the rest to the front; returns its length. */
+/** Passes on the complete lines and moves the rest to the front; returns its length. */
 function takeLines(buffer: Buffer, length: number, onLine: (line: string) => void): number {
   let start = 0
   for (;;) {

@@ -4,7 +4,7 @@ import type { Job } from './program-runner.ts'
 const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const WORD = /^[A-Za-z0-9_.,:/=+@%-]+$/
 
-/** The line that asks the helper for one job: `id program args…`. */
+/** The line that requests one job of the helper: `id program args…`. */
 export function encodeJobLine(id: number, job: Job): string {
   if (!PROGRAM.test(job.program)) throw malformed('program', job.program)
   for (const arg of job.args) if (!WORD.test(arg)) throw malformed('args', arg)
@@ -12,7 +12,7 @@ export function encodeJobLine(id: number, job: Job): string {
   return `${[id, job.program, ...job.args].join(' ')}\n`
 }
 
-/** What the helper says about a job: it started, or it ended with a status. */
+/** What the helper reports about a job: it started, or it ended with a status. */
 export interface JobReport {
   readonly id: number
   readonly pid: number

@@ -32,7 +32,7 @@ export interface ProgramResult extends Exit {
  */
 export interface ProgramRunner {
   run(job: Job): Promise<ProgramResult>
-  /** Hands over standard output line by line, without ever holding all of it. */
+  /** Passes on standard output line by line, without ever holding all of it. */
   runLines(job: Job, onLine: (line: string) => void): Promise<Exit>
   /** Waits for the jobs under way, then frees everything. */
   close(): Promise<void>

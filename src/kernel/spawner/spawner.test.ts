@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(parent, { recursive: true, force: true })
 })
 
-test('hands input to a program and returns output, errors, status and pid', async () => {
+test('passes input to a program and returns output, errors, status and pid', async () => {
   const cat = await spawner.run({ program: 'cat', args: [], stdin: 'a\n$(id)\n', timeoutMs: 5000 })
   expect(cat).toMatchObject({ status: 0, stdout: 'a\n$(id)\n', stderr: '', timedOut: false })
   expect(cat.pid).toBeGreaterThan(1)

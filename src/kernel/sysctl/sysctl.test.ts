@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeSysctl } from './fake-sysctl.ts'
 import { ProcSysctl } from './proc-sysctl.ts'
 import type { Sysctl } from './sysctl.ts'
+import { FakeSysctl } from './testing/fake-sysctl.ts'
 
 const FORWARD = 'net/ipv4/ip_forward'
 let root: string

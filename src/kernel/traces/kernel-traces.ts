@@ -8,11 +8,11 @@ import type { OpenTransport } from '../netlink/transport.ts'
 import { type LegacyChains, openLegacyChains } from './legacy-chains.ts'
 import { encodeGetChain, encodeGetTable } from './nft-message.ts'
 import { processesNamed } from './processes.ts'
-import type { ChainPlace, FoundProcess, Traces } from './traces.ts'
+import type { ChainId, FoundProcess, Traces } from './traces.ts'
 
 /**
  * Looks by single requests to nf_tables, by the legacy tables, and in /proc. Sockets are opened
- * with the first question, and belong to the network namespace of this process.
+ * with the first query, and belong to the network namespace of this process.
  */
 export class KernelTraces implements Traces {
   readonly #open: OpenTransport
@@ -25,7 +25,7 @@ export class KernelTraces implements Traces {
     this.#clock = clock
   }
 
-  async variantsWith(place: ChainPlace): Promise<readonly Backend[]> {
+  async variantsWith(place: ChainId): Promise<readonly Backend[]> {
     const nft = await this.#isThere(encodeGetChain(place))
     this.#legacy ??= openLegacyChains()
     const legacy = (await (await this.#legacy)?.has(place)) ?? false
@@ -55,6 +55,6 @@ export class KernelTraces implements Traces {
   /** A kernel without nf_tables, or one that refuses, holds nothing that could be seen. */
   async #isThere(question: OutgoingMessage): Promise<boolean> {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
-    return (await this.#session.ask(question, () => undefined)) === undefined
+    return (await this.#session.request(question, () => undefined)) === undefined
   }
 }

@@ -39,7 +39,7 @@ test('a table that has not changed is not read again', async () => {
   expect(asked).toEqual(['info 4 nat', 'entries 4 nat', 'info 4 nat'])
 })
 
-test('a table that does not exist is not asked for, because asking would create it', async () => {
+test('a table that does not exist is not read, because reading would create it', async () => {
   names = []
   expect(await chains.has(PLACE)).toBe(false)
   expect(asked).toEqual([])

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Family } from '../../lib/ip.ts'
 import { READER_SIGNATURES, type ReaderLibC, TableReader } from '../xtables-watch/table-reader.ts'
 import type { TableInfo } from '../xtables-watch/xtables.ts'
-import type { ChainPlace } from './traces.ts'
+import type { ChainId } from './traces.ts'
 
 interface Seen {
   readonly info: TableInfo
@@ -25,7 +25,7 @@ export class LegacyChains {
     this.#names = names
   }
 
-  async has(place: ChainPlace): Promise<boolean> {
+  async has(place: ChainId): Promise<boolean> {
     const { family, table, chain } = place
     const key = `${family}/${table}/${chain}`
     const info = (await this.#names(family)).includes(table) && this.#reader.info(family, table)

@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Backend, TableName } from '../iptables/iptables.ts'
 
-export interface ChainPlace {
+export interface ChainId {
   readonly family: Family
   readonly table: TableName
   readonly chain: string
@@ -13,16 +13,16 @@ export interface FoundProcess {
 }
 
 /**
- * What other programs have in this network namespace, by its name. Every question costs the same
- * however many rules, devices and processes there are, but for those that say otherwise. Nothing is
- * created by a question. What this process may not see is not there.
+ * What other programs have in this network namespace, by its name. Every query costs the same
+ * however many rules, devices and processes there are, unless documented otherwise. No query creates
+ * anything. What this process may not see is not there.
  */
 export interface Traces {
   /**
    * The iptables variants that hold a chain. The legacy one costs a copy of the table (a
-   * millisecond for some thousands of rules) when that changed since the last question.
+   * millisecond for some thousands of rules) when that changed since the last query.
    */
-  variantsWith(place: ChainPlace): Promise<readonly Backend[]>
+  variantsWith(place: ChainId): Promise<readonly Backend[]>
   /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
   hasNftTable(family: Family, name: string): Promise<boolean>
   /** All network devices; linear in their number. */

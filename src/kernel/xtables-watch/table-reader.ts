@@ -41,7 +41,7 @@ export class TableReader {
   info(family: Family, table: string): TableInfo | undefined {
     const value = Buffer.alloc(INFO_BYTES)
     value.write(table)
-    if (!this.#ask(family, SO_GET_INFO, value)) return undefined
+    if (!this.#request(family, SO_GET_INFO, value)) return undefined
     return { entries: value.readUInt32LE(76), size: value.readUInt32LE(80) }
   }
 
@@ -52,7 +52,7 @@ export class TableReader {
     const value = Buffer.alloc(GET_ENTRIES_HEADER + found.size)
     value.write(table)
     value.writeUInt32LE(found.size, 32)
-    if (!this.#ask(family, SO_GET_ENTRIES, value)) return undefined
+    if (!this.#request(family, SO_GET_ENTRIES, value)) return undefined
     return value.subarray(GET_ENTRIES_HEADER)
   }
 
@@ -61,7 +61,7 @@ export class TableReader {
     this.#sockets.clear()
   }
 
-  #ask(family: Family, name: number, value: Buffer): boolean {
+  #request(family: Family, name: number, value: Buffer): boolean {
     const length = Buffer.alloc(4)
     length.writeUInt32LE(value.length)
     return this.#libc.getsockopt(this.#socketOf(family), LEVEL[family], name, value, length) === 0

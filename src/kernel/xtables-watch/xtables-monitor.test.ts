@@ -115,7 +115,7 @@ test('a program that ran before we read our own state may have changed it', asyn
   expect(changes).toMatchObject([NAT])
 })
 
-test('a stopped monitor asks nothing', () => {
+test('a stopped monitor reads nothing', () => {
   stop()
   expect(timer).toBeUndefined()
 })

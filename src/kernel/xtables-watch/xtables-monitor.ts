@@ -3,7 +3,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { OwnWork, RuleChange, RuleMonitor } from '../nftables-monitor/rule-monitor.ts'
 import type { TableInfo, Xtables } from './xtables.ts'
 
-/** How often the cheap questions are asked. */
+/** How often the counters are read. */
 const TICK_MS = 250
 /** Reading all rules may take this share of a processor: 1 in … */
 const IDLE_SHARE = 250
@@ -25,7 +25,7 @@ interface Watched {
 }
 
 /**
- * The legacy back end notifies nobody. Four times a second it is asked for the
+ * The legacy variant sends no notifications. Four times a second the monitor reads the
  * number and size of its rules, which costs microseconds and shows every
  * addition and removal. A replaced rule of the same size shows in a digest of
  * all rules, read when an iptables program took the lock, and now and then.

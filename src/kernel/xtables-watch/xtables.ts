@@ -6,7 +6,7 @@ export interface TableInfo {
   readonly size: number
 }
 
-/** Read access to the tables of the legacy back end. */
+/** Read access to the tables of the legacy iptables variant (getsockopt of linux/netfilter_ipv4/ip_tables.h). */
 export interface Xtables {
   /** Costs microseconds; undefined when the kernel has no such table. */
   info(family: Family, table: string): TableInfo | undefined

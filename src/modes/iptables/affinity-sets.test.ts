@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
 import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
+import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { AffinitySets } from './affinity-sets.ts'

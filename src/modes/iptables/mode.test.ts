@@ -189,7 +189,7 @@ test('a large change is written without listening, a small one is not', async ()
   await sync(
     ...Array.from({ length: 600 }, (_, n) => serviceAt(`s${n}`, `10.0.${n >> 8}.${n & 255}`)),
   )
-  expect(monitor.holds.map(({ deaf }) => deaf)).toEqual([false, true])
+  expect(monitor.holds.map(({ unsubscribed }) => unsubscribed)).toEqual([false, true])
   expect(monitor.holds.map(({ own }) => own.commits)).toEqual([4, 2])
 })
 
@@ -197,6 +197,6 @@ test('the hold ends even when nobody knows what the program did', async () => {
   const { iptables, monitor, mode, sync } = fakeNode()
   iptables.restore = () => Promise.reject(new NodeProxyError('NP_KERNEL_SPAWNER', 'lost'))
   await expect(sync()).rejects.toThrow('lost')
-  expect(monitor.holds).toEqual([{ deaf: false, own: { pids: [], commits: undefined } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [], commits: undefined } }])
   expect(await mode.observe(['4/nat/NPROXY-VIPS' as ObjectKey])).toEqual(new Map())
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import { settings } from '../fixtures.ts'
 import { detectExtensions, probeIptables } from './probe.ts'
 

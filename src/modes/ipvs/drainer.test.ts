@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { serversOf } from '../../../test/support/modes/fake-ipvs-node.ts'
-import { FakeIpvs } from '../../kernel/ipvs/fake-ipvs.ts'
 import type { IpvsCommand, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { ip } from '../fixtures.ts'
 import { Drainer } from './drainer.ts'

@@ -1,5 +1,4 @@
-import { memberText } from '../../kernel/ipset/member-text.ts'
-import type { Member } from '../../kernel/ipset/sets.ts'
+import { type Member, memberText } from '../../kernel/ipset/sets.ts'
 import type { VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { ObjectKey } from '../mode.ts'

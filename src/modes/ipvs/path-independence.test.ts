@@ -16,7 +16,7 @@ import {
   type World,
 } from '../../../test/support/sync/histories.ts'
 import type { SetCommand } from '../../kernel/ipset/sets.ts'
-import type { InjectedFailure } from '../../kernel/iptables/fake-iptables.ts'
+import type { InjectedFailure } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { IpvsCommand, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { ip, settings } from '../fixtures.ts'

@@ -1,6 +1,6 @@
 import { persistenceOf } from '../../affinity/persistence.ts'
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
-import { memberText } from '../../kernel/ipset/member-text.ts'
+import { memberText } from '../../kernel/ipset/sets.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'

@@ -8,8 +8,8 @@ import {
   serversOf,
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
-import { FakeIpvs } from '../../kernel/ipvs/fake-ipvs.ts'
 import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { ip } from '../fixtures.ts'

@@ -1,5 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { deafMonitor } from '../../kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../kernel/nftables-monitor/noop-monitor.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from './chains/chain-keeper.ts'
@@ -27,7 +27,7 @@ export class LoopbackGuard {
 
   constructor(iptables: Iptables) {
     this.#chains = new ChainKeeper({
-      ...{ iptables, monitor: deafMonitor, prefix: PREFIX, tables: ['filter'], families: [4] },
+      ...{ iptables, monitor: noopMonitor, prefix: PREFIX, tables: ['filter'], families: [4] },
       contents: { rulesOf: () => [DROP_MARTIANS], jumpsIn: () => [] },
     })
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { membersOf } from '../../../test/support/modes/fake-ipvs-node.ts'
-import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
+import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { ip } from '../fixtures.ts'
 import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../ipvs/names.ts'
 import type { ObjectKey } from '../mode.ts'

@@ -1,5 +1,11 @@
-import { memberText } from '../../kernel/ipset/member-text.ts'
-import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
+import {
+  type Member,
+  memberText,
+  type SetCommand,
+  type SetHeader,
+  type Sets,
+  type SetType,
+} from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
 import type { Digest, ObjectKey, Refusal } from '../mode.ts'

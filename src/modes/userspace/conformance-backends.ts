@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { endOf, hear } from '../../kernel/relay/peers.fixture.ts'
+import { endOf, hear } from '../../kernel/relay/testing/peers.ts'
 import {
   backend,
   callAt,

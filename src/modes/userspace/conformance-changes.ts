@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../forwarding/entry.ts'
-import { endOf, serveTcp } from '../../kernel/relay/peers.fixture.ts'
+import { endOf, serveTcp } from '../../kernel/relay/testing/peers.ts'
 import {
   callAt,
   connected,

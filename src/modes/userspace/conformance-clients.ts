@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { endOf } from '../../kernel/relay/peers.fixture.ts'
+import { endOf } from '../../kernel/relay/testing/peers.ts'
 import {
   callAt,
   callFrom,

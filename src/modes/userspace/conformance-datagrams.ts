@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryId } from '../../forwarding/entry.ts'
-import { datagrams } from '../../kernel/relay/peers.fixture.ts'
+import { datagrams } from '../../kernel/relay/testing/peers.ts'
 import {
   cidr,
   door,

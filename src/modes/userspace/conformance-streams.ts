@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { endOf, hear } from '../../kernel/relay/peers.fixture.ts'
+import { endOf, hear } from '../../kernel/relay/testing/peers.ts'
 import {
   backend,
   callAt,

@@ -6,7 +6,7 @@ import {
   redirected,
 } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
-import { memberText } from '../../kernel/ipset/member-text.ts'
+import { memberText } from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { backend, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { ForeignChange, ObjectKey } from '../mode.ts'

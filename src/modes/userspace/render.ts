@@ -1,5 +1,5 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
-import { memberText } from '../../kernel/ipset/member-text.ts'
+import { memberText } from '../../kernel/ipset/sets.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
-import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
+import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
+import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import { cidr, settings } from '../fixtures.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openInlineStore } from '../../storage/embedded/inline-store.ts'
+import { openInlineStore } from '../../storage/embedded/testing/inline-store.ts'
 import { runProgram } from '../command/program.ts'
 import { entriesOf, harmed, populatedStore, seededNumbers } from '../testing/damaged-store.ts'
 import { newFolder } from '../testing/new-folder.ts'

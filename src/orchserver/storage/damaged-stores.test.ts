@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { openInlineStore } from '../../storage/embedded/inline-store.ts'
 import { prepareFile } from '../../storage/embedded/store-file.ts'
+import { openInlineStore } from '../../storage/embedded/testing/inline-store.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
 import {
   entriesOf,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { createApiServer } from '../../apiserver/api-server.ts'
 import { postTo, service } from '../../apiserver/testing/test-api.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { openInlineStore } from '../../storage/embedded/inline-store.ts'
+import { openInlineStore } from '../../storage/embedded/testing/inline-store.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
 import { newFolder } from './new-folder.ts'
 

@@ -41,7 +41,7 @@ export async function runInOtherKernel({ once }: SandboxOptions): Promise<number
     cwd: process.cwd(),
     memory: MEMORY,
     terminal,
-    door: true,
+    shell: true,
     onOutput: (text) => void stdout.write(text),
     ...(once && !terminal && { silenceMs: TOUR_SILENCE_MS }),
   })

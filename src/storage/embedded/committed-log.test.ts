@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { put } from '../conformance-steps.ts'
+import { put } from '../testing/conformance-steps.ts'
 import { CommittedLog } from './committed-log.ts'
 import { openForWriting } from './database.ts'
-import { newDirectory } from './fixtures.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { newDirectory } from './testing/fixtures.ts'
 
 const NAMES = Array.from({ length: 1200 }, (_, index) => `/${String(index).padStart(4, '0')}`)
 

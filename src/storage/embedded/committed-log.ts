@@ -18,7 +18,7 @@ const BATCH = { events: 1000, bytes: 4 << 20 } as const
 
 /**
  * The log as far as it was acknowledged. The file may already hold more; every
- * question names a revision, so nobody sees it before its writer is told.
+ * query names a revision, so no reader sees it before its writer is answered.
  */
 export class CommittedLog implements WatchedLog {
   readonly #reader: LogReader
@@ -28,7 +28,7 @@ export class CommittedLog implements WatchedLog {
   #failure: Error | undefined
   #latest: { readonly question: string; readonly changes: Changes } | undefined
 
-  /** `meaningOf` is told what a read threw, and returns what is thrown instead. */
+  /** `meaningOf` maps what a read threw to what is thrown instead. */
   constructor(reader: LogReader, meaningOf: (error: unknown) => unknown) {
     this.#reader = reader
     this.#meaningOf = meaningOf
@@ -51,7 +51,7 @@ export class CommittedLog implements WatchedLog {
     this.#newest = newest
   }
 
-  /** From now on nothing up to `revision` can be asked for; called before it is removed. */
+  /** From now on nothing up to `revision` can be read; called before it is removed. */
   forget(revision: number): void {
     this.#oldest = Math.max(this.#oldest, Math.min(revision, this.#newest))
   }
@@ -73,7 +73,7 @@ export class CommittedLog implements WatchedLog {
 
   /**
    * Reads a list in chunks. Compaction may remove rows in between: then the
-   * list is refused, or taken again where no revision was asked for.
+   * list is refused, or taken again where no revision was requested.
    */
   async list(query: ListQuery): Promise<ListResult> {
     for (;;) {

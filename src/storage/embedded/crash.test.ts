@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { Store } from '../store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
-import { newDirectory } from './fixtures.ts'
+import { newDirectory } from './testing/fixtures.ts'
 
 const STORES = 4
 const ROUNDS = 5
-const PROGRAM = fileURLToPath(new URL('./crash-writer.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./testing/crash-writer.ts', import.meta.url))
 
 interface Acknowledged {
   /** The last acknowledged count of each writer. */

@@ -2,8 +2,8 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
-import { newDirectory, newStore } from './fixtures.ts'
+import { put, write } from '../testing/conformance-steps.ts'
+import { newDirectory, newStore } from './testing/fixtures.ts'
 
 const FRAME = 24 + 4096
 
@@ -80,7 +80,7 @@ test.each<readonly [string, Harm]>([
   ['in the middle', (log, bytes) => writeFileSync(log, flipped(bytes, 2 * FRAME))],
   ['in its first page', (log, bytes) => writeFileSync(log, flipped(bytes, 100))],
   ['at its head', (log, bytes) => writeFileSync(log, flipped(bytes, 17))],
-])('a log that is damaged %s is refused although no index tells its length', async (_, harm) => {
+])('a log that is damaged %s is refused although no index contains its length', async (_, harm) => {
   const { directory, log } = await killedStore()
   rmSync(log.replace('-wal', '-shm'))
   harm(log, readFileSync(log))

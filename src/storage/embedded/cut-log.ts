@@ -15,7 +15,7 @@ interface LogIndex {
   readonly frames: number
   /** Those of them that the store's file has, too. */
   readonly copied: number
-  /** Tells this log from those before it in the same file. */
+  /** Distinguishes this log from those before it in the same file. */
   readonly salt: Buffer
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
-import { newStore } from './fixtures.ts'
+import { put, write } from '../testing/conformance-steps.ts'
+import { newStore } from './testing/fixtures.ts'
 
 const PAGE = 4096
 

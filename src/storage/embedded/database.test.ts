@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { put, remove, write } from '../conformance-steps.ts'
+import { put, remove, write } from '../testing/conformance-steps.ts'
 import { writeBackup } from './backup.ts'
 import { openForReading, openForWriting } from './database.ts'
-import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
+import { newDirectory, newStore, toFirstSchema } from './testing/fixtures.ts'
 
 test('a store of a newer program is refused, not guessed at', async () => {
   const store = await newStore()

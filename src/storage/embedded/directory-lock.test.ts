@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockDirectory } from './directory-lock.ts'
-import { newDirectory } from './fixtures.ts'
+import { newDirectory } from './testing/fixtures.ts'
 
 const MODULE = new URL('./directory-lock.ts', import.meta.url).href
 const NOBODY = 65_534

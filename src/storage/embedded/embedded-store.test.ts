@@ -1,10 +1,10 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { describeStore } from '../conformance.ts'
-import { nextBatch, put, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
-import { newStore } from './fixtures.ts'
+import { describeStore } from '../testing/conformance.ts'
+import { nextBatch, put, write } from '../testing/conformance-steps.ts'
+import { newStore } from './testing/fixtures.ts'
 
 const directories = new WeakMap<Store, string | undefined>()
 
@@ -53,7 +53,7 @@ test('history is bounded by bytes, and the present state never falls to it', asy
   expect(await store.list({ prefix: '/', revision: 30 })).toMatchObject({ refused: 'compacted' })
 })
 
-test('a watcher that history leaves behind is told so, a quick one misses nothing', async () => {
+test('a watcher that history leaves behind gets `compacted`, a quick one misses nothing', async () => {
   const store = await newStore({ historyRevisions: 4 })
   const slow = store.watch({ prefix: '/', after: 0 })
   const quick = store.watch({ prefix: '/', after: 0 })

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
-import { put } from '../conformance-steps.ts'
+import { put } from '../testing/conformance-steps.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { Outcome, WriterOrder } from './writer-messages.ts'
 
@@ -62,7 +62,7 @@ test('a full disk refuses what did not fit, and the next transaction is tried ag
   expect(told).toEqual([1])
 })
 
-test('after a commit of unknown outcome everything is refused, and nobody waits for ever', async () => {
+test('after a commit of unknown outcome everything is refused, and no caller waits for ever', async () => {
   const { writer, told, create, commits } = newCommits()
   const lost = create('/a')
   const order = await writer.next()
@@ -75,7 +75,7 @@ test('after a commit of unknown outcome everything is refused, and nobody waits 
   expect(told).toEqual([broken])
 })
 
-test('a compaction that finds no room changes nothing', async () => {
+test('a compaction without space on the disk changes nothing', async () => {
   const { writer, told, create, commits } = newCommits()
   const compaction = commits.compact(0, 5)
   const full = new NodeProxyError('NP_STORAGE_FULL', 'full')

@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 /**
- * Hands transactions to the writer thread in groups: whatever arrives in one
+ * Passes transactions to the writer thread in groups: whatever arrives in one
  * turn of the event loop, or while the disk is busy with the group before, is
  * flushed together. So a flush costs each of many writers only a share.
  */

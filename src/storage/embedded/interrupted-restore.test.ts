@@ -2,11 +2,11 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { writeBackup } from './backup.ts'
-import { newDirectory, newStore } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { currentFile, storeFiles } from './store-file.ts'
+import { newDirectory, newStore } from './testing/fixtures.ts'
 
 /** The steps that a crash can separate from the one before. */
 const STEPS = ['renameSync', 'rmSync', 'fsyncSync'] as const
@@ -80,7 +80,7 @@ test('a restore that is killed at any step leaves the old store or the new one',
   ])
 })
 
-test('a restore after one that was killed stands above what both replaced, whatever the clock says', async () => {
+test('a restore after one that was killed stands above what both replaced, whatever the clock shows', async () => {
   const { directory, from } = await killedStore()
   const moments = await momentsOf(directory, () => restoreEmbeddedStore({ from, directory }))
   const clock = { now: () => 0, after: () => () => undefined }

@@ -13,7 +13,7 @@ export interface KeyRange {
   readonly revision: number
 }
 
-/** Which revisions of a log can be asked for. */
+/** Which revisions of a log can be read. */
 export interface Bounds {
   readonly oldest: number
   readonly newest: number

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { put, remove } from '../conformance-steps.ts'
+import { put, remove } from '../testing/conformance-steps.ts'
 import { openForWriting } from './database.ts'
-import { newDirectory } from './fixtures.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { storageError } from './sqlite-error.ts'
+import { newDirectory } from './testing/fixtures.ts'
 
 function newLog() {
   const database = openForWriting(join(newDirectory(), 'store.sqlite'), 0)
@@ -26,7 +26,7 @@ test('each transaction of a group sees those before it', () => {
   ])
 })
 
-test('a group for which the disk has no room leaves nothing behind, and the next one succeeds', () => {
+test('a group that does not fit on the disk leaves nothing behind, and the next one succeeds', () => {
   const { database, writer, reader, rows } = newLog()
   writer.commit([{ compare: [], operations: [put('/a', 'x')] }])
   const { page_count: pages } = database.prepare('PRAGMA page_count').get()!

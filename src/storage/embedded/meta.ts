@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 
-/** What the rows of the log cannot say; see `schema.ts`. */
+/** What the rows of the log do not contain; see `schema.ts`. */
 export interface Meta {
   readonly oldest: number
   readonly lineRevision: number

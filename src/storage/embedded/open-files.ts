@@ -5,7 +5,7 @@ import { quote } from '../../lib/quote.ts'
 /**
  * The store's file and its log as they were when they were opened. Who deletes
  * or replaces them does not stop SQLite, which would go on writing to files that
- * nobody can open again: every commit asks here first.
+ * no process can open again: every commit checks this first.
  */
 export class OpenFiles {
   readonly #store: string

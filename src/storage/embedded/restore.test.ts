@@ -11,12 +11,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { put, remove, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
+import { put, remove, write } from '../testing/conformance-steps.ts'
 import { writeBackup } from './backup.ts'
-import { newDirectory, newStore, toFirstSchema } from './fixtures.ts'
 import { restoreEmbeddedStore } from './restore.ts'
 import { storeFiles } from './store-file.ts'
+import { newDirectory, newStore, toFirstSchema } from './testing/fixtures.ts'
 
 const HOUR = 3_600_000
 

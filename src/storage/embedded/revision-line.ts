@@ -8,7 +8,7 @@ const CLOCK_ERROR = 3 * 3_600_000
  * A point on a line that revisions never cross: a store that stood at
  * `revision` at `time` grows more slowly than FASTEST. A backup carries its
  * store's point, so it knows what that store can have reached by now, although
- * nobody can be asked.
+ * no other server has it.
  */
 export interface RevisionPoint {
   readonly revision: number

@@ -12,13 +12,13 @@ export interface LogRow {
 /**
  * The checksum that a row carries. SQLite keeps none of its pages, and one
  * flipped bit in the text of a JSON string is still valid JSON: without it the
- * server would serve something that nobody wrote.
+ * server would serve something that no client wrote.
  */
 export function rowChecksum({ revision, key, created, value }: LogRow): number {
   return crc32(value ?? '', crc32(`${revision} ${created} ${key}`))
 }
 
-/** Whether a row that was read is the one that was written; a row of schema 1 cannot say. */
+/** Whether a row that was read is the one that was written; a row of schema 1 has no checksum. */
 export function isIntact(row: Record<string, unknown>): boolean {
   const checksum = row['checksum']
   return checksum === undefined || checksum === rowChecksum(logRow(row))

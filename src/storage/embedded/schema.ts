@@ -14,7 +14,7 @@ const READABLE: readonly number[] = [1, SCHEMA]
  * deleted. `by_key` answers lists without reading a value. `checksum` covers the
  * whole row (`row-checksum.ts`).
  *
- * `meta` says what the rows cannot: `oldest`, the revision up to which history
+ * `meta` holds what the rows do not: `oldest`, the revision up to which history
  * is forgotten (after a restore also the newest); `line_revision` and
  * `line_time`, see `revision-line.ts`.
  */

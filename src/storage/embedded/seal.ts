@@ -6,7 +6,7 @@ import { logRow } from './row-checksum.ts'
 /** The table that only a backup has. */
 export const SEAL_TABLE = 'seal'
 
-/** What the seal of a backup says: `none` where an older version of the program wrote it. */
+/** What the seal of a backup contains: `none` where an older version of the program wrote it. */
 export type SealVerdict = 'intact' | 'differs' | 'none'
 
 /**

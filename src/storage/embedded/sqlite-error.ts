@@ -46,7 +46,7 @@ const OTHER: Meaning = {
   hint: 'look for errors of the disk in the kernel log, then start the server again',
 }
 
-/** A refusal of SQLite as an error of the house; anything else is returned as it is. */
+/** A refusal of SQLite as a NodeProxyError; anything else is returned as it is. */
 export function storageError(cause: unknown, file: string): unknown {
   if (!(cause instanceof Error) || !('errcode' in cause)) return cause
   const { code, hint } = meanings.get(Number(cause.errcode) & 0xff) ?? OTHER
@@ -54,7 +54,7 @@ export function storageError(cause: unknown, file: string): unknown {
   return new NodeProxyError(code, message, { object: file, hint, cause })
 }
 
-/** Runs `work`, and turns what SQLite throws into an error of the house. */
+/** Runs `work`, and turns what SQLite throws into a NodeProxyError. */
 export function withStorageErrors<Result>(file: string, work: () => Result): Result {
   try {
     return work()

@@ -14,7 +14,7 @@ import type {
 
 const setup = workerData as WriterSetup
 
-/** Opens the file and says so, then obeys; it waits for the disk, so that nobody else has to. */
+/** Opens the file, reports that, then runs orders; it waits for the disk in place of the main thread. */
 function main(): void {
   answer(() => {
     const obey = startObeying()

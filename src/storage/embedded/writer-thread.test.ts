@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { put } from '../conformance-steps.ts'
-import { newDirectory } from './fixtures.ts'
+import { put } from '../testing/conformance-steps.ts'
+import { newDirectory } from './testing/fixtures.ts'
 import { startWriter } from './writer-thread.ts'
 
 test('errors cross the thread with code, object and hint', async () => {

@@ -11,7 +11,7 @@ import type {
 /** The writer holds one group of transactions at a time; a small nursery keeps its memory small. */
 const HEAP = { maxYoungGenerationSizeMb: 8 } as const
 
-/** Does what it is told, one order at a time; rejects with an error of the house. */
+/** Runs one order at a time; rejects with a NodeProxyError. */
 export interface WriterThread {
   obey(order: WriterOrder): Promise<readonly Outcome[]>
   /** Closes the file, if it still can, and ends the thread. */

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
 
 const HOUR = 3_600_000
-/** Nobody listens on the port for discarded data. */
-const NOBODY = 'http://127.0.0.1:9'
+/** No process listens on the port for discarded data. */
+const UNREACHABLE = 'http://127.0.0.1:9'
 
 function jump(ms: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
@@ -28,7 +28,7 @@ describe.runIf(hasEtcd())('a clock that jumps', () => {
   })
 
   test('back does not prolong it', async () => {
-    const store = createEtcdStore({ endpoints: [NOBODY], timeoutMs: 200 })
+    const store = createEtcdStore({ endpoints: [UNREACHABLE], timeoutMs: 200 })
     const reading = store.get('/a')
     jump(-HOUR)
     await expect(reading).rejects.toMatchObject({ code: 'NP_STORAGE_ETCD_UNREACHABLE' })

@@ -85,7 +85,7 @@ export class EndpointPool {
     return known.signal
   }
 
-  /** The error of whoever found no endpoint in time; `cause` is what the last one said. */
+  /** The error of a call without an endpoint in time; `cause` is the last endpoint's error. */
   unreachable(cause: unknown): NodeProxyError {
     return unreachable(this.#addresses, cause)
   }
@@ -109,7 +109,7 @@ export class EndpointPool {
 
   /**
    * Why an endpoint cannot be used. It has to be of the cluster that was reached first: another one
-   * would be another history. Only a call tells why there is no connection, and it fails at once.
+   * would be another history. Only a call reports why there is no connection, and it fails at once.
    */
   async #faultOf(client: Client, until: number): Promise<unknown> {
     const isConnected = await connects(client, until)

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { describeStore } from '../conformance.ts'
-import { put, write } from '../conformance-steps.ts'
 import type { Store } from '../store.ts'
+import { describeStore } from '../testing/conformance.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
 
 describe.runIf(hasEtcd())('on a real etcd', () => {
@@ -37,7 +37,7 @@ describe.runIf(hasEtcd())('on a real etcd', () => {
   })
 })
 
-/** A store in whose etcd somebody else writes before every step. */
+/** A store in whose etcd another client writes before every step. */
 function beside(store: Store, other: Store): Store {
   const disturb = (): Promise<number> => write(other, put('/a', 'x'))
   return {

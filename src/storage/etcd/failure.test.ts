@@ -22,7 +22,7 @@ test.each([
   expect(outcomeOf(failed(code, details))).toBe(outcome)
 })
 
-test('a revision that cannot be read is told from other refusals, wrapped or not', () => {
+test('a revision that cannot be read is distinguished from other errors, wrapped or not', () => {
   const compacted = 'etcdserver: mvcc: required revision has been compacted'
   const future = 'etcdserver: mvcc: required revision is a future revision'
   expect(revisionFault(failed(status.OUT_OF_RANGE, compacted))).toBe('compacted')
@@ -50,7 +50,7 @@ test.each([
 test.each([
   ['etcdserver: mvcc: database space exceeded', 'NP_STORAGE_FULL', '--quota-backend-bytes'],
   ['etcdserver: request is too large', 'NP_STORAGE_ETCD_REFUSED', '--max-request-bytes'],
-])('%s is %s and told with its remedy', (details, code, remedy) => {
+])('%s is %s and reported with its remedy', (details, code, remedy) => {
   const error = refused('Txn', failed(status.RESOURCE_EXHAUSTED, details))
   expect(error.code).toBe(code)
   expect(error.message).toBe(`etcd refused Txn: ${details}`)

@@ -3,7 +3,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { remedyOfTls } from './tls-fault.ts'
 
 /**
- * What an error of a call tells about its effect. `refused`: etcd answered, and
+ * What an error of a call means for its effect. `refused`: etcd answered, and
  * nothing happened. `unsent`: nothing happened, and another attempt may succeed.
  * `unknown`: it may have happened.
  */
@@ -18,14 +18,14 @@ const LOST: ReadonlySet<status> = new Set([
   status.ABORTED,
 ])
 
-/** What etcd says before it proposes anything, and grpc-js before it sends anything. */
+/** What etcd answers before it proposes anything, and grpc-js before it sends anything. */
 const UNSENT =
   /etcdserver: (no leader|not capable|too many requests|rpc not supported for learner)|^No connection established|^Name resolution failed/
 
-/** What grpc-js says of a stream that was cut off by ENHANCE_YOUR_CALM (RFC 9113 §7), with the status of a refusal. */
+/** The error of grpc-js for a stream that was cut off by ENHANCE_YOUR_CALM (RFC 9113 §7), with the status of a refusal. */
 const CUT_OFF = /^Bandwidth exhausted/
 
-/** What etcd says when its database holds as much as it may; it goes on answering reads. */
+/** What etcd answers when its database holds as much as it may; it goes on answering reads. */
 const QUOTA_USED_UP = /database space exceeded/
 
 export function outcomeOf(error: unknown): Outcome {
@@ -35,7 +35,7 @@ export function outcomeOf(error: unknown): Outcome {
   return LOST.has(error.code) ? 'unknown' : 'refused'
 }
 
-/** Why a revision cannot be read, if that is what the error says. */
+/** Why a revision cannot be read, if that is the error. */
 export function revisionFault(error: unknown): 'compacted' | 'future' | undefined {
   const words = wordsOf(error instanceof NodeProxyError ? error.cause : error)
   const fault = /mvcc: required revision (?:has been (compacted)|is a (future) revision)/.exec(

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore, type EtcdStore } from './etcd-store.ts'
 
 /** Waits until the watches of a leader and of one who waits are both restored. */
@@ -33,7 +33,7 @@ describe.runIf(hasEtcd())('an election', () => {
     for (const store of stores.splice(0)) await store.close()
   })
 
-  test('has one leader; who resigns makes room at once, for a later term', async () => {
+  test('has one leader; who resigns is evicted at once, for a later term', async () => {
     const [one, two] = [open().election('resign'), open().election('resign')]
     expect(await leaderOf('resign')).toBeUndefined()
     const first = await one.campaign('one')
@@ -115,9 +115,9 @@ describe.runIf(hasEtcd())('an election', () => {
   })
 
   test('can be given up while waiting', async () => {
-    const office = await open().election('patience').campaign('one')
+    const office = await open().election('waiting').campaign('one')
     const giveUp = new AbortController()
-    const waiting = open().election('patience').campaign('two', giveUp.signal)
+    const waiting = open().election('waiting').campaign('two', giveUp.signal)
     giveUp.abort(new Error('enough'))
     await expect(waiting).rejects.toThrow('enough')
     await office.resign()

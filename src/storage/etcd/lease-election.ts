@@ -21,7 +21,7 @@ export interface ElectionOptions {
 }
 
 /**
- * The leader is whoever wrote the election's key, with a lease: when it dies or
+ * The leader is the candidate that wrote the election's key, with a lease: when it dies or
  * is cut off, the key goes with the lease and the others, who watch it, try to
  * write it again. The key's first revision is the term. No marker goes with keys that
  * expire, so these watches count in etcd's own revisions.
@@ -60,7 +60,7 @@ export class LeaseElection implements Election {
     }
   }
 
-  /** Returns once nobody leads, or `signal` is aborted. */
+  /** Returns once there is no leader, or `signal` is aborted. */
   async #vacancy(signal = new AbortController().signal): Promise<void> {
     const entry = await this.#reader.get(this.#key)
     if (entry !== undefined) await this.#gone(entry.modRevision, signal)
@@ -116,7 +116,7 @@ export class LeaseElection implements Election {
     return succeeded ? Number(header?.revision ?? 0n) : undefined
   }
 
-  /** It also ends when somebody deletes the key by hand. */
+  /** It also ends when another client deletes the key. */
   #office(term: number, lease: Lease): Office {
     void this.#gone(term, lease.lost)
       .catch(() => undefined)

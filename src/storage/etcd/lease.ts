@@ -24,7 +24,7 @@ export class Lease {
   readonly #lost = new AbortController()
   #expiry: NodeJS.Timeout
 
-  /** `sent`: when it was asked for, in ms of `performance.now()`. */
+  /** `sent`: when it was requested, in ms of `performance.now()`. */
   private constructor(caller: Caller, granted: { id: bigint; ttlMs: number }, sent: number) {
     this.#caller = caller
     this.id = granted.id
@@ -45,7 +45,7 @@ export class Lease {
     return this.#lost.signal
   }
 
-  /** Deletes what was written with the lease. An etcd that cannot be asked does so when it expires. */
+  /** Deletes what was written with the lease. An unreachable etcd does so when it expires. */
   async revoke(): Promise<void> {
     if (this.#lost.signal.aborted) return
     this.#end()

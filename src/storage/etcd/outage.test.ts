@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { nextBatch, put, remove, write } from '../conformance-steps.ts'
+import { nextBatch, put, remove, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore, type EtcdOptions, type EtcdStore } from './etcd-store.ts'
-import { beginningAt } from './fixtures.ts'
+import { beginningAt } from './testing/fixtures.ts'
 
-/** Nobody listens on the port for discarded data. */
-const NOBODY = 'http://127.0.0.1:9'
+/** No process listens on the port for discarded data. */
+const UNREACHABLE = 'http://127.0.0.1:9'
 
 describe.runIf(hasEtcd())('when etcd', () => {
   let etcd: EtcdProcess
@@ -57,7 +57,7 @@ describe.runIf(hasEtcd())('when etcd', () => {
     expect(String((await reading)?.value)).toBe('1')
   })
 
-  test('was compacted meanwhile, a watch says so', async () => {
+  test('was compacted meanwhile, a watch reports it', async () => {
     const store = open()
     const first = await write(store, put('/a', '1'))
     const watch = store.watch({ prefix: '/', after: first - 1 })
@@ -91,12 +91,12 @@ describe.runIf(hasEtcd())('when etcd', () => {
   })
 
   test('is nowhere, the error names the endpoints; where it is elsewhere, it is found', async () => {
-    const lost = open({ endpoints: [NOBODY], timeoutMs: 200 })
+    const lost = open({ endpoints: [UNREACHABLE], timeoutMs: 200 })
     await expect(write(lost, put('/a', '1'))).rejects.toMatchObject({
       code: 'NP_STORAGE_ETCD_UNREACHABLE',
       message: expect.stringContaining('127.0.0.1:9'),
     })
-    const store = open({ endpoints: [NOBODY, etcd.endpoint], ...beginningAt(0) })
+    const store = open({ endpoints: [UNREACHABLE, etcd.endpoint], ...beginningAt(0) })
     const revision = await write(store, put('/a', '1'))
     expect((await store.get('/a'))?.modRevision).toBe(revision)
   })
@@ -111,7 +111,7 @@ describe.runIf(hasEtcd())('when etcd', () => {
     expect(await open({ endpoints: [stranger.endpoint] }).revision()).toBe(0)
   })
 
-  test('refuses, its own words are told', async () => {
+  test('refuses, the error contains its message', async () => {
     const many = Array.from({ length: 200 }, (_, index) => put(`/${index}`, 'x'))
     await expect(write(open(), ...many)).rejects.toMatchObject({
       code: 'NP_STORAGE_ETCD_REFUSED',
@@ -120,7 +120,7 @@ describe.runIf(hasEtcd())('when etcd', () => {
     })
   })
 
-  test('has used up its quota, writes are told so and reads go on', async () => {
+  test('has used up its quota, writes fail with the reason and reads go on', async () => {
     await using small = await startEtcd({ args: ['--quota-backend-bytes', `${2 << 20}`] })
     const store = open({ endpoints: [small.endpoint] })
     const fill = async (): Promise<void> => {

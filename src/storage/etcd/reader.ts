@@ -12,7 +12,7 @@ import {
 } from './generated/etcd_pb.ts'
 import type { KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
-import { createWatch } from './watch-request.ts'
+import { createWatch } from './watch-session.ts'
 
 /** Entries that one response may hold; longer lists are put together from several. */
 const PAGE = 2000
@@ -61,7 +61,7 @@ export class Reader {
   }
 
   /**
-   * Compaction may have gone beyond the revision that is asked for, as others
+   * Compaction may have gone beyond the requested revision, as other clients
    * advance etcd's: what did not change in between is read from where history
    * begins now. `oldest` of a `future` refusal is 0: etcd does not tell it.
    */
@@ -120,7 +120,7 @@ export class Reader {
 
   /**
    * Where etcd's history begins: a watch of all ends by saying so, once it was compacted.
-   * Undefined from an endpoint that does not say so in time: it is left.
+   * Undefined from an endpoint that does not report it in time: it is left.
    */
   async #begin(): Promise<number | undefined> {
     const { call, client } = await this.#caller.stream(Watch.method.watch)

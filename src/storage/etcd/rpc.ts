@@ -49,7 +49,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return promise.finally(() => signal?.removeEventListener('abort', cancel))
 }
 
-/** A stream in both directions, until `signal` is aborted. What its end says after `cancel()` is dropped. */
+/** A stream in both directions, until `signal` is aborted. Its status after `cancel()` is dropped. */
 export function stream<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodBiDiStreaming<I, O>,

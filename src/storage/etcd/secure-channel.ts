@@ -9,7 +9,7 @@ import {
 import type { Endpoint } from './endpoint.ts'
 import type { PresentTls } from './present-tls.ts'
 
-/** What TLS says it wants to reach where only an address is known: server names are never addresses. */
+/** The TLS server name where only an address is known: server names are never addresses. */
 const NAME_OF_ADDRESSES = 'etcd'
 
 /** How a channel to an endpoint is protected; each new connection uses what `tls` is then. */
@@ -22,7 +22,7 @@ export function channelSecurity(
   const identity = tls.hasIdentity ? tls : null
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '')
   if (isIP(host) === 0) return { credentials: follow(tls, identity), options: {} }
-  // grpc-js would ask for the address as a server name, which Node refuses.
+  // grpc-js would send the address as the server name, which Node refuses.
   const verify = (_name: string, peer: PeerCertificate) => checkServerIdentity(host, peer)
   return {
     credentials: follow(tls, identity, { checkServerIdentity: verify }),

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
 import { startRelay } from '../../../test/support/etcd/relay.ts'
-import { nextBatch, put, write } from '../conformance-steps.ts'
+import { nextBatch, put, write } from '../testing/conformance-steps.ts'
 import { EndpointPool } from './endpoint-pool.ts'
 import { createEtcdStore } from './etcd-store.ts'
-import { beginningAt } from './fixtures.ts'
+import { beginningAt } from './testing/fixtures.ts'
 
-/** Shorter than it takes a connection to notice by itself that nobody answers. */
+/** Shorter than it takes a connection to notice by itself that its peer is gone. */
 const SOON = { timeout: 6000 }
 
 describe.runIf(hasEtcd())('of two endpoints one falls silent, and', () => {
@@ -52,7 +52,7 @@ describe.runIf(hasEtcd())('of two endpoints one falls silent, and', () => {
     await resign()
   })
 
-  test('a list that asks where history begins is answered by the other', SOON, async () => {
+  test('a list that requests the start of history is answered by the other', SOON, async () => {
     await using store = await open({ timeoutMs: 300 })
     const first = await write(store, put('/a', '1'))
     const last = await write(store, put('/a', '2'))

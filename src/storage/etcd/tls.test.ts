@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EtcdProcess, startEtcd } from '../../../test/support/etcd/etcd-process.ts'
 import { hasEtcd } from '../../../test/support/etcd/has-etcd.ts'
-import { put, write } from '../conformance-steps.ts'
+import { put, write } from '../testing/conformance-steps.ts'
 import { createEtcdStore } from './etcd-store.ts'
-import { beginningAt } from './fixtures.ts'
+import { beginningAt } from './testing/fixtures.ts'
 
 describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   const folder = mkdtempSync(join(tmpdir(), 'np-etcd-tls-'))

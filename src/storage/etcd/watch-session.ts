@@ -1,11 +1,16 @@
+import { create } from '@bufbuild/protobuf'
 import type { WatchBatch, WatchQuery } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { refused } from './failure.ts'
-import { Watch, type WatchResponse } from './generated/etcd_pb.ts'
-import type { KeySpace } from './key-space.ts'
+import {
+  Watch,
+  type WatchRequest,
+  WatchRequestSchema,
+  type WatchResponse,
+} from './generated/etcd_pb.ts'
+import type { KeyRange, KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
 import { WatchAssembly } from './watch-assembly.ts'
-import { createWatch } from './watch-request.ts'
 
 /** What every watch of a key space needs. */
 export interface WatchContext {
@@ -19,8 +24,8 @@ export interface WatchContext {
 
 /**
  * One stream of a watch, until it breaks (then it throws or just ends), is
- * refused (its last batch says so) or `signal` aborts it. It reads the whole key
- * space, whatever its prefix: the marker tells it each revision of the store. A
+ * refused (its last batch has the reason) or `signal` aborts it. It reads the whole key
+ * space, whatever its prefix: the marker carries each revision of the store. A
  * stream is read no faster than its batches are taken; HTTP/2 makes etcd wait.
  */
 export async function* watchSession(
@@ -80,4 +85,10 @@ async function refusal(
   }
   const newest = created ? await context.newest() : revision
   return revision > newest ? { refused: 'future', oldest: 0, newest } : undefined
+}
+
+/** A watch of every change of a range from `start` on. Large responses come in fragments. */
+export function createWatch(range: KeyRange, start: number): WatchRequest {
+  const value = { ...range, startRevision: BigInt(start), fragment: true }
+  return create(WatchRequestSchema, { requestUnion: { case: 'createRequest', value } })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { describeStore } from '../conformance.ts'
-import { nextBatch, put, remove, write } from '../conformance-steps.ts'
+import { describeStore } from '../testing/conformance.ts'
+import { nextBatch, put, remove, write } from '../testing/conformance-steps.ts'
 import { createMemoryStore } from './memory-store.ts'
 
 describeStore('memory', async () => createMemoryStore())
@@ -23,7 +23,7 @@ test('history is bounded by bytes, and the present state never falls to it', asy
   expect(await store.list({ prefix: '/', revision: 30 })).toMatchObject({ refused: 'compacted' })
 })
 
-test('a slow watcher is told that it fell behind, a quick one misses nothing', async () => {
+test('a slow watcher gets `compacted`, a quick one misses nothing', async () => {
   const store = createMemoryStore({ historyRevisions: 5 })
   const after = await store.revision()
   const slow = store.watch({ prefix: '/', after })

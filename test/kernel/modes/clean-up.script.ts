@@ -8,7 +8,7 @@ import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { entry, settings } from '../../../src/modes/fixtures.ts'
@@ -25,7 +25,7 @@ async function program(backend: Backend): Promise<void> {
   const kernel = {
     iptables,
     sets: new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock),
-    monitor: deafMonitor,
+    monitor: noopMonitor,
   }
   const mode = new IptablesMode(settings(), kernel)
   const id = `from/${backend}:http/TCP/4` as EntryId

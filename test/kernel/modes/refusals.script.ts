@@ -9,7 +9,7 @@ import {
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import type { ProgramRunner } from '../../../src/kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -25,7 +25,7 @@ const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)
 
 async function open(options: Partial<CommandIptablesOptions> = {}) {
   const iptables = await openIptables({ runner, backend: name, ...options })
-  const mode = new IptablesMode(settings(), { iptables, sets, monitor: deafMonitor })
+  const mode = new IptablesMode(settings(), { iptables, sets, monitor: noopMonitor })
   const tracker = new DeltaTracker()
   tracker.saw(await mode.observe())
   return { mode, tracker }

@@ -3,7 +3,7 @@ import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { cidr, settings } from '../../../src/modes/fixtures.ts'
@@ -20,7 +20,7 @@ const iptables = await openIptables({ runner, backend: process.argv[2] as Backen
 const kernel = {
   iptables,
   sets: new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock),
-  monitor: deafMonitor,
+  monitor: noopMonitor,
 }
 
 const VARIANTS: Readonly<Record<string, Partial<NetfilterSettings>>> = {

@@ -1,5 +1,9 @@
-import { memberText } from '../../../src/kernel/ipset/member-text.ts'
-import type { Member, SetHeader, Sets } from '../../../src/kernel/ipset/sets.ts'
+import {
+  type Member,
+  memberText,
+  type SetHeader,
+  type Sets,
+} from '../../../src/kernel/ipset/sets.ts'
 import { STEPS } from './ipset-steps.ts'
 
 /** Sets with members, as they stand after all steps; then everything is destroyed. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { CONFORMANCE, runCase } from '../../../src/kernel/ipvs/conformance.ts'
-import { FakeIpvs } from '../../../src/kernel/ipvs/fake-ipvs.ts'
 import type { RealServerState, TrafficCounters } from '../../../src/kernel/ipvs/ipvs.ts'
+import { CONFORMANCE, runCase } from '../../../src/kernel/ipvs/testing/conformance.ts'
+import { FakeIpvs } from '../../../src/kernel/ipvs/testing/fake-ipvs.ts'
 import { runInside } from './run-inside.ts'
 
 interface Written {

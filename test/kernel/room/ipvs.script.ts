@@ -3,7 +3,6 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { CONFORMANCE, runCase } from '../../../src/kernel/ipvs/conformance.ts'
 import type {
   Ipvs,
   IpvsCommand,
@@ -11,6 +10,7 @@ import type {
   VirtualServerId,
 } from '../../../src/kernel/ipvs/ipvs.ts'
 import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
+import { CONFORMANCE, runCase } from '../../../src/kernel/ipvs/testing/conformance.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

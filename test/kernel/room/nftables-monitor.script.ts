@@ -38,7 +38,10 @@ async function reportOf(name: string, work: () => unknown): Promise<void> {
   })
 }
 
-async function own(text: string, options: { deaf: boolean; meanwhile?: string }): Promise<void> {
+async function own(
+  text: string,
+  options: { unsubscribed: boolean; meanwhile?: string },
+): Promise<void> {
   const release = monitor.hold(options)
   const result = await iptables.restore(4, text)
   if (options.meanwhile !== undefined) foreign(options.meanwhile)
@@ -48,20 +51,20 @@ async function own(text: string, options: { deaf: boolean; meanwhile?: string })
 const keepAlive = setInterval(() => undefined, 1000)
 const many = Array.from({ length: 1500 }, (_, i) => `:NP-${i} - [0:0]`)
 const rules = many.flatMap((_, i) => [`-A NP-${i} -p tcp -j RETURN`, `-A NP-${i} -j RETURN`])
-await own(nat(':NP-A - [0:0]', '-A NP-A -j RETURN'), { deaf: false })
+await own(nat(':NP-A - [0:0]', '-A NP-A -j RETURN'), { unsubscribed: false })
 await reportOf('rule deleted', () => foreign('iptables-nft -t nat -D NP-A 1'))
-await own(nat('-A NP-A -j RETURN'), { deaf: false })
-await own(nat(...many, ...rules), { deaf: true })
+await own(nat('-A NP-A -j RETURN'), { unsubscribed: false })
+await own(nat(...many, ...rules), { unsubscribed: true })
 await reportOf('after our own', () => foreign('iptables-nft -t nat -N NP-FOREIGN'))
 await reportOf('during our own', () =>
-  own(nat('-A NP-A -j ACCEPT'), { deaf: false, meanwhile: 'iptables-nft -t nat -F NP-1' }),
+  own(nat('-A NP-A -j ACCEPT'), { unsubscribed: false, meanwhile: 'iptables-nft -t nat -F NP-1' }),
 )
-await reportOf('while deaf', () =>
-  own(nat('-A NP-A -j DROP'), { deaf: true, meanwhile: 'iptables-nft -t nat -F NP-2' }),
+await reportOf('while unsubscribed', () =>
+  own(nat('-A NP-A -j DROP'), { unsubscribed: true, meanwhile: 'iptables-nft -t nat -F NP-2' }),
 )
 await reportOf('everything flushed', () => foreign('nft flush ruleset'))
-await own(nat(...many, ...rules), { deaf: false })
-await own(nat(...many), { deaf: false })
+await own(nat(...many, ...rules), { unsubscribed: false })
+await own(nat(...many), { unsubscribed: false })
 await reportOf('after our own overrun', () => foreign('ip6tables-nft -t filter -N NP-SIX'))
 // Too much for any receive buffer: only that something happened is known.
 const flood = Array.from({ length: 10 }, () => rules).flat()

@@ -9,7 +9,7 @@ test('the monitor hears what others do to nf_tables, and nothing of ours', async
     'rule deleted': by('iptables-nft', chain('NP-A')),
     'after our own': by('iptables-nft', chain('NP-FOREIGN')),
     'during our own': by('iptables-nft', chain('NP-1')),
-    'while deaf': ['unknown'],
+    'while unsubscribed': ['unknown'],
     'everything flushed': ['unknown'],
     'after our own overrun': by(
       'ip6tables-nft',

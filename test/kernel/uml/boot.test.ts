@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findDoors } from '../../../src/uml/enter.ts'
+import { findShellSockets } from '../../../src/uml/enter.ts'
 import type { KernelRun } from '../../../src/uml/kernel-run.ts'
 import { bootKernel, startKernel } from '../../../src/uml/start-kernel.ts'
 import { needsUserModeLinux } from './installed.ts'
@@ -112,8 +112,8 @@ test('talks over the channel, every byte as it is', async () => {
 })
 
 test('others can come in and use a shell, until the kernel is gone', async () => {
-  const kernel = await startKernel(shell('sleep 1000', { door: true }))
-  const [door = ''] = findDoors(process.pid)
+  const kernel = await startKernel(shell('sleep 1000', { shell: true }))
+  const [door = ''] = findShellSockets(process.pid)
   const visitor = connect(door)
   let seen = ''
   visitor.on('data', (text: Buffer) => {
@@ -130,7 +130,7 @@ test('others can come in and use a shell, until the kernel is gone', async () =>
   kernel.kill()
   await left
   await kernel.ended.catch(() => undefined)
-  expect(findDoors(process.pid)).toEqual([])
+  expect(findShellSockets(process.pid)).toEqual([])
 })
 
 test('passes a terminal through: its size, its keys, and the status at the end', async () => {

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { idleConntrack } from '../../../src/kernel/conntrack/idle-conntrack.ts'
+import { noopConntrack } from '../../../src/kernel/conntrack/noop-conntrack.ts'
 import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
 import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../src/kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
 import { NetlinkRoutes } from '../../../src/kernel/route/netlink-routes.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -62,8 +62,8 @@ const mode = new UserspaceMode(
     ledger: new Ledger(forwarder),
     kernel: {
       iptables: await openIptables({ runner, backend: backendName as Backend }),
-      ...{ sets, routes, monitor: deafMonitor, clock: systemClock },
-      conntrack: idleConntrack,
+      ...{ sets, routes, monitor: noopMonitor, clock: systemClock },
+      conntrack: noopConntrack,
     },
   },
 )

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { FakeSets } from '../../../src/kernel/ipset/fake-sets.ts'
-import { memberText } from '../../../src/kernel/ipset/member-text.ts'
-import { FakeIptables } from '../../../src/kernel/iptables/fake-iptables.ts'
-import { FakeIpvs } from '../../../src/kernel/ipvs/fake-ipvs.ts'
+import { memberText } from '../../../src/kernel/ipset/sets.ts'
+import { FakeSets } from '../../../src/kernel/ipset/testing/fake-sets.ts'
+import { FakeIptables } from '../../../src/kernel/iptables/testing/fake-iptables.ts'
 import {
   type IpvsCommand,
   type RealServer,
   type VirtualServerId,
   virtualServerKey,
 } from '../../../src/kernel/ipvs/ipvs.ts'
-import { FakeMonitor } from '../../../src/kernel/nftables-monitor/fake-monitor.ts'
-import { FakeRelays } from '../../../src/kernel/relay/fake-relays.ts'
-import { FakeRoutes } from '../../../src/kernel/route/fake-routes.ts'
+import { FakeIpvs } from '../../../src/kernel/ipvs/testing/fake-ipvs.ts'
+import { FakeMonitor } from '../../../src/kernel/nftables-monitor/testing/fake-monitor.ts'
+import { FakeRelays } from '../../../src/kernel/relay/testing/fake-relays.ts'
+import { FakeRoutes } from '../../../src/kernel/route/testing/fake-routes.ts'
 import { FakeClock } from '../../../src/lib/fake-clock.ts'
 import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts'

@@ -1,5 +1,5 @@
-import type { SetCommand, SetRefusal } from '../../../src/kernel/ipset/sets.ts'
-import type { IpvsCommand, IpvsRefusal } from '../../../src/kernel/ipvs/ipvs.ts'
+import type { SetCommand, SetCommandError } from '../../../src/kernel/ipset/sets.ts'
+import type { IpvsCommand, IpvsCommandError } from '../../../src/kernel/ipvs/ipvs.ts'
 import type { IpvsDependencies } from '../../../src/modes/ipvs/mode.ts'
 import type { FakeKernel } from './fake-ipvs-node.ts'
 
@@ -15,12 +15,12 @@ export function mortal(kernel: FakeKernel, life: Life): IpvsDependencies {
   return {
     ...kernel,
     ipvs: mortalCalls(kernel.ipvs, life, {
-      run: async (commands: readonly IpvsCommand[]): Promise<readonly IpvsRefusal[]> => {
+      run: async (commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]> => {
         return inPart(commands, life, (some) => kernel.ipvs.run(some))
       },
     }),
     sets: mortalCalls(kernel.sets, life, {
-      run: async (commands: readonly SetCommand[]): Promise<readonly SetRefusal[]> => {
+      run: async (commands: readonly SetCommand[]): Promise<readonly SetCommandError[]> => {
         return inPart(commands, life, (some) => kernel.sets.run(some))
       },
     }),

@@ -1,19 +1,10 @@
 import { type Family, familyOf, formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
 import type { AttributeWriter } from '../../netlink/attribute-writer.ts'
 
-const AF = { 4: 2, 6: 10 } as const
 /** union nf_inet_addr: an IPv4 address fills the first 4 of its 16 bytes. */
 const ADDRESS = 16
 const USED = { 4: 4, 6: 16 } as const
 const ZERO = '0'.charCodeAt(0)
-
-export function addressFamily(family: Family): number {
-  return AF[family]
-}
-
-export function familyOfNumber(number: number | undefined): Family | undefined {
-  return number === AF[4] ? 4 : number === AF[6] ? 6 : undefined
-}
 
 export function writeAddress(writer: AttributeWriter, type: number, ip: IpAddress): void {
   writer.bytes(type, familyOf(ip) === 4 ? quadBytes(ip) : ipBytes(ip), ADDRESS)

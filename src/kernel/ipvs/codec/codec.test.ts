@@ -1,21 +1,31 @@
 import { describe, expect, test } from 'vitest'
 import { type IpAddress, parseIp } from '../../../lib/ip.ts'
 import type { GenericRequest } from '../../netlink/generic.ts'
-import { DUMPS_OF_IPVSADM, SENT_BY_IPVSADM, SENT_BY_KERNEL } from '../fixtures.ts'
 import type { RealServer, VirtualServerSettings } from '../ipvs.ts'
-import { encodeAddServer } from './add-server.ts'
-import { encodeAddService } from './add-service.ts'
-import { encodeDeleteServer } from './delete-server.ts'
-import { encodeDeleteService } from './delete-service.ts'
-import { encodeFlush } from './flush.ts'
-import { decodeGetConfig, encodeGetConfig } from './get-config.ts'
-import { decodeGetInfo, encodeGetInfo } from './get-info.ts'
-import { decodeGetServers, encodeGetServers } from './get-servers.ts'
-import { decodeGetService, encodeGetService } from './get-service.ts'
-import { encodeSetConfig } from './set-config.ts'
-import { encodeSetServer } from './set-server.ts'
-import { encodeSetService } from './set-service.ts'
-import { encodeZero } from './zero.ts'
+import { DUMPS_OF_IPVSADM, SENT_BY_IPVSADM, SENT_BY_KERNEL } from '../testing/fixtures.ts'
+import {
+  encodeAddServer,
+  encodeAddService,
+  encodeDeleteServer,
+  encodeDeleteService,
+  encodeFlush,
+  encodeSetServer,
+  encodeSetService,
+  encodeZero,
+} from './commands.ts'
+import {
+  decodeGetConfig,
+  decodeGetInfo,
+  encodeGetConfig,
+  encodeGetInfo,
+  encodeSetConfig,
+} from './configuration.ts'
+import {
+  decodeGetServers,
+  decodeGetService,
+  encodeGetServers,
+  encodeGetService,
+} from './queries.ts'
 
 const ip = (text: string) => parseIp(text) as IpAddress
 const TCP = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 } as const
@@ -135,7 +145,7 @@ function attributes(bytes: Buffer): [number, Buffer][] {
   return found
 }
 
-describe('golden bytes in: what the kernel says', () => {
+describe('golden bytes in: decoding kernel messages', () => {
   const none = {
     connections: 0,
     incomingPackets: 0,
@@ -169,7 +179,7 @@ describe('golden bytes in: what the kernel says', () => {
     })
   })
 
-  test('version and time-outs', () => {
+  test('version and timeouts', () => {
     expect(decodeGetInfo(message(SENT_BY_KERNEL.info))).toEqual({
       version: '1.2.1',
       connectionTableSize: 4096,

@@ -2,23 +2,19 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Family, familyOf, formatIp } from '../../../lib/ip.ts'
 import type { GenericRequest } from '../../netlink/generic.ts'
-import { SENT_BY_KERNEL } from '../fixtures.ts'
-import type {
-  Forwarding,
-  IpvsProtocol,
-  RealServer,
-  SchedulerFlag,
-  VirtualServerId,
-  VirtualServerSettings,
+import {
+  type Forwarding,
+  type IpvsProtocol,
+  type RealServer,
+  type SchedulerFlag,
+  type VirtualServerId,
+  type VirtualServerSettings,
+  virtualServerKey,
 } from '../ipvs.ts'
-import { virtualServerKey } from '../ipvs.ts'
-import { encodeAddServer } from './add-server.ts'
-import { encodeAddService } from './add-service.ts'
-import { decodeGetConfig } from './get-config.ts'
-import { decodeGetInfo } from './get-info.ts'
-import { decodeGetServers } from './get-servers.ts'
-import { decodeGetService } from './get-service.ts'
-import { encodeSetConfig } from './set-config.ts'
+import { SENT_BY_KERNEL } from '../testing/fixtures.ts'
+import { encodeAddServer, encodeAddService } from './commands.ts'
+import { decodeGetConfig, decodeGetInfo, encodeSetConfig } from './configuration.ts'
+import { decodeGetServers, decodeGetService } from './queries.ts'
 
 const FLAGS: readonly SchedulerFlag[] = ['onePacket', 'fallback', 'sourcePort', 'schedulerFlag3']
 const FORWARDINGS: readonly Forwarding[] = ['masquerade', 'local', 'tunnel', 'route', 'bypass']
@@ -80,7 +76,7 @@ test('a real server comes back as it was sent, of either family', () => {
   )
 })
 
-test('time-outs come back as they were sent; those that were not are 0', () => {
+test('timeouts come back as they were sent; those that were not are 0', () => {
   fc.assert(
     fc.property(fc.record({ tcp: u32, tcpFin: u32, udp: u32 }, { requiredKeys: [] }), (given) => {
       const decoded = decodeGetConfig(listed(encodeSetConfig(given)))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { fakeNode, ownersOf, serviceAt } from '../../../../test/support/modes/fake-node.ts'
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
-import type { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
+import type { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
 import { backend, entry, frontend } from '../../fixtures.ts'
 import type { ObjectKey } from '../../mode.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
-import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
+import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
+import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import { ChainKeeper } from './chain-keeper.ts'
@@ -147,7 +147,7 @@ test('the monitor learns how many commits were ours, refused ones left out', asy
   iptables.refuse(/^-A NPVS-FORWARD/)
   iptables.refuse(/^-I FORWARD/)
   await keeper.apply({ set: family4, unset: [] })
-  expect(monitor.holds).toEqual([{ deaf: false, own: { pids: [1, 1, 1], commits: 3 } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [1, 1, 1], commits: 3 } }])
 })
 
 test('a program that dies leaves an unknown number of commits', async () => {
@@ -156,7 +156,7 @@ test('a program that dies leaves an unknown number of commits', async () => {
   iptables.restore = () => Promise.reject(new Error('no process'))
   const keeper = new ChainKeeper({ ...options, iptables })
   await expect(keeper.apply({ set: keys, unset: [] })).rejects.toThrow('no process')
-  expect(monitor.holds).toEqual([{ deaf: false, own: { pids: [], commits: undefined } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [], commits: undefined } }])
 })
 
 test('changes by others to our chains and jumps are told, with who did it', () => {
@@ -195,5 +195,5 @@ test('a large change is cut by rank, and nobody listens meanwhile', async () => 
   const set = ['NPVS-A', ...leaves].map((chain) => `4/nat/${chain}` as ObjectKey)
   expect((await keeper.apply({ set, unset: [] })).failed).toEqual(new Map())
   expect(iptables.texts[0]?.split('COMMIT\n')[1]).toMatch(/^\*nat\n:NPVS-A /)
-  expect(monitor.holds).toEqual([{ deaf: true, own: { pids: [1], commits: 2 } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: true, own: { pids: [1], commits: 2 } }])
 })

@@ -126,7 +126,7 @@ export class ChainKeeper {
 
   /** What the writes do is not reported as a change by others. */
   async #holding(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
-    const release = this.#monitor.hold({ deaf: size > CHAINS_PER_COMMIT.nft })
+    const release = this.#monitor.hold({ unsubscribed: size > CHAINS_PER_COMMIT.nft })
     const own: OwnWrites = { pids: [], commits: 0 }
     try {
       await write(own)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
+import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { digestCount, digestRules } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'

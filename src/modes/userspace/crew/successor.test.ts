@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
 import type { Listener } from '../../../kernel/listener/listeners.ts'
+import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
 import { ip } from '../../fixtures.ts'
 import { relief } from './successor.ts'
 

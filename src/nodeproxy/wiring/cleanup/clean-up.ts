@@ -4,7 +4,7 @@ import { openIptables } from '../../../kernel/iptables/command-iptables.ts'
 import type { Backend, Iptables } from '../../../kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../../kernel/sysctl/proc-sysctl.ts'
@@ -102,7 +102,7 @@ async function open(
 
 function iptablesMode(iptables: Iptables, { sets, config }: Means): IptablesMode {
   const settings = { ...cleanupSettings(config), families: presentFamilies() }
-  return new IptablesMode(settings, { iptables, sets, monitor: deafMonitor })
+  return new IptablesMode(settings, { iptables, sets, monitor: noopMonitor })
 }
 
 /** Rules first: those of another back end may still name a set. */

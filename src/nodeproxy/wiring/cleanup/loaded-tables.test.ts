@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
+import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
 import { loadedTables } from './loaded-tables.ts'
 
 async function rig(backend: 'nft' | 'legacy') {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { StaleFlows } from '../../../forwarding/entry.ts'
 import { ip } from '../../../forwarding/testing/fixtures.ts'
-import { FakeConntrack } from '../../../kernel/conntrack/fake-conntrack.ts'
+import { FakeConntrack } from '../../../kernel/conntrack/testing/fake-conntrack.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { cutFlows } from './cut-flows.ts'
 

@@ -1,10 +1,10 @@
 import { NetlinkAddresses } from '../../../kernel/addresses/netlink-addresses.ts'
-import { idleConntrack } from '../../../kernel/conntrack/idle-conntrack.ts'
+import { noopConntrack } from '../../../kernel/conntrack/noop-conntrack.ts'
 import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
-import { untouchedSysctl } from '../../../kernel/sysctl/untouched-sysctl.ts'
-import { noTraces } from '../../../kernel/traces/no-traces.ts'
+import { noopSysctl } from '../../../kernel/sysctl/noop-sysctl.ts'
+import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { Lack } from '../modes/mode-kind.ts'
@@ -16,11 +16,11 @@ export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
   return {
     netfilter: { ok: false, lack },
     families: presentFamilies(),
-    conntrack: idleConntrack,
-    sysctl: untouchedSysctl,
+    conntrack: noopConntrack,
+    sysctl: noopSysctl,
     addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
     listeners: new ProcListeners(),
-    traces: noTraces,
+    traces: noopTraces,
     close: async () => {},
   }
 }

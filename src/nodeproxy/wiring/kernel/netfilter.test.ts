@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeRunner } from '../../../kernel/spawner/fake-runner.ts'
 import type { ProgramResult } from '../../../kernel/spawner/program-runner.ts'
+import { FakeRunner } from '../../../kernel/spawner/testing/fake-runner.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
 import { openNetfilter } from './netfilter.ts'
 

@@ -2,8 +2,8 @@ import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
 import { authorship } from '../../../kernel/nftables-monitor/authorship.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
 import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import { openXtables } from '../../../kernel/xtables-watch/ffi-xtables.ts'
 import { XtablesMonitor } from '../../../kernel/xtables-watch/xtables-monitor.ts'
@@ -33,5 +33,5 @@ export async function openMonitor(
   }
   const xtables = await openXtables()
   const tables = families.flatMap((family) => territory.tables.map((table) => ({ family, table })))
-  return xtables ? new XtablesMonitor(xtables, { clock, tables }) : deafMonitor
+  return xtables ? new XtablesMonitor(xtables, { clock, tables }) : noopMonitor
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
-import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
-import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
+import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
+import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { configuration } from '../../testing/wiring.ts'
 import { iptablesKind } from './iptables.ts'
 import type { Situation } from './mode-kind.ts'
 
-function rig(monitor: FakeMonitor | typeof deafMonitor = new FakeMonitor()) {
+function rig(monitor: FakeMonitor | typeof noopMonitor = new FakeMonitor()) {
   const sets = new FakeSets()
   const iptables = new FakeIptables({ sets })
   return { iptables, kind: iptablesKind({ iptables, sets, monitor }) }
@@ -38,7 +38,7 @@ test('it is ready where the kernel takes its rules, and says what is missing whe
 
 test.each([
   ['hears others', new FakeMonitor(), 600_000],
-  ['is deaf', deafMonitor, 9_000],
+  ['is deaf', noopMonitor, 9_000],
 ])('everything is read again after a while, sooner where it %s', (_, monitor, verifyPeriodMs) => {
   const { kind } = rig(monitor)
   const values = { 'iptables.syncPeriod': 9_000, 'iptables.minSyncPeriod': 7, 'ipvs.syncPeriod': 1 }

@@ -1,4 +1,4 @@
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import { MARTIANS } from '../../../modes/iptables/base.ts'
 import { type IptablesDependencies, IptablesMode } from '../../../modes/iptables/mode.ts'
 import { CHAIN } from '../../../modes/iptables/names.ts'
@@ -29,7 +29,7 @@ export function iptablesKind(kernel: IptablesDependencies): ModeKind {
         mode: 'iptables',
         settings: mine,
         minPeriodMs: minSyncPeriod,
-        verifyPeriodMs: kernel.monitor === deafMonitor ? syncPeriod : VERIFY_MS,
+        verifyPeriodMs: kernel.monitor === noopMonitor ? syncPeriod : VERIFY_MS,
         build: () => new IptablesMode(mine, kernel),
       }
     },

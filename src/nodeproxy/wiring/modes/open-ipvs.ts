@@ -8,7 +8,7 @@ import {
   NETLINK_ROUTE,
   type OpenTransport,
 } from '../../../kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import { SocketRelays } from '../../../kernel/relay/socket-relays.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
@@ -37,7 +37,7 @@ export async function openIpvs({ families, ...base }: IpvsGroundOptions): Promis
 
 /** Opens it to be removed: nobody listens for changes, and no kernel module is loaded to look. */
 export function openIpvsDeaf(base: Omit<IpvsGroundOptions, 'families'>): Ground {
-  return ground(base, deafMonitor, hasIpvs() ? undefined : absentIpvs)
+  return ground(base, noopMonitor, hasIpvs() ? undefined : absentIpvs)
 }
 
 function ground(
@@ -50,7 +50,7 @@ function ground(
   const relays = new SocketRelays(clock)
   const kernel = { iptables, monitor, ipvs, sets, routes, relays, clock }
   return {
-    hears: monitor !== deafMonitor,
+    hears: monitor !== noopMonitor,
     build: (settings) => new IpvsMode(settings, kernel),
     async close() {
       await relays.closeAll()

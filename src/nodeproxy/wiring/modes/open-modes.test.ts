@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { FakeAddresses } from '../../../kernel/addresses/fake-addresses.ts'
-import { FakeConntrack } from '../../../kernel/conntrack/fake-conntrack.ts'
-import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
-import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
-import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
-import { FakeModules } from '../../../kernel/modules/fake-modules.ts'
-import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
-import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
-import { noTraces } from '../../../kernel/traces/no-traces.ts'
+import { FakeAddresses } from '../../../kernel/addresses/testing/fake-addresses.ts'
+import { FakeConntrack } from '../../../kernel/conntrack/testing/fake-conntrack.ts'
+import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
+import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
+import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
+import { FakeModules } from '../../../kernel/modules/testing/fake-modules.ts'
+import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
+import { FakeSysctl } from '../../../kernel/sysctl/testing/fake-sysctl.ts'
+import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import type { Kernel } from '../kernel/kernel.ts'
@@ -27,7 +27,7 @@ function rig() {
     sysctl: new FakeSysctl(),
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
-    traces: noTraces,
+    traces: noopTraces,
     close: async () => {},
   }
   return { kernel, iptables, modules, ...recordingLog() }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
-import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -56,7 +56,7 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
   const ledger = new Ledger(forwarder)
   return {
     ...{ entry, forwarder },
-    hears: kernel?.monitor !== deafMonitor,
+    hears: kernel?.monitor !== noopMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
@@ -76,7 +76,7 @@ export function openUserspaceDeaf({
   clock,
 }: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): DeafUserspaceGround {
   const { close, ...sockets } = openSockets(clock)
-  const kernel = { iptables, sets, clock, ...sockets, monitor: deafMonitor }
+  const kernel = { iptables, sets, clock, ...sockets, monitor: noopMonitor }
   return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
 }
 

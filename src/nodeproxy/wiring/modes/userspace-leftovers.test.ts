@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
+import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { keptSets } from '../../../modes/userspace/names.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ip } from '../../../forwarding/testing/fixtures.ts'
 import type { InterfaceAddress } from '../../../kernel/addresses/addresses.ts'
-import { FakeAddresses } from '../../../kernel/addresses/fake-addresses.ts'
+import { FakeAddresses } from '../../../kernel/addresses/testing/fake-addresses.ts'
 import { recordingLog } from '../../testing/wiring.ts'
 import { LocalAddresses } from './local-addresses.ts'
 

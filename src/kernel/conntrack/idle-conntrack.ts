@@ -1,7 +1,0 @@
-import type { Conntrack } from './conntrack.ts'
-
-/** Where this process may not touch tracked flows: none is cut. */
-export const idleConntrack: Conntrack = {
-  cut: async () => ({ deleted: 0 }),
-  cutTranslatedTo: async () => {},
-}

@@ -1,0 +1,47 @@
+import type { Family } from '../../../lib/ip.ts'
+import type { Conntrack, FlowChoice, FlowFilter } from '../conntrack.ts'
+
+export interface FakeFlow {
+  readonly family: Family
+  readonly protocol: FlowFilter['protocol']
+  /** `ip:port` that the client sent to. */
+  readonly ip: string
+  readonly port: number
+  /** `ip:port` (IPv6 in brackets) that it was forwarded to. */
+  readonly backend: string
+}
+
+/** A table that the test fills. */
+export class FakeConntrack implements Conntrack {
+  flows: FakeFlow[] = []
+  /** The filters of every cut. */
+  readonly cuts: (readonly FlowFilter[])[] = []
+
+  /** Every call of `cutTranslatedTo`. */
+  readonly translated: {
+    readonly ports: ReadonlySet<number>
+    readonly protocols: readonly string[]
+    readonly which: FlowChoice
+  }[] = []
+
+  async cutTranslatedTo(
+    ports: ReadonlySet<number>,
+    protocols: readonly string[],
+    which: FlowChoice = 'all',
+  ): Promise<void> {
+    this.translated.push({ ports, protocols, which })
+  }
+
+  async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {
+    this.cuts.push(filters)
+    const before = this.flows.length
+    this.flows = this.flows.filter((flow) => !filters.some((filter) => isStale(flow, filter)))
+    return { deleted: before - this.flows.length }
+  }
+}
+
+function isStale(flow: FakeFlow, filter: FlowFilter): boolean {
+  if (flow.family !== filter.family || flow.protocol !== filter.protocol) return false
+  if (flow.port !== filter.port || filter.keep.has(flow.backend)) return false
+  return filter.ip === 'node' || flow.ip === filter.ip
+}

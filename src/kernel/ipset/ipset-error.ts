@@ -1,0 +1,90 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+import type { SetCommand } from './sets.ts'
+
+/** Refusals that ipset has numbers of its own for (linux/netfilter/ipset/ip_set.h, ip_set_hash.h). */
+export const IPSET_ERR = {
+  protocol: 4097,
+  noSuchType: 4098,
+  tooManySets: 4099,
+  busy: 4100,
+  notAMember: 4103,
+  prefix: 4104,
+  family: 4106,
+  timeout: 4107,
+  notIpv4: 4109,
+  notIpv6: 4110,
+  mark: 4114,
+  full: 4352,
+  zeroAddress: 4353,
+  wrongProtocol: 4354,
+  noProtocol: 4355,
+} as const
+
+const { ENOENT, EEXIST, EINVAL, EPERM, ENOMEM } = constants.errno
+const MAX_NAME_LENGTH = 31
+
+/** What is wrong with a name before any request; an empty one would mean all sets. */
+export function nameProblem(name: string): string | undefined {
+  if (name === '') return 'a set needs a name'
+  if (name.length > MAX_NAME_LENGTH) return `the name has more than ${MAX_NAME_LENGTH} characters`
+  return /^[\x21-\x7e]+$/.test(name) ? undefined : 'the name has other than printable characters'
+}
+
+/** One line: why the kernel refused `command`, and what to do. */
+export function commandErrorText(errno: number, command: SetCommand): string {
+  const words = WORDS.get(errno)
+  if (words !== undefined) return words(command)
+  const reason = errno < 4096 ? getSystemErrorName(-errno) : `ipset error ${errno}`
+  return `${command.do} ${command.name}: ${reason}`
+}
+
+type Words = (command: SetCommand) => string
+
+const WORDS: ReadonlyMap<number, Words> = new Map<number, Words>([
+  [ENOENT, ({ name }) => `there is no set ${name}`],
+  [
+    EEXIST,
+    ({ name }) => `a set ${name} of another type or with other limits exists: destroy it first`,
+  ],
+  [EINVAL, invalid],
+  [EPERM, () => 'not permitted: run with CAP_NET_ADMIN'],
+  [ENOMEM, () => 'the kernel has no memory for it'],
+  [IPSET_ERR.protocol, (command) => `${command.do} ${command.name}: ${misfit(command)}`],
+  [IPSET_ERR.noSuchType, noSuchType],
+  [IPSET_ERR.tooManySets, () => 'a network namespace has 65,534 sets at most'],
+  [
+    IPSET_ERR.busy,
+    ({ name }) =>
+      `in use by a kernel component: a rule or another set names ${name} (iptables-save, ipset list)`,
+  ],
+  [IPSET_ERR.prefix, () => 'a set takes no network of prefix length 0: add its two halves'],
+  [IPSET_ERR.family, () => 'the set type has no such address family'],
+  [IPSET_ERR.timeout, ({ name }) => `${name} was made without timeout, so no member can have one`],
+  [IPSET_ERR.notIpv4, ({ name }) => `${name} takes IPv4 addresses only`],
+  [IPSET_ERR.notIpv6, ({ name }) => `${name} takes IPv6 addresses only`],
+  [IPSET_ERR.mark, ({ name }) => `${name} was made without marks (skbinfo)`],
+  [IPSET_ERR.full, ({ name }) => `${name} is full: make it anew with a larger maxelem`],
+  [IPSET_ERR.zeroAddress, () => 'the unspecified address cannot be a member'],
+  [IPSET_ERR.wrongProtocol, () => 'the set type knows no such protocol'],
+  [IPSET_ERR.noProtocol, ({ name }) => `members of ${name} need a protocol`],
+])
+
+function noSuchType(command: SetCommand): string {
+  if (command.do !== 'create') return 'the kernel lost the type of the set'
+  const { type, family } = command.type
+  const module = `ip_set_${type.replace(':', '_').replaceAll(',', '')}`
+  return `the kernel has no set type ${type} for IPv${family}: modprobe ${module}`
+}
+
+function invalid(command: SetCommand): string {
+  return command.do === 'add' || command.do === 'delete'
+    ? 'the kernel takes no such member (the unspecified address is none everywhere)'
+    : 'the kernel knows no sets, or none of this size: modprobe ip_set'
+}
+
+function misfit(command: SetCommand): string {
+  return command.do === 'add' || command.do === 'delete'
+    ? 'the member is of another family, or has not just the parts that the set type names'
+    : 'the kernel does not understand the request'
+}

@@ -1,0 +1,17 @@
+import { type Cidr, cidrContains, type IpAddress } from '../../../lib/ip.ts'
+
+/** What the kernel does not take for the address of one host. */
+const OTHERS = [
+  '0.0.0.0/32',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '::/128',
+  '::ffff:0:0/96',
+  'fe80::/10',
+  'ff00::/8',
+]
+
+/** Whether ip_vs takes it for a real server, on a machine without routes of its own. */
+export function isUnicast(ip: IpAddress): boolean {
+  return !OTHERS.some((network) => cidrContains(network as Cidr, ip))
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { type IpAddress, parseIp } from '../../../lib/ip.ts'
+import type { RealServer } from '../ipvs.ts'
+import { CONFORMANCE, runCase } from './conformance.ts'
+import { FakeIpvs } from './fake-ipvs.ts'
+
+const ip = (text: string) => parseIp(text) as IpAddress
+const id = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 } as const
+const settings = { scheduler: 'rr', flags: [], persistence: undefined }
+const server: RealServer = {
+  ip: ip('10.1.0.4'),
+  port: 8080,
+  weight: 1,
+  forwarding: 'masquerade',
+  upperThreshold: 0,
+  lowerThreshold: 0,
+}
+
+async function filled() {
+  const ipvs = new FakeIpvs()
+  await ipvs.run([
+    { do: 'addService', id, settings },
+    { do: 'addServer', id, server },
+  ])
+  return ipvs
+}
+
+test.each(CONFORMANCE)('$name', async (conformance) => {
+  const { refused } = await runCase(new FakeIpvs(), conformance)
+  expect(refused).toEqual(conformance.refused)
+})
+
+test('what is left is what was added', async () => {
+  const ipvs = await filled()
+  expect((await ipvs.services()).map((service) => service.id)).toEqual([id])
+  expect(await ipvs.service({ ...id, port: 81 })).toBeUndefined()
+  expect(await ipvs.servers({ ...id, port: 81 })).toBeUndefined()
+  const state = {
+    ...server,
+    activeConnections: 0,
+    inactiveConnections: 0,
+    persistentConnections: 0,
+  }
+  expect([...(await ipvs.serversOf([id, { ...id, port: 81 }]))]).toEqual([
+    ['4/tcp/10.96.0.1:80', [state]],
+  ])
+  expect(ipvs.runs).toHaveLength(1)
+})
+
+test('connections outlive their real server, as in the kernel', async () => {
+  const ipvs = await filled()
+  ipvs.setConnections(id, server, { activeConnections: 3 })
+  await ipvs.run([{ do: 'deleteServer', id, server }])
+  expect(await ipvs.servers(id)).toEqual([])
+  await ipvs.run([{ do: 'addServer', id, server }])
+  expect(await ipvs.servers(id)).toMatchObject([{ activeConnections: 3, inactiveConnections: 0 }])
+})
+
+test('counters are zeroed, and gone with their virtual server', async () => {
+  const ipvs = await filled()
+  ipvs.setCounters(id, { connections: 7 })
+  expect((await ipvs.service(id))?.counters).toMatchObject({ connections: 7, incomingBytes: 0 })
+  expect([await ipvs.zero(id), await ipvs.zero({ ...id, port: 81 })]).toEqual([true, false])
+  expect((await ipvs.service(id))?.counters.connections).toBe(0)
+  ipvs.setCounters(id, { connections: 7 })
+  expect(await ipvs.zero()).toBe(true)
+  expect((await ipvs.service(id))?.counters.connections).toBe(0)
+})
+
+test('a foreigner flushes', async () => {
+  const ipvs = await filled()
+  ipvs.flushByForeigner()
+  expect(await ipvs.services()).toEqual([])
+})
+
+test('a kernel that takes a command no more, until it does again', async () => {
+  const ipvs = await filled()
+  const end = ipvs.refuse('ENOMEM', (command) => command.do === 'setServer')
+  const change = { do: 'setServer', id, server: { ...server, weight: 2 } } as const
+  expect(await ipvs.run([change])).toMatchObject([{ index: 0, errno: 'ENOMEM' }])
+  end()
+  expect(await ipvs.run([change])).toEqual([])
+  expect(await ipvs.servers(id)).toMatchObject([{ weight: 2 }])
+})
+
+test('timeouts: those that are given, not 0', async () => {
+  const ipvs = new FakeIpvs()
+  await ipvs.setTimeouts({ tcp: 10, udp: 0 })
+  expect(await ipvs.timeouts()).toEqual({ tcp: 10, tcpFin: 120, udp: 300 })
+  await expect(ipvs.setTimeouts({ tcp: 2 ** 31 })).rejects.toMatchObject({
+    code: 'NP_KERNEL_NETLINK',
+  })
+})
+
+test('a failure fails every call', async () => {
+  const ipvs = await filled()
+  ipvs.failure = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'gone')
+  for (const call of [
+    () => ipvs.info(),
+    () => ipvs.run([]),
+    () => ipvs.services(),
+    () => ipvs.servers(id),
+    () => ipvs.timeouts(),
+    () => ipvs.setTimeouts({}),
+    () => ipvs.zero(),
+    () => ipvs.flush(),
+  ]) {
+    await expect(call()).rejects.toBe(ipvs.failure)
+  }
+  ipvs.failure = undefined
+  expect(await ipvs.info()).toEqual({ version: '1.2.1', connectionTableSize: 4096 })
+})

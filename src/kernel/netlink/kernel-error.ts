@@ -1,0 +1,37 @@
+import { attributeText, findAttribute } from './attribute.ts'
+import { align, errnoOf, type NetlinkMessage, NLMSG_ERROR } from './message.ts'
+
+/** linux/netlink.h: an NLMSG_ERROR does not repeat the request; attributes follow. */
+const NLM_F_CAPPED = 0x100
+const NLM_F_ACK_TLVS = 0x200
+const NLMSGERR_ATTR_MSG = 1
+const ERRNO = 4
+const HEADER = 16
+
+/** An error of the kernel in answer to a request (NLMSG_ERROR). `errno` is positive. */
+export interface KernelError {
+  readonly errno: number
+  /** The kernel's own words (extended acknowledgement), if our socket is one that gets them. */
+  readonly text: string | undefined
+}
+
+/** What an NLMSG_ERROR or NLMSG_DONE refuses; undefined: it acknowledges. */
+export function decodeKernelError(message: NetlinkMessage): KernelError | undefined {
+  const errno = errnoOf(message)
+  return errno === 0 ? undefined : { errno, text: wordsOf(message) }
+}
+
+function wordsOf(message: NetlinkMessage): string | undefined {
+  if ((message.flags & NLM_F_ACK_TLVS) === 0) return undefined
+  const words = findAttribute(message.payload, NLMSGERR_ATTR_MSG, startOfAttributes(message))
+  return words && attributeText(words)
+}
+
+/** Behind the errno and, in an error, the header of the request or all of it. */
+function startOfAttributes({ type, flags, payload }: NetlinkMessage): number {
+  if (type !== NLMSG_ERROR) return ERRNO
+  const capped = (flags & NLM_F_CAPPED) !== 0 || payload.length < ERRNO + HEADER
+  return capped
+    ? ERRNO + HEADER
+    : ERRNO + align(Math.min(payload.readUInt32LE(ERRNO), payload.length))
+}

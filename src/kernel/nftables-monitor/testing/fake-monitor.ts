@@ -1,0 +1,41 @@
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
+
+/** The test decides what happens; changes wait during holds as they would. */
+export class FakeMonitor implements RuleMonitor {
+  /** What was said at the end of each hold. */
+  readonly holds: { readonly unsubscribed: boolean; readonly own: OwnWork }[] = []
+  #onChange: ((change: RuleChange) => void) | undefined
+  #held = 0
+  #queue: RuleChange[] = []
+  #own = new Set<number>()
+
+  start(onChange: (change: RuleChange) => void): () => void {
+    this.#onChange = onChange
+    return () => {
+      this.#onChange = undefined
+    }
+  }
+
+  get started(): boolean {
+    return this.#onChange !== undefined
+  }
+
+  hold(options: HoldOptions = {}): (own: OwnWork) => void {
+    this.#held++
+    return (own) => {
+      this.holds.push({ unsubscribed: options.unsubscribed === true, own })
+      for (const pid of own.pids) this.#own.add(pid)
+      if (--this.#held > 0) return
+      const changes = this.#queue.filter(({ by }) => by === undefined || !this.#own.has(by.pid))
+      this.#queue = []
+      this.#own = new Set()
+      for (const change of changes) this.#onChange?.(change)
+    }
+  }
+
+  change(change: Partial<RuleChange>): void {
+    const whole = { touched: 'unknown', by: undefined, generation: undefined, ...change } as const
+    if (this.#held > 0) this.#queue.push(whole)
+    else this.#onChange?.(whole)
+  }
+}

@@ -1,0 +1,10 @@
+import type { Traces } from './traces.ts'
+
+/** For a process that may not look. */
+export const noopTraces: Traces = {
+  variantsWith: async () => [],
+  hasNftTable: async () => false,
+  devices: async () => new Set(),
+  processes: async () => [],
+  close: () => {},
+}
