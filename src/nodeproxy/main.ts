@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import { AVAILABLE_MODES } from './available-modes.ts'
+import { AVAILABLE_MODES } from './mode-registry.ts'
 import { runProgram } from './program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {

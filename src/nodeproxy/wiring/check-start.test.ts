@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../client/load-connection.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { bindMap } from '../config/bind-map.ts'
+import { bindMap } from '../../modes/userspace/driver/bind-map.ts'
 import { checkStart } from './check-start.ts'
 import { configuration } from './wiring.fixture.ts'
 

@@ -1,10 +1,10 @@
 import type { Connection } from '../../client/connection.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { AVAILABLE_MODES } from '../available-modes.ts'
+import { AVAILABLE_MODES } from '../mode-registry.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { chooseModes } from '../config/mode-choice.ts'
-import type { Lack } from './modes/mode-kind.ts'
-import { chooseEntry } from './modes/userspace-entry.ts'
+import type { Lack } from '../../modes/definition/mode-driver.ts'
+import { chooseEntry } from '../../modes/userspace/driver/choose-entry.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
 /** What the daemon needs from outside the kernel, or why it cannot start. */

@@ -18,7 +18,7 @@ import {
   cleanupSettings,
   ipvsCleanupSettings,
   userspaceCleanupSettings,
-} from './cleanup-settings.ts'
+} from '../../modes/netfilter/cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
 import { LoopbackRouting } from './loopback/loopback-routing.ts'
 import { removeBehindGuard } from './loopback/remove-behind-guard.ts'
@@ -116,7 +116,7 @@ function iptablesSets(iptables: Iptables, means: Means): Removal {
 
 function ipvs(iptables: Iptables, { sets, config }: Means): Removal {
   return async () => {
-    const { openIpvsDeaf } = await import('./modes/open-ipvs.ts')
+    const { openIpvsDeaf } = await import('../../modes/ipvs/driver/open-ipvs.ts')
     const ground = openIpvsDeaf({ iptables, sets, clock })
     try {
       await ground.build(ipvsCleanupSettings(config, presentFamilies())).cleanup()
@@ -128,7 +128,7 @@ function ipvs(iptables: Iptables, { sets, config }: Means): Removal {
 
 function userspace(iptables: Iptables, { sets, config }: Means): Removal {
   return async () => {
-    const { openUserspaceDeaf } = await import('./modes/open-userspace.ts')
+    const { openUserspaceDeaf } = await import('../../modes/userspace/driver/open-userspace.ts')
     const ground = openUserspaceDeaf({ iptables, sets, clock })
     try {
       await ground.build(userspaceCleanupSettings(config, presentFamilies())).cleanup()

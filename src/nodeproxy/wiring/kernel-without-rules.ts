@@ -8,7 +8,7 @@ import { noTraces } from '../../kernel/traces/no-traces.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Kernel } from './kernel.ts'
-import type { Lack } from './modes/mode-kind.ts'
+import type { Lack } from '../../modes/definition/mode-driver.ts'
 import { presentFamilies } from './present-families.ts'
 
 /** The kernel as every process may see it: nothing of it is changed, and no program is started. */

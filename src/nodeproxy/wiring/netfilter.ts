@@ -13,8 +13,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import { TERRITORY } from '../../modes/iptables/names.ts'
 import type { IptablesBackend } from '../config/configuration.ts'
-import type { Lack } from './modes/mode-kind.ts'
-import { openMonitor } from './open-monitor.ts'
+import type { Lack } from '../../modes/definition/mode-driver.ts'
+import { openMonitor } from '../../modes/netfilter/open-monitor.ts'
 
 /** What rules are written with, and the modules behind them. */
 export interface Netfilter {

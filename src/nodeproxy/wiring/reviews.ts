@@ -1,7 +1,7 @@
 import type { Service, ServiceKey } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { reviewBindings, reviewRefusals } from './binding-conditions.ts'
+import { reviewBindings, reviewRefusals } from '../../modes/userspace/driver/binding-conditions.ts'
 import type { Configuration } from './configuration.ts'
 import type { Engine, Running } from './engine.ts'
 import { describeRules } from './first-rules.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Lack } from './modes/mode-kind.ts'
+import type { Lack } from '../../modes/definition/mode-driver.ts'
 
 /** What the kernel lets this process do, see capabilities(7). */
 export interface Rights {

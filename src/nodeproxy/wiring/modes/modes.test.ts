@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { configuration, recordingLog } from '../wiring.fixture.ts'
-import { type FakeKind, fakeKind } from './fake-kind.fixture.ts'
-import type { Lack } from './mode-kind.ts'
+import { type FakeKind, fakeKind } from '../../../modes/testing/fake-driver.ts'
+import type { Lack } from '../../../modes/definition/mode-driver.ts'
 import { Modes } from './modes.ts'
 
 const lack = (what: string): Lack => ({ code: 'NP_LACK', what, remedy: `modprobe ${what}` })

@@ -3,7 +3,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
-import type { Lack, ModeKind, Situation } from './mode-kind.ts'
+import type { Lack, ModeKind, Situation } from '../../../modes/definition/mode-driver.ts'
 
 /** What is said about a changed configuration. */
 export type Verdict =

@@ -5,15 +5,15 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Netfilter } from '../netfilter.ts'
-import type { KernelFacts } from '../netfilter-settings.ts'
-import { deniedKind } from './denied-kind.ts'
-import { hasIpvs } from './has-ipvs.ts'
-import { iptablesKind } from './iptables.ts'
-import { IpvsKind } from './ipvs.ts'
-import type { ModeKind } from './mode-kind.ts'
+import type { KernelFacts } from '../../../modes/netfilter/netfilter-settings.ts'
+import { deniedKind } from '../../../modes/definition/denied-driver.ts'
+import { hasIpvs } from '../../../modes/ipvs/driver/has-ipvs.ts'
+import { iptablesKind } from '../../../modes/iptables/driver/iptables-driver.ts'
+import { IpvsKind } from '../../../modes/ipvs/driver/ipvs-driver.ts'
+import type { ModeKind } from '../../../modes/definition/mode-driver.ts'
 import { Modes, type Trial } from './modes.ts'
-import { UserspaceKind } from './userspace.ts'
-import { UserspaceLeftovers } from './userspace-leftovers.ts'
+import { UserspaceKind } from '../../../modes/userspace/driver/userspace-driver.ts'
+import { UserspaceLeftovers } from '../../../modes/userspace/driver/pending-cleanup.ts'
 
 export interface OpenModes {
   readonly modes: Modes
@@ -65,7 +65,7 @@ function ipvsKind(
   { sysctl, families }: Kernel,
   log: Logger,
 ): IpvsKind {
-  const code = () => import('./open-ipvs.ts')
+  const code = () => import('../../../modes/ipvs/driver/open-ipvs.ts')
   return new IpvsKind({
     ...{ iptables, modules, sysctl, clock, log },
     release: release(),
@@ -77,7 +77,7 @@ function ipvsKind(
 
 /** The same; without rules nothing of an earlier run can be looked for. */
 function userspaceKind({ netfilter, families }: Kernel, log: Logger): UserspaceKind {
-  const code = () => import('./open-userspace.ts')
+  const code = () => import('../../../modes/userspace/driver/open-userspace.ts')
   return new UserspaceKind({
     ...{ netfilter, clock, log },
     open: async (config, entry, former) =>

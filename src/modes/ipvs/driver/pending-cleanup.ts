@@ -1,0 +1,32 @@
+import type { Mode } from '../../mode.ts'
+import type { Retiree } from '../../../nodeproxy/wiring/retirements.ts'
+import type { Ground } from './ipvs-runtime.ts'
+import { ipvsSettings } from './ipvs-settings.ts'
+import type { Situation } from '../../definition/mode-driver.ts'
+
+/** What an earlier run in ipvs mode left behind, removed with sockets of its own. */
+export class Leftovers implements Retiree {
+  readonly #open: () => Promise<Ground>
+  readonly #situation: () => Situation
+  #mode: Mode | undefined
+
+  constructor(open: () => Promise<Ground>, situation: () => Situation) {
+    this.#open = open
+    this.#situation = situation
+  }
+
+  get draining(): number {
+    return this.#mode?.draining ?? 0
+  }
+
+  async retire(signal: AbortSignal): Promise<void> {
+    const ground = await this.#open()
+    try {
+      this.#mode = ground.build(ipvsSettings(this.#situation()))
+      await this.#mode.retire(signal)
+    } finally {
+      this.#mode = undefined
+      await ground.close()
+    }
+  }
+}

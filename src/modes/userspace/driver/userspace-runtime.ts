@@ -1,0 +1,25 @@
+import type { Mode } from '../../mode.ts'
+import type { UserspaceSettings } from '../settings.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import type { DrainingForwarder } from './draining-forwarder.ts'
+
+/** How long a ground that is closed may go on. */
+export interface Ending {
+  /** New connections are taken until then. */
+  readonly serving: AbortSignal
+  /** Connections may stay until then; later than `serving`, so that the last ones can end. */
+  readonly all: AbortSignal
+}
+
+/** The code of the userspace mode, its workers, and what is opened for it alone. */
+export interface UserspaceGround {
+  readonly entry: 'redirect' | 'bind'
+  readonly forwarder: DrainingForwarder
+  /** Changes of its rules by others are heard, or it has none. */
+  readonly hears: boolean
+  /** Whether its workers take new connections, and are marked as this configuration wants it. */
+  suits(config: NodeProxyConfiguration): boolean
+  build(settings: UserspaceSettings): Mode
+  /** Serves until it may go, then takes no new connections, and ends what is left in the end. */
+  close(ending: Ending): Promise<void>
+}
