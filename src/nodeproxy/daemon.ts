@@ -13,7 +13,7 @@ import { keepAlive } from './wiring/keep-alive.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
-import type { ModeKind } from '../modes/definition/mode-driver.ts'
+import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
 import { observeClient } from './wiring/observe-client.ts'
@@ -66,7 +66,7 @@ interface Started {
 async function work(launch: Launch, started: Started): Promise<void> {
   const { kernel, connection, ownership, signals, told } = started
   const { config, log } = launch
-  const open = await openModes(kernel, config, log)
+  const open = await openModes(kernel, config, { log })
   told.mode = open.modes.current.name
   try {
     applySysctls(config, kernel.sysctl, log)
@@ -121,7 +121,7 @@ function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): Loopback
 
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */
 async function initialise(
-  mode: ModeKind,
+  mode: ModeDriver<Launch['config']>,
   { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'loopback'>,
 ): Promise<void> {
   mode.tune(config)

@@ -1,16 +1,21 @@
-import type { Lack, ModeKind } from './mode-driver.ts'
+import type { MissingRequirement } from '../mode.ts'
+import type { ModeDefinition } from './mode-definition.ts'
+import type { ModeDriver } from './mode-driver.ts'
 
-/** A mode that this daemon cannot open at all: it can be named, and says why it cannot work. */
-export function deniedKind(
-  name: string,
-  { periods, lack }: Pick<ModeKind, 'periods'> & { readonly lack: Lack },
-): ModeKind {
-  const lacks = [{ ...lack, what: `mode ${name}: ${lack.what}` }]
+/** A mode that this daemon cannot open at all: its `prepare` reports why. */
+export function deniedDriver<C>(
+  { name, periods }: Pick<ModeDefinition<C>, 'name' | 'periods'>,
+  missing: MissingRequirement,
+): ModeDriver<C> {
+  const readiness = {
+    missing: [{ ...missing, what: `mode ${name}: ${missing.what}` }],
+    facts: {},
+  }
   return {
     ...{ name, periods },
     demands: () => undefined,
-    prepare: async () => ({ lacks, facts: {} }),
-    blueprint() {
+    prepare: async () => readiness,
+    spec() {
       throw new TypeError(`the ${name} mode is not prepared`)
     },
     tune: () => {},

@@ -1,29 +1,13 @@
-import type { IpAddress } from '../../lib/ip.ts'
-import type { Missing, ObjectKey } from '../mode.ts'
-import type { Node } from '../../resources/types.ts'
-import type { Binding, NodeProxyConfiguration } from '../../nodeproxy/config/configuration.ts'
-import type { Blueprint } from '../../nodeproxy/wiring/engine.ts'
-import type { KernelFacts } from '../netfilter/netfilter-settings.ts'
-import type { Retiree } from '../../nodeproxy/wiring/retirements.ts'
-
-/** What the settings of a mode are made from. */
-export interface Situation {
-  readonly config: NodeProxyConfiguration
-  readonly node: Node | undefined
-  readonly facts: KernelFacts
-  /** Of this node's interfaces, without link-local ones. */
-  readonly localAddresses: readonly IpAddress[]
-}
-
-/** Something that a mode cannot work without. */
-export interface Lack extends Missing {
-  /** Stands in docs/errors.md. */
-  readonly code: string
-}
+import type { MissingRequirement, ObjectKey } from '../mode.ts'
+import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
+import type { ModeInputs } from '../netfilter/mode-inputs.ts'
+import type { ModeReview } from './mode-review.ts'
+import type { ModeSpec } from './mode-spec.ts'
+import type { PendingCleanup } from './pending-cleanup.ts'
 
 export interface Readiness {
   /** Empty: the mode can work. */
-  readonly lacks: readonly Lack[]
+  readonly missing: readonly MissingRequirement[]
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
 }
@@ -34,31 +18,34 @@ export interface Periods {
   readonly minSyncPeriod: number
 }
 
-/** One way to forward as the daemon sees it, at work or not. */
-export interface ModeKind {
+/**
+ * One mode in this daemon, at work or not: opens what the mode needs, and says what it finds.
+ * `C` is the mode's own part of the configuration.
+ */
+export interface ModeDriver<C = unknown> {
   readonly name: string
+  periods(config: C): Periods
   /** What readiness depends on in the configuration: plain data. */
-  demands(config: NodeProxyConfiguration): unknown
+  demands(config: NetfilterConfiguration & C): unknown
   /**
-   * Opens and loads what only this mode needs, and asks the kernel whether it can do
-   * it. Programs nothing. What is missing makes it close again what it opened.
+   * Opens and loads what only this mode needs, and tries whether the kernel can do
+   * it. Programs nothing. Where something is missing it closes again what it opened.
    */
-  prepare(situation: Situation): Promise<Readiness>
+  prepare(inputs: ModeInputs<C>): Promise<Readiness>
   /** Once it is ready. */
-  blueprint(situation: Situation): Blueprint
-  periods(config: NodeProxyConfiguration): Periods
-  /** Makes the kernel's settings as mode and configuration ask; again after every change. */
-  tune(config: NodeProxyConfiguration): void
-  /** Addresses of this machine at which it listens for single Services; `unused`: at none of them. */
-  bindings?(config: NodeProxyConfiguration): readonly Binding[] | 'unused'
-  /** What must stand before loopback is routed; undefined: the mode does not route it. */
-  loopbackGuards(config: NodeProxyConfiguration): readonly ObjectKey[] | undefined
+  spec(inputs: ModeInputs<C>): ModeSpec
+  /** Sets the kernel settings that mode and configuration need; again after every change. */
+  tune(config: NetfilterConfiguration & C): void
+  /** The rules that must stand before loopback is routed; undefined: the mode does not route it. */
+  loopbackGuards(config: NetfilterConfiguration & C): readonly ObjectKey[] | undefined
   /** Whether an earlier run left something that serves. */
   isServing(): Promise<boolean>
   /** Removes what an earlier run may have left; undefined where this kernel never had the mode. */
-  leftovers(situation: () => Situation): Retiree | undefined
-  /** The kernel refused something: looks whether it lost what the mode needs, and brings it back. */
-  recover(config: NodeProxyConfiguration): Promise<void>
+  leftovers(inputs: () => ModeInputs<C>): PendingCleanup | undefined
+  /** The kernel refused something: checks whether it lost what the mode needs, and restores it. */
+  recover(config: NetfilterConfiguration & C): Promise<void>
+  /** Lasting states of this mode alone that an operator must know of. */
+  readonly review?: ModeReview<C>
   /** Closes what `prepare` opened. */
   close(): Promise<void>
 }

@@ -5,11 +5,11 @@ import { entry, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { rankOf } from './chain-rank.ts'
-import { TERRITORY } from './names.ts'
+import { OWNED_CHAINS } from './names.ts'
 import { IptablesProgram } from './program.ts'
 
 const slices = (set: readonly ObjectKey[], chainsPerCommit: number) =>
-  plan({ set, unset: [] }, { ...TERRITORY, rankOf, chainsPerCommit })
+  plan({ set, unset: [] }, { ...OWNED_CHAINS, rankOf, chainsPerCommit })
 
 test('nat comes before filter', () => {
   const set = ['4/filter/NPROXY-FILTER', '4/nat/NPROXY-SERVICES'] as ObjectKey[]

@@ -1,4 +1,4 @@
-import type { ApplyResult, Change, ObjectKey, Refusal } from '../mode.ts'
+import type { ApplyResult, Change, ObjectKey, KernelError } from '../mode.ts'
 import { nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate } from './estate.ts'
 import { serverOfMember, servicesKey } from './member.ts'
@@ -14,7 +14,7 @@ import { type Outcome, writeServers } from './write-servers.ts'
 export async function applyChange({ set, unset }: Change, estate: Estate): Promise<ApplyResult> {
   const { sets, chains, transit } = estate
   const outcome: Outcome = { failed: new Map(), left: new Map() }
-  const take = (failed: ReadonlyMap<ObjectKey, Refusal>) => {
+  const take = (failed: ReadonlyMap<ObjectKey, KernelError>) => {
     for (const [key, why] of failed) outcome.failed.set(key, why)
   }
   take(await sets.create(ofKind(set, 'set')))
@@ -42,8 +42,8 @@ function stillNeeded(
   { failed }: Outcome,
   leaving: readonly ObjectKey[],
   { servers, drainer }: Estate,
-): ReadonlyMap<ObjectKey, Refusal> {
-  const needed = new Map<ObjectKey, Refusal>()
+): ReadonlyMap<ObjectKey, KernelError> {
+  const needed = new Map<ObjectKey, KernelError>()
   for (const [server, why] of failed) {
     if (kindOf(server) === 'vs') for (const key of servicesKey(server)) needed.set(key, why)
   }
@@ -56,6 +56,6 @@ function stillNeeded(
   return needed
 }
 
-function stays(server: ObjectKey): Refusal {
+function stays(server: ObjectKey): KernelError {
   return { code: 'NP_IPVS_REFUSED', message: `${nameOf(server)} could not be removed yet` }
 }

@@ -13,7 +13,7 @@ import { Drainer } from './drainer.ts'
 import { keptSets, PREFIX, SET_REFUSED } from './names.ts'
 import { IpvsProgram } from './program.ts'
 import type { IpvsSettings } from './settings.ts'
-import { TERRITORY } from './territory.ts'
+import { OWNED_CHAINS } from './territory.ts'
 import { Transit } from './transit.ts'
 import { VirtualServers } from './virtual-servers.ts'
 
@@ -50,7 +50,7 @@ export function createEstate(settings: IpvsSettings, kernel: IpvsDependencies): 
     scheduler: settings.scheduler,
   })
   const chains = new ChainKeeper({
-    ...TERRITORY,
+    ...OWNED_CHAINS,
     ...{ iptables: kernel.iptables, monitor: kernel.monitor, families },
     contents: {
       rulesOf: (key) => program.rulesOf(key),

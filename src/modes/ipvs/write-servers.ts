@@ -1,4 +1,4 @@
-import type { Change, Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Change, Digest, ObjectKey, KernelError } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
 import type { Estate } from './estate.ts'
@@ -10,7 +10,7 @@ import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
 export interface Outcome {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
 }
 
@@ -79,7 +79,7 @@ async function takenAmong(
 async function removeServers(
   unwanted: readonly ObjectKey[],
   estate: Estate,
-  failed: Map<ObjectKey, Refusal>,
+  failed: Map<ObjectKey, KernelError>,
 ): Promise<void> {
   const { servers, sets, drainer } = estate
   const result = await servers.apply([], unwanted)
@@ -103,9 +103,9 @@ function isOurs(server: ObjectKey, sets: SetMembers): boolean {
 }
 
 interface Withdrawal {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly added: readonly ObjectKey[]
-  readonly refused: ReadonlyMap<ObjectKey, Refusal>
+  readonly refused: ReadonlyMap<ObjectKey, KernelError>
 }
 
 /** Somebody made a virtual server just now where we meant to: our members are taken back. */
@@ -118,13 +118,13 @@ async function withdraw({ sets }: Estate, { failed, added, refused }: Withdrawal
   await sets.delete([...lost, ...claims])
 }
 
-function foreign(key: ObjectKey): Refusal {
+function foreign(key: ObjectKey): KernelError {
   const server = kindOf(key) === 'vs' ? nameOf(key) : memberOf(key).member
   const message = `somebody else has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
   return { code: FOREIGN, message }
 }
 
-function unregistered(server: ObjectKey): Refusal {
+function unregistered(server: ObjectKey): KernelError {
   const message = `${nameOf(server)} is not served: the set of our virtual servers does not take it`
   return { code: 'NP_IPVS_SET_REFUSED', message }
 }

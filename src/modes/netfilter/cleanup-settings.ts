@@ -1,15 +1,15 @@
 import type { Family } from '../../lib/ip.ts'
-import type { IpvsSettings } from '../ipvs/settings.ts'
 import { NO_ADDRESS } from './node-port-scope.ts'
 import type { NetfilterSettings } from './settings.ts'
-import type { UserspaceSettings } from '../userspace/settings.ts'
-import type { NodeProxyConfiguration } from '../../nodeproxy/config/configuration.ts'
+import type { NetfilterConfiguration } from './configuration.ts'
 
 /** Cleaning up renders nothing, so all but the mark only have to be complete. */
-export function cleanupSettings({
-  iptables,
-}: Pick<NodeProxyConfiguration, 'iptables'>): Omit<NetfilterSettings, 'families'> {
+export function cleanupSettings(
+  { iptables }: Pick<NetfilterConfiguration, 'iptables'>,
+  families: readonly Family[],
+): NetfilterSettings {
   return {
+    families,
     masqueradeBit: iptables.masqueradeBit,
     masqueradeAll: false,
     localTraffic: { by: 'none' },
@@ -19,30 +19,5 @@ export function cleanupSettings({
     dropInvalid: true,
     hairpin: 'rules',
     randomFully: false,
-  }
-}
-
-export function ipvsCleanupSettings(
-  config: Pick<NodeProxyConfiguration, 'iptables'>,
-  families: readonly Family[],
-): IpvsSettings {
-  return {
-    netfilter: { ...cleanupSettings(config), families },
-    scheduler: 'rr',
-    nodeAddresses: [],
-    excludeCIDRs: [],
-    timeouts: { tcp: 0, tcpFin: 0, udp: 0 },
-    drain: { tcp: 0, udp: 0, sctp: 0 },
-  }
-}
-
-export function userspaceCleanupSettings(
-  config: Pick<NodeProxyConfiguration, 'iptables'>,
-  families: readonly Family[],
-): UserspaceSettings {
-  const netfilter = { ...cleanupSettings(config), families }
-  return {
-    entrance: { kind: 'transparent', netfilter, nodeAddresses: [] },
-    balancing: 'rr',
   }
 }

@@ -1,6 +1,6 @@
 import { EVERY_ADDRESS, type NodePortScope } from './node-port-scope.ts'
-import type { Node } from '../../resources/types.ts'
-import type { NodeProxyConfiguration } from '../../nodeproxy/config/configuration.ts'
+import type { NetfilterConfiguration } from './configuration.ts'
+import type { NodeNetworks } from './mode-inputs.ts'
 
 /**
  * The addresses that `nodePortAddresses` selects, for every mode and for health check node ports.
@@ -9,8 +9,8 @@ import type { NodeProxyConfiguration } from '../../nodeproxy/config/configuratio
  * the result is the same before and after a restart.
  */
 export function nodePortScope(
-  configured: NodeProxyConfiguration['nodePortAddresses'],
-  node: Node | undefined,
+  configured: NetfilterConfiguration['nodePortAddresses'],
+  node: Pick<NodeNetworks, 'addresses'> | undefined,
 ): NodePortScope {
   if (configured === 'primary') return { kind: 'addresses', addresses: node?.addresses ?? [] }
   return configured.length === 0 ? EVERY_ADDRESS : { kind: 'networks', networks: configured }

@@ -1,23 +1,12 @@
-import type { Family } from '../../lib/ip.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
-import type { Node } from '../../resources/types.ts'
-import type { NodeProxyConfiguration } from '../../nodeproxy/config/configuration.ts'
+import type { NetfilterConfiguration } from './configuration.ts'
+import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
 import { nodePortScope } from './configured-scope.ts'
-
-/** What was found out about this kernel. */
-export interface KernelFacts {
-  readonly families: readonly Family[]
-  readonly hairpin: NetfilterSettings['hairpin']
-  readonly randomFully: boolean
-  readonly matchesSockets?: boolean
-  /** net.ipv4.conf.all.route_localnet is 1, whoever set it. */
-  readonly routesLocalnet: boolean
-}
 
 /** The scaffolding that configuration, Node object and kernel ask for together. */
 export function netfilterSettings(
-  config: NodeProxyConfiguration,
-  node: Node | undefined,
+  config: NetfilterConfiguration,
+  node: NodeNetworks | undefined,
   { routesLocalnet, ...kernel }: KernelFacts,
 ): NetfilterSettings {
   const { iptables, nodePortAddresses, conntrack } = config
@@ -34,7 +23,7 @@ export function netfilterSettings(
 }
 
 /** NodeCIDR waits for the Node object; until it names pod networks nothing counts as a pod. */
-function localTraffic(config: NodeProxyConfiguration, node: Node | undefined): LocalTraffic {
+function localTraffic(config: NetfilterConfiguration, node: NodeNetworks | undefined): LocalTraffic {
   const { detectLocalMode, detectLocal, clusterCIDR } = config
   switch (detectLocalMode) {
     case '':

@@ -2,7 +2,7 @@ import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import { isSpecialAddress } from '../../lib/special-address.ts'
 import { isInScope } from './node-port-scope.ts'
 import { nodePortScope } from './configured-scope.ts'
-import type { Situation } from '../definition/mode-driver.ts'
+import type { ModeInputs } from './mode-inputs.ts'
 
 /** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
 export function nodeAddresses({
@@ -10,7 +10,7 @@ export function nodeAddresses({
   node,
   facts,
   localAddresses,
-}: Situation): readonly IpAddress[] {
+}: ModeInputs): readonly IpAddress[] {
   const scope = nodePortScope(config.nodePortAddresses, node)
   const candidates = localAddresses.filter((ip) => facts.families.includes(familyOf(ip)))
   return candidates.filter((ip) => !isSpecialAddress(ip) && isInScope(scope, ip))

@@ -10,28 +10,28 @@ import { XtablesMonitor } from '../../kernel/xtables-watch/xtables-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import { concerns } from './chains/foreign-change.ts'
-import type { Territory } from './chains/keeper-options.ts'
+import type { OwnedChains } from './chains/keeper-options.ts'
 
 export interface MonitorOptions {
   readonly clock: Clock
   readonly families: readonly Family[]
   /** Whose changes are of interest. */
-  readonly territory: Territory
+  readonly owned: OwnedChains
 }
 
 /** Hears who else changes chains; deaf where nothing can be heard. */
 export async function openMonitor(
   { backend }: Iptables,
-  { clock, families, territory }: MonitorOptions,
+  { clock, families, owned }: MonitorOptions,
 ): Promise<RuleMonitor> {
   if (backend === 'nft') {
     return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
       clock,
-      concerns: (touched) => concerns(territory, touched),
+      concerns: (touched) => concerns(owned, touched),
       authorship: authorship(),
     })
   }
   const xtables = await openXtables()
-  const tables = families.flatMap((family) => territory.tables.map((table) => ({ family, table })))
+  const tables = families.flatMap((family) => owned.tables.map((table) => ({ family, table })))
   return xtables ? new XtablesMonitor(xtables, { clock, tables }) : deafMonitor
 }

@@ -2,7 +2,7 @@ import { memberText } from '../../kernel/ipset/member-text.ts'
 import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, ObjectKey, KernelError } from '../mode.ts'
 import { parseMember } from './member.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
 
@@ -60,7 +60,7 @@ export class SetMembers {
     return this.#known.get(set)?.has(member) ?? false
   }
 
-  create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const wanted = keys.filter((key) => this.#wanted.has(nameOf(key)))
     return this.#run(wanted, (key) => {
       const name = nameOf(key)
@@ -72,7 +72,7 @@ export class SetMembers {
   async add(
     keys: readonly ObjectKey[],
     markOf: (key: ObjectKey) => number | undefined = () => undefined,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => {
       const { set: name, member } = memberOf(key)
       return { do: 'add', name, member: this.#content(name, member, markOf(key)) }
@@ -86,7 +86,7 @@ export class SetMembers {
     return failed
   }
 
-  async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
     const failed = await this.#run(present, (key) => {
       const { set: name, member } = memberOf(key)
@@ -99,7 +99,7 @@ export class SetMembers {
     return failed
   }
 
-  async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => ({ do: 'destroy', name: nameOf(key) }))
     for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
     return failed
@@ -183,8 +183,8 @@ export class SetMembers {
   async #run(
     keys: readonly ObjectKey[],
     commandFor: (key: ObjectKey) => SetCommand,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const failed = new Map<ObjectKey, Refusal>()
+  ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+    const failed = new Map<ObjectKey, KernelError>()
     for (const some of inGroups(keys, AT_ONCE)) {
       for (const { index, message } of await this.#sets.run(some.map(commandFor))) {
         const key = some[index]

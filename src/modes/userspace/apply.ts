@@ -1,12 +1,12 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { ApplyResult, Change, Digest, ObjectKey, KernelError } from '../mode.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
 import type { Estate, Redirect } from './estate.ts'
 import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'
 
 interface Outcome {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
   uncertain: boolean
 }
@@ -39,7 +39,7 @@ function routesIn(
 async function tell(
   routes: ReadonlyMap<ObjectKey, Route | undefined>,
   { ledger }: Estate,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   if (ledger === undefined && routes.size === 0) return new Map()
   if (ledger === undefined) throw new TypeError('there is no forwarder to tell routes')
   return ledger.tell(routes)
@@ -92,7 +92,7 @@ async function bringFlows(
   former: ReadonlySet<number>,
   leading: readonly ObjectKey[],
   { ledger, conntrack }: Estate,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   const mine = ledger?.forwarder.ownPorts ?? new Set()
   const others = new Set([...former].filter((port) => !mine.has(port)))
   try {
@@ -108,7 +108,7 @@ async function bringFlows(
   }
 }
 
-function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, Refusal>): void {
+function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, KernelError>): void {
   for (const [key, why] of refused) failed.set(key, why)
 }
 

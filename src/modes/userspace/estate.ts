@@ -10,7 +10,7 @@ import { PolicyRoutes } from '../netfilter/policy-routes.ts'
 import { SetMembers } from '../netfilter/set-members.ts'
 import { entryPorts } from './entry-ports.ts'
 import type { Ledger } from './ledger.ts'
-import { keptSets, PREFIX, SET_REFUSED, TERRITORY } from './names.ts'
+import { keptSets, PREFIX, SET_REFUSED, OWNED_CHAINS } from './names.ts'
 import { UserspaceProgram } from './program.ts'
 import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
 
@@ -73,7 +73,7 @@ function createRedirect(
     routes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
     entryPorts: () => entryPorts(iptables, families),
     chains: new ChainKeeper({
-      ...TERRITORY,
+      ...OWNED_CHAINS,
       ...{ iptables, monitor, families },
       contents: {
         rulesOf: (key) => program.rulesOf(key),

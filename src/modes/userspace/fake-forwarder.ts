@@ -1,6 +1,6 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Refusal, TrafficCounts } from '../mode.ts'
+import type { KernelError, TrafficCounts } from '../mode.ts'
 import type { EntryPorts, Forwarder } from './forwarder.ts'
 import type { Route } from './route.ts'
 
@@ -39,11 +39,11 @@ export class FakeForwarder implements Forwarder {
 
   async apply(
     changes: ReadonlyMap<EntryId, Route | undefined>,
-  ): Promise<ReadonlyMap<EntryId, Refusal>> {
+  ): Promise<ReadonlyMap<EntryId, KernelError>> {
     if (!this.#isOpen) throw new Error('the forwarder is closed')
     this.told.push([...changes.keys()])
     for (const id of changes.keys()) this.routes.delete(id)
-    const refused = new Map<EntryId, Refusal>()
+    const refused = new Map<EntryId, KernelError>()
     for (const [id, route] of changes) {
       if (route === undefined) continue
       const refusal = this.#refusalOf(id, route)
@@ -77,7 +77,7 @@ export class FakeForwarder implements Forwarder {
     this.routes.clear()
   }
 
-  #refusalOf(id: EntryId, route: Route): Refusal | undefined {
+  #refusalOf(id: EntryId, route: Route): KernelError | undefined {
     if (route.id !== id) throw new TypeError(`${id} is told the route of ${route.id}`)
     const others = [...this.routes.values()].flatMap(doorsOf)
     const lost = doorsOf(route).find((door, index, all) => {

@@ -1,4 +1,4 @@
-import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, ObjectKey, KernelError } from '../mode.ts'
 import type { Forwarder } from './forwarder.ts'
 import { entryIdOf } from './object.ts'
 import { digestRoute } from './render.ts'
@@ -28,8 +28,8 @@ export class Ledger {
    */
   async tell(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const failed = new Map<ObjectKey, Refusal>()
+  ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+    const failed = new Map<ObjectKey, KernelError>()
     if (routes.size === 0 && this.#hasBegun) return failed
     this.#hasBegun = true
     const changes = new Map([...routes].map(([key, route]) => [entryIdOf(key), route]))

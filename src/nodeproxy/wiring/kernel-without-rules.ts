@@ -8,13 +8,13 @@ import { noTraces } from '../../kernel/traces/no-traces.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Kernel } from './kernel.ts'
-import type { Lack } from '../../modes/definition/mode-driver.ts'
+import type { MissingRequirement } from '../../modes/mode.ts'
 import { presentFamilies } from './present-families.ts'
 
 /** The kernel as every process may see it: nothing of it is changed, and no program is started. */
-export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
+export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement): Kernel {
   return {
-    netfilter: { ok: false, lack },
+    netfilter: { ok: false, missing },
     families: presentFamilies(),
     conntrack: idleConntrack,
     sysctl: untouchedSysctl,
@@ -30,6 +30,6 @@ const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting
 /** Says once what is not done in such a kernel, and why. */
 export function tellWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
   if (netfilter.ok) return
-  const { code, what, remedy } = netfilter.lack
+  const { code, what, remedy } = netfilter.missing
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)
 }

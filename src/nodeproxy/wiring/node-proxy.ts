@@ -16,6 +16,7 @@ import { healthCheckAddresses } from '../servers/health-check-addresses.ts'
 import type { HealthCheckPorts } from '../servers/health-check-ports.ts'
 import { publishApplied, seenVersions } from './applied-versions.ts'
 import { ChangeTimes } from './change-times.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import type { Configuration } from './configuration.ts'
 import { countChanges } from './count-changes.ts'
 import { cutFlows } from './cut-flows.ts'
@@ -26,9 +27,9 @@ import type { Kernel } from './kernel.ts'
 import { LocalAddresses } from './local-addresses.ts'
 import { LoopbackControl } from './loopback/loopback-control.ts'
 import type { LoopbackRouting } from './loopback/loopback-routing.ts'
-import type { Situation } from '../../modes/definition/mode-driver.ts'
+import type { ModeInputs } from '../../modes/netfilter/mode-inputs.ts'
 import type { Modes } from './modes/modes.ts'
-import type { KernelFacts } from '../../modes/netfilter/netfilter-settings.ts'
+import type { KernelFacts } from '../../modes/netfilter/mode-inputs.ts'
 import { isEligible, nodeContext } from './node-identity.ts'
 import { nodePortScope } from '../../modes/netfilter/configured-scope.ts'
 import { ObjectProblems } from './object-problems.ts'
@@ -233,7 +234,7 @@ export class NodeProxy {
     this.#reviews.completed()
   }
 
-  #situation(): Situation {
+  #inputs(): ModeInputs<NodeProxyConfiguration> {
     const { configuration, facts, kernel } = this.#parts
     return {
       config: configuration.current,
@@ -277,7 +278,7 @@ export class NodeProxy {
         const ownPorts = this.running?.mode.traffic?.ownPorts
         return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
       },
-      blueprint: () => modes.current.blueprint(this.#situation()),
+      spec: () => modes.current.spec(this.#inputs()),
       nodeContext: () => this.#nodeContext(),
     })
   }
@@ -287,7 +288,7 @@ export class NodeProxy {
     const { clock, log, modes } = this.#parts
     const retirements = new Retirements({ clock, log })
     for (const kind of modes.others) {
-      const leftovers = kind.leftovers(() => this.#situation())
+      const leftovers = kind.leftovers(() => this.#inputs())
       if (leftovers) retirements.owe(kind.name, leftovers)
     }
     return retirements

@@ -1,12 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/sleep.ts'
+import type { PendingCleanup } from '../../modes/definition/pending-cleanup.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-
-/** A mode that is to leave the node to another; see `Mode.retire`. */
-export interface Retiree {
-  retire(signal: AbortSignal): Promise<void>
-  readonly draining?: number
-}
 
 export interface RetirementsParts {
   readonly clock: Clock
@@ -14,7 +9,7 @@ export interface RetirementsParts {
 }
 
 interface Leaving {
-  readonly retiree: Retiree
+  readonly pending: PendingCleanup
   readonly stop: AbortController
   readonly ended: Promise<void>
 }
@@ -27,7 +22,7 @@ const RETRY_MS = 30_000
  */
 export class Retirements {
   readonly #parts: RetirementsParts
-  readonly #owed = new Map<string, Retiree>()
+  readonly #owed = new Map<string, PendingCleanup>()
   readonly #leaving = new Map<string, Leaving>()
 
   constructor(parts: RetirementsParts) {
@@ -35,8 +30,8 @@ export class Retirements {
   }
 
   /** This mode may hold something in the kernel and is not at work; the last word counts. */
-  owe(mode: string, retiree: Retiree): void {
-    this.#owed.set(mode, retiree)
+  owe(mode: string, pending: PendingCleanup): void {
+    this.#owed.set(mode, pending)
   }
 
   /** The mode is wanted back: resolves when nobody removes anything of it any more. */
@@ -49,14 +44,14 @@ export class Retirements {
   /** `mode` is at work and holds everything: all others leave. */
   completed(mode: string): void {
     this.#owed.delete(mode)
-    for (const [other, retiree] of this.#owed) {
-      if (!this.#leaving.has(other)) this.#begin(other, retiree)
+    for (const [other, pending] of this.#owed) {
+      if (!this.#leaving.has(other)) this.#begin(other, pending)
     }
   }
 
   /** Backends that keep connections in modes that leave. */
   get draining(): number {
-    const counts = [...this.#leaving.values()].map(({ retiree }) => retiree.draining ?? 0)
+    const counts = [...this.#leaving.values()].map(({ pending }) => pending.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
@@ -66,19 +61,19 @@ export class Retirements {
     await Promise.all([...this.#leaving.keys()].map((mode) => this.recall(mode)))
   }
 
-  #begin(mode: string, retiree: Retiree): void {
+  #begin(mode: string, pending: PendingCleanup): void {
     const stop = new AbortController()
-    const ended = this.#retire(mode, retiree, stop.signal).finally(() => {
+    const ended = this.#retire(mode, pending, stop.signal).finally(() => {
       this.#leaving.delete(mode)
     })
-    this.#leaving.set(mode, { retiree, stop, ended })
+    this.#leaving.set(mode, { pending, stop, ended })
   }
 
-  async #retire(mode: string, retiree: Retiree, signal: AbortSignal): Promise<void> {
+  async #retire(mode: string, pending: PendingCleanup, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts
     while (!signal.aborted) {
       try {
-        await retiree.retire(signal)
+        await pending.drainAndCleanup(signal)
         if (signal.aborted) return
         this.#owed.delete(mode)
         log.info({ mode }, 'nothing of this mode is left')

@@ -10,7 +10,7 @@ import type {
   ObjectKey,
   Probe,
   Program,
-  Refusal,
+  KernelError,
 } from '../../modes/mode.ts'
 
 /** One object per entry, whose digest is that of the entry. */
@@ -59,7 +59,7 @@ export class ScriptedMode implements Mode {
   /** Every call in its order: `observe all`, `observe 1`, `apply +2 -0`. */
   readonly calls: string[] = []
   /** Objects that the kernel refuses for as long as they stand here. */
-  readonly refused = new Map<ObjectKey, Refusal>()
+  readonly refused = new Map<ObjectKey, KernelError>()
   /** Thrown by the next calls, one each. */
   readonly observeErrors: Error[] = []
   readonly applyErrors: Error[] = []
@@ -92,7 +92,7 @@ export class ScriptedMode implements Mode {
     this.calls.push(`apply +${set.length} -${unset.length}`)
     const error = this.applyErrors.shift()
     if (error) throw error
-    const failed = new Map<ObjectKey, Refusal>()
+    const failed = new Map<ObjectKey, KernelError>()
     for (const key of [...set, ...unset]) {
       const refusal = this.refused.get(key)
       const digest = this.program.wanted.get(key)

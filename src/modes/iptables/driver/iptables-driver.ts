@@ -1,51 +1,57 @@
 import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import type { ModeDriver } from '../../definition/mode-driver.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
 import { MARTIANS } from '../base.ts'
 import { type IptablesDependencies, IptablesMode } from '../mode.ts'
 import { CHAIN } from '../names.ts'
 import { probeIptables } from '../probe.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
-import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import type { ModeKind, Situation } from '../../definition/mode-driver.ts'
+import type { IptablesConfiguration } from './configuration.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'
 
-/** Where changes by others are heard, reading everything back is only a second pair of eyes. */
+/** Where foreign changes are reported, reading everything back is only a second check. */
 const VERIFY_MS = 600_000
 
-/** The iptables mode. All it needs of the kernel is open anyway. */
-export function iptablesKind(kernel: IptablesDependencies): ModeKind {
-  const settings = ({ config, node, facts }: Situation) => netfilterSettings(config, node, facts)
+export interface IptablesDriverParts extends Pick<IptablesDependencies, 'iptables' | 'sets'> {
+  /** Reports foreign changes of the mode's chains. */
+  readonly openMonitor: () => Promise<RuleMonitor>
+}
+
+/** The iptables mode in this daemon; all it opens is the monitor of its chains. */
+export function iptablesDriver(parts: IptablesDriverParts): ModeDriver<IptablesConfiguration> {
+  let monitor: RuleMonitor | undefined
+  const kernel = () => ({ ...parts, monitor: monitor ?? deafMonitor })
+  const settings = ({ config, node, facts }: ModeInputs) => netfilterSettings(config, node, facts)
   return {
     name: 'iptables',
+    periods: ({ iptables }) => iptables,
     demands: () => undefined,
-    async prepare(situation) {
-      const { missing, facts } = await probeIptables(kernel, settings(situation))
-      return { lacks: missing.map((lack) => ({ code: MISSING, ...lack })), facts }
+    async prepare(inputs) {
+      monitor ??= await parts.openMonitor()
+      const { missing, facts } = await probeIptables(parts, settings(inputs))
+      return { missing: missing.map((each) => ({ code: MISSING, ...each })), facts }
     },
-    blueprint(situation) {
-      const mine = settings(situation)
-      const { syncPeriod, minSyncPeriod } = situation.config.iptables
+    spec(inputs) {
+      const own = settings(inputs)
+      const { syncPeriod, minSyncPeriod } = inputs.config.iptables
       return {
         mode: 'iptables',
-        settings: mine,
+        settings: own,
         minPeriodMs: minSyncPeriod,
-        verifyPeriodMs: kernel.monitor === deafMonitor ? syncPeriod : VERIFY_MS,
-        build: () => new IptablesMode(mine, kernel),
+        verifyPeriodMs: kernel().monitor === deafMonitor ? syncPeriod : VERIFY_MS,
+        build: () => new IptablesMode(own, kernel()),
       }
     },
-    periods: ({ iptables }) => iptables,
     tune: () => {},
-    loopbackGuards,
-    isServing: async () =>
-      (await kernel.iptables.listChain(4, 'nat', CHAIN.services)) !== undefined,
-    leftovers: (situation) => ({
-      retire: (signal) => new IptablesMode(settings(situation()), kernel).retire(signal),
+    loopbackGuards: ({ iptables }) => (iptables.localhostNodePorts ? MARTIANS : undefined),
+    isServing: async () => (await parts.iptables.listChain(4, 'nat', CHAIN.services)) !== undefined,
+    leftovers: (inputs) => ({
+      drainAndCleanup: (signal) =>
+        new IptablesMode(settings(inputs()), kernel()).drainAndCleanup(signal),
     }),
     recover: async () => {},
     close: async () => {},
   }
-}
-
-function loopbackGuards({ iptables }: NodeProxyConfiguration) {
-  return iptables.localhostNodePorts ? MARTIANS : undefined
 }

@@ -1,12 +1,12 @@
 import { cidrList } from '../../../settings/network-types.ts'
 import { boolean, duration, oneOf } from '../../../settings/scalar-types.ts'
-import { SCHEDULERS } from '../../../nodeproxy/config/configuration.ts'
-import type { FieldsOf, PathsUnder } from '../../../nodeproxy/config/field.ts'
+import type { FieldsOf } from '../../../settings/field.ts'
+import { type IpvsConfiguration, SCHEDULERS } from './configuration.ts'
 
 const MINUTES_15 = 900_000
 
 /** The settings of the ipvs mode. */
-export const ipvsFields: FieldsOf<PathsUnder<'ipvs'>> = {
+export const ipvsFields: FieldsOf<IpvsConfiguration> = {
   'ipvs.syncPeriod': {
     flag: 'ipvs-sync-period',
     type: duration(1),

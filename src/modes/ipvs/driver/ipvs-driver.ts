@@ -5,20 +5,22 @@ import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { CHAIN } from '../names.ts'
 import type { IpvsSettings } from '../settings.ts'
-import type { Missing } from '../../mode.ts'
+import type { Missing, MissingRequirement } from '../../mode.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
-import type { Blueprint } from '../../../nodeproxy/wiring/engine.ts'
-import type { Retiree } from '../../../nodeproxy/wiring/retirements.ts'
-import { ensureSetting } from '../../../nodeproxy/wiring/sysctls.ts'
-import type { Ground } from './ipvs-runtime.ts'
-import { ipvsLacks, ipvsModules, moduleLacks, unanswered } from './missing-modules.ts'
+import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { missingRequirements, ipvsModules, missingModuleRequirements, unanswered } from './missing-modules.ts'
 import { ipvsSettings, schedulerOf } from './ipvs-settings.ts'
 import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
-import { Leftovers } from './pending-cleanup.ts'
-import type { Lack, ModeKind, Periods, Readiness, Situation } from '../../definition/mode-driver.ts'
+import { IpvsPendingCleanup } from './pending-cleanup.ts'
+import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
+import type { ModeSpec } from '../../definition/mode-spec.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { IpvsConfiguration } from './configuration.ts'
 
-export interface IpvsKindParts {
+export interface IpvsDriverParts {
   readonly iptables: Pick<Iptables, 'listChain'>
   readonly modules: KernelModules
   readonly sysctl: Sysctl
@@ -29,9 +31,9 @@ export interface IpvsKindParts {
   /** Whether ip_vs is at work in this kernel, so that an earlier run may have left something. */
   readonly hasIpvs: () => boolean
   /** For a mode that works. */
-  readonly open: () => Promise<Ground>
+  readonly open: () => Promise<IpvsRuntime>
   /** For one that is only to be removed. */
-  readonly openDeaf: () => Promise<Ground>
+  readonly openForCleanup: () => Promise<IpvsRuntime>
 }
 
 /** The mode itself looks at a part of its virtual servers every second. */
@@ -39,51 +41,51 @@ const VERIFY_MS = 600_000
 const RECOVERY_PAUSE_MS = 60_000
 
 /** The ipvs mode. Nothing of it is loaded or opened before it is asked for. */
-export class IpvsKind implements ModeKind {
+export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
   readonly name = 'ipvs'
-  readonly #parts: IpvsKindParts
-  #ground: Ground | undefined
+  readonly #parts: IpvsDriverParts
+  #runtime: IpvsRuntime | undefined
   #recoverAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: IpvsKindParts) {
+  constructor(parts: IpvsDriverParts) {
     this.#parts = parts
   }
 
-  demands({ ipvs }: NodeProxyConfiguration): unknown {
+  demands({ ipvs }: NetfilterConfiguration & IpvsConfiguration): unknown {
     return { scheduler: schedulerOf(ipvs.scheduler) }
   }
 
-  async prepare(situation: Situation): Promise<Readiness> {
+  async prepare(inputs: ModeInputs<IpvsConfiguration>): Promise<Readiness> {
     const { modules, release } = this.#parts
-    const settings = ipvsSettings(situation)
+    const settings = ipvsSettings(inputs)
     const report = await modules.load(ipvsModules(settings.scheduler))
-    const wasOpen = this.#ground !== undefined
+    const wasOpen = this.#runtime !== undefined
     const { missing, facts } = await this.#probe(settings)
-    const lacks = missing.length > 0 ? ipvsLacks(missing, report) : this.#demandConntrack()
-    if (lacks.length > 0 && !wasOpen) await this.close()
+    const required = missing.length > 0 ? missingRequirements(missing, report) : this.#demandConntrack()
+    if (required.length > 0 && !wasOpen) await this.close()
     const states = Object.fromEntries(report.states)
-    return { lacks, facts: { ...facts, modules: states, connReuseMode: reuseReason(release) } }
+    return { missing: required, facts: { ...facts, modules: states, connReuseMode: reuseReason(release) } }
   }
 
-  blueprint(situation: Situation): Blueprint {
-    const ground = this.#ground
-    if (ground === undefined) throw new TypeError('the ipvs mode is not prepared')
-    const settings = ipvsSettings(situation)
-    const { syncPeriod, minSyncPeriod } = this.periods(situation.config)
+  spec(inputs: ModeInputs<IpvsConfiguration>): ModeSpec {
+    const runtime = this.#runtime
+    if (runtime === undefined) throw new TypeError('the ipvs mode is not prepared')
+    const settings = ipvsSettings(inputs)
+    const { syncPeriod, minSyncPeriod } = this.periods(inputs.config)
     return {
       mode: this.name,
       settings,
       minPeriodMs: minSyncPeriod,
-      verifyPeriodMs: ground.hears ? VERIFY_MS : syncPeriod,
-      build: () => ground.build(settings),
+      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      build: () => runtime.build(settings),
     }
   }
 
-  periods({ ipvs }: NodeProxyConfiguration): Periods {
+  periods({ ipvs }: IpvsConfiguration): Periods {
     return ipvs
   }
 
-  tune(config: NodeProxyConfiguration): void {
+  tune(config: NetfilterConfiguration & IpvsConfiguration): void {
     const { sysctl, log, release } = this.#parts
     for (const { path, value, why } of [CONNTRACK, ...ipvsSysctls(config, release)]) {
       ensureSetting(path, value, { sysctl, log, why })
@@ -99,38 +101,38 @@ export class IpvsKind implements ModeKind {
     return rules !== undefined
   }
 
-  leftovers(situation: () => Situation): Retiree | undefined {
-    return this.#parts.hasIpvs() ? new Leftovers(this.#parts.openDeaf, situation) : undefined
+  leftovers(inputs: () => ModeInputs<IpvsConfiguration>): PendingCleanup | undefined {
+    return this.#parts.hasIpvs() ? new IpvsPendingCleanup(this.#parts.openForCleanup, inputs) : undefined
   }
 
-  async recover(config: NodeProxyConfiguration): Promise<void> {
+  async recover(config: NetfilterConfiguration & IpvsConfiguration): Promise<void> {
     const { clock, log, modules } = this.#parts
     if (clock.now() < this.#recoverAt) return
     this.#recoverAt = clock.now() + RECOVERY_PAUSE_MS
     const report = await modules.load(ipvsModules(schedulerOf(config.ipvs.scheduler)))
-    for (const { code, what, remedy } of moduleLacks(report)) log.error({ code, remedy }, what)
+    for (const { code, what, remedy } of missingModuleRequirements(report)) log.error({ code, remedy }, what)
     if (report.loaded.length === 0) return
     log.warn({ modules: report.loaded }, 'kernel modules were gone, and are loaded again')
     this.tune(config)
   }
 
   async close(): Promise<void> {
-    const ground = this.#ground
-    this.#ground = undefined
-    await ground?.close()
+    const runtime = this.#runtime
+    this.#runtime = undefined
+    await runtime?.close()
   }
 
   async #probe(settings: IpvsSettings) {
     try {
-      this.#ground ??= await this.#parts.open()
-      return await this.#ground.build(settings).probe()
+      this.#runtime ??= await this.#parts.open()
+      return await this.#runtime.build(settings).probe()
     } catch (error) {
       const missing: readonly Missing[] = [unanswered(error)]
       return { missing, facts: {} }
     }
   }
 
-  #demandConntrack(): readonly Lack[] {
+  #demandConntrack(): readonly MissingRequirement[] {
     const { path, value, why } = CONNTRACK
     try {
       this.#parts.sysctl.ensure(path, value)

@@ -2,7 +2,7 @@ import type { IpvsSettings } from '../settings.ts'
 import type { Mode } from '../../mode.ts'
 
 /** The code of the ipvs mode, and what is opened for it alone. */
-export interface Ground {
+export interface IpvsRuntime {
   /** Changes of its chains by others are heard. */
   readonly hears: boolean
   build(settings: IpvsSettings): Mode

@@ -1,20 +1,21 @@
 import type { IpvsSettings } from '../settings.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
+import type { IpvsConfiguration } from './configuration.ts'
 import { nodeAddresses } from '../../netfilter/node-addresses.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 
 /** What configuration, Node object, kernel and interfaces ask of the ipvs mode together. */
-export function ipvsSettings(situation: Situation): IpvsSettings {
-  const { config, node, facts } = situation
+export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
+  const { config, node, facts } = inputs
   const { ipvs } = config
   const { tcp, udp, sctp } = ipvs.gracefulTermination
   return {
     // Node ports on loopback are relayed by this process, so nothing has to be routed there.
     netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
     scheduler: schedulerOf(ipvs.scheduler),
-    nodeAddresses: nodeAddresses(situation),
+    nodeAddresses: nodeAddresses(inputs),
     excludeCIDRs: ipvs.excludeCIDRs,
     timeouts: {
       tcp: seconds(ipvs.tcpTimeout),

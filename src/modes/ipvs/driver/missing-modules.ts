@@ -1,7 +1,6 @@
 import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { Missing } from '../../mode.ts'
-import type { Lack } from '../../definition/mode-driver.ts'
+import type { Missing, MissingRequirement } from '../../mode.ts'
 
 const MISSING = 'NP_IPVS_MODULE_MISSING'
 
@@ -23,7 +22,7 @@ export function ipvsModules(scheduler: string): readonly string[] {
 }
 
 /** Modules that this kernel is known not to have at work. */
-export function moduleLacks({ states, said }: LoadReport): readonly Lack[] {
+export function missingModuleRequirements({ states, said }: LoadReport): readonly MissingRequirement[] {
   return [...missingModules(states)].map(([name, why]) => {
     const words = said.split('; ').find((line) => mentions(line, name)) ?? said
     const what = `kernel module ${name} ${why.is}${words === '' ? '' : `: ${words}`}`
@@ -35,12 +34,12 @@ export function moduleLacks({ states, said }: LoadReport): readonly Lack[] {
  * What the mode could not do in this kernel, and the modules that explain it: each
  * missing thing once, by its module where that is known.
  */
-export function ipvsLacks(missing: readonly Missing[], report: LoadReport): readonly Lack[] {
+export function missingRequirements(missing: readonly Missing[], report: LoadReport): readonly MissingRequirement[] {
   const names = [...missingModules(report.states).keys()]
   const others = missing.filter(
     ({ what, remedy }) => !names.some((name) => mentions(`${what} ${remedy}`, name)),
   )
-  return [...moduleLacks(report), ...others.map((lack) => ({ code: MISSING, ...lack }))]
+  return [...missingModuleRequirements(report), ...others.map((lack) => ({ code: MISSING, ...lack }))]
 }
 
 /** A probe that could not even ask. */

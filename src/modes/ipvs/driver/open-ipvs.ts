@@ -16,12 +16,12 @@ import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { IpvsMode } from '../mode.ts'
-import { TERRITORY } from '../territory.ts'
+import { OWNED_CHAINS } from '../territory.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
-import type { Ground } from './ipvs-runtime.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
 import { hasIpvs } from './has-ipvs.ts'
 
-export interface IpvsGroundOptions {
+export interface IpvsRuntimeOptions {
   readonly iptables: Iptables
   readonly sets: Sets
   readonly clock: Clock
@@ -29,22 +29,22 @@ export interface IpvsGroundOptions {
 }
 
 /** Opens it to work; sockets open with the first question to each. */
-export async function openIpvs({ families, ...base }: IpvsGroundOptions): Promise<Ground> {
+export async function openIpvs({ families, ...base }: IpvsRuntimeOptions): Promise<IpvsRuntime> {
   const { iptables, clock } = base
-  const monitor = await openMonitor(iptables, { clock, families, territory: TERRITORY })
-  return ground(base, monitor)
+  const monitor = await openMonitor(iptables, { clock, families, owned: OWNED_CHAINS })
+  return runtime(base, monitor)
 }
 
 /** Opens it to be removed: nobody listens for changes, and no kernel module is loaded to look. */
-export function openIpvsDeaf(base: Omit<IpvsGroundOptions, 'families'>): Ground {
-  return ground(base, deafMonitor, hasIpvs() ? undefined : absentIpvs)
+export function openIpvsForCleanup(base: Omit<IpvsRuntimeOptions, 'families'>): IpvsRuntime {
+  return runtime(base, deafMonitor, hasIpvs() ? undefined : absentIpvs)
 }
 
-function ground(
-  { iptables, sets, clock }: Omit<IpvsGroundOptions, 'families'>,
+function runtime(
+  { iptables, sets, clock }: Omit<IpvsRuntimeOptions, 'families'>,
   monitor: RuleMonitor,
   transport = requestTransport(NETLINK_GENERIC),
-): Ground {
+): IpvsRuntime {
   const ipvs = new NetlinkIpvs(transport, clock)
   const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
   const relays = new SocketRelays(clock)

@@ -1,32 +1,33 @@
 import type { Mode } from '../../mode.ts'
-import type { Retiree } from '../../../nodeproxy/wiring/retirements.ts'
-import type { Ground } from './ipvs-runtime.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
 import { ipvsSettings } from './ipvs-settings.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { IpvsConfiguration } from './configuration.ts'
 
 /** What an earlier run in ipvs mode left behind, removed with sockets of its own. */
-export class Leftovers implements Retiree {
-  readonly #open: () => Promise<Ground>
-  readonly #situation: () => Situation
+export class IpvsPendingCleanup implements PendingCleanup {
+  readonly #open: () => Promise<IpvsRuntime>
+  readonly #inputs: () => ModeInputs<IpvsConfiguration>
   #mode: Mode | undefined
 
-  constructor(open: () => Promise<Ground>, situation: () => Situation) {
+  constructor(open: () => Promise<IpvsRuntime>, inputs: () => ModeInputs<IpvsConfiguration>) {
     this.#open = open
-    this.#situation = situation
+    this.#inputs = inputs
   }
 
   get draining(): number {
     return this.#mode?.draining ?? 0
   }
 
-  async retire(signal: AbortSignal): Promise<void> {
-    const ground = await this.#open()
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
+    const runtime = await this.#open()
     try {
-      this.#mode = ground.build(ipvsSettings(this.#situation()))
-      await this.#mode.retire(signal)
+      this.#mode = runtime.build(ipvsSettings(this.#inputs()))
+      await this.#mode.drainAndCleanup(signal)
     } finally {
       this.#mode = undefined
-      await ground.close()
+      await runtime.close()
     }
   }
 }

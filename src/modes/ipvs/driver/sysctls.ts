@@ -1,4 +1,4 @@
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import type { IpvsConfiguration } from './configuration.ts'
 
 /** A kernel setting of the ipvs mode; `net/ipv4/vs` exists once ip_vs is loaded. */
 export interface IpvsSysctl {
@@ -16,7 +16,7 @@ export const CONNTRACK: IpvsSysctl = {
 
 /** What else the kernel should be told; each can be missed. */
 export function ipvsSysctls(
-  { ipvs }: Pick<NodeProxyConfiguration, 'ipvs'>,
+  { ipvs }: IpvsConfiguration,
   release: string,
 ): readonly IpvsSysctl[] {
   return [

@@ -4,7 +4,7 @@ import { Sockets } from '../../../kernel/sockets/sockets.ts'
 import type { Syscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { Mutex } from '../../../lib/mutex.ts'
-import type { Refusal, TrafficCounts } from '../../mode.ts'
+import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { EntryPorts, Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
@@ -51,7 +51,7 @@ export class Crew implements Forwarder {
     return this.#pool.size
   }
 
-  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>> {
+  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, KernelError>> {
     return this.#mutex.run(async () => {
       const doors = this.#doors?.apply(changes)
       const waiting = this.#waiting
@@ -62,7 +62,7 @@ export class Crew implements Forwarder {
       })
       await this.#pool.tell(changes, orderFor)
       for (const change of doors?.changes ?? []) this.#keepAccount(change)
-      return doors?.refused ?? new Map<EntryId, Refusal>()
+      return doors?.refused ?? new Map<EntryId, KernelError>()
     })
   }
 

@@ -2,7 +2,7 @@ import type { EntryId } from '../../../forwarding/entry.ts'
 import { socketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { Sockets } from '../../../kernel/sockets/sockets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { Refusal } from '../../mode.ts'
+import type { KernelError } from '../../mode.ts'
 import type { Route } from '../route.ts'
 import { type DoorAddress, doorKey } from '../worker/door-address.ts'
 import type { Listener } from '../worker/messages.ts'
@@ -41,10 +41,10 @@ export class DoorListeners {
   /** What each worker must open and close, and the routes of which a door cannot be opened. */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): {
     readonly changes: readonly ListenerChange[]
-    readonly refused: ReadonlyMap<EntryId, Refusal>
+    readonly refused: ReadonlyMap<EntryId, KernelError>
   } {
     const { open, close } = this.#wanted.plan(changes)
-    const refused = new Map<EntryId, Refusal>()
+    const refused = new Map<EntryId, KernelError>()
     const opened = open.filter((at) => {
       const refusal = this.#openDoor(at)
       if (refusal) for (const id of this.#wanted.refuse(at)) refused.set(id, refusal)
@@ -69,7 +69,7 @@ export class DoorListeners {
     return [{ socket, protocol, side: 'others', at: socketAddress(ip, port) }]
   }
 
-  #openDoor(at: DoorAddress): Refusal | undefined {
+  #openDoor(at: DoorAddress): KernelError | undefined {
     try {
       this.#open.set(doorKey(at), at.protocol === 'TCP' ? this.#tcp(at) : this.#udp(at))
       return undefined

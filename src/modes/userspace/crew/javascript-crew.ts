@@ -3,7 +3,7 @@ import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import { Mutex } from '../../../lib/mutex.ts'
-import type { Refusal, TrafficCounts } from '../../mode.ts'
+import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { type DoorAddress, doorKey } from '../worker/door-address.ts'
@@ -31,7 +31,7 @@ export class JavascriptCrew implements Forwarder {
     return this.#pool.size
   }
 
-  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>> {
+  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, KernelError>> {
     return this.#mutex.run(async () => {
       const { open, close } = this.#doors.plan(changes)
       const doors = { open, close }
@@ -68,7 +68,7 @@ export class JavascriptCrew implements Forwarder {
     await this.#pool.give(() => ({ doors: { open: [], close } }))
   }
 
-  #refusals(at: DoorAddress, reason = ''): readonly (readonly [EntryId, Refusal])[] {
+  #refusals(at: DoorAddress, reason = ''): readonly (readonly [EntryId, KernelError])[] {
     const message = `cannot listen on ${hostPort(at.ip, at.port)}: ${reason}`
     return this.#doors.refuse(at).map((id) => [id, { code: 'NP_USERSPACE_LISTEN', message }])
   }

@@ -1,6 +1,6 @@
 import { hostPort } from '../../../lib/ip.ts'
 import { isLabel } from '../../../resources/names.ts'
-import type { ServiceKey } from '../../../resources/types.ts'
+import type { ServiceKey } from '../../../forwarding/entry.ts'
 import { parseSocketAddress, splitCommas } from '../../../settings/network-types.ts'
 import {
   accept,
@@ -9,7 +9,7 @@ import {
   refuse,
   type ValueType,
 } from '../../../settings/value-type.ts'
-import type { Binding } from '../../../nodeproxy/config/configuration.ts'
+import type { Binding } from './configuration.ts'
 
 const EXAMPLE = '127.0.0.1:8080=shop/cart:http or [::1]:5353=orch-system/dns:dns/UDP'
 const REMEDY = `write ADDRESS=SERVICE, such as ${EXAMPLE}`

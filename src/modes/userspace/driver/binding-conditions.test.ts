@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ip, service, serviceKey, servicePort } from '../../../forwarding/fixtures.ts'
-import type { ObjectKey, Refusal } from '../../mode.ts'
+import type { ObjectKey, KernelError } from '../../mode.ts'
 import type { Service } from '../../../resources/types.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
@@ -66,7 +66,7 @@ test('a bind map beside redirection is named, in another mode not', () => {
 
 test('a failed bind blocks readiness until it succeeds, any other refusal does not', () => {
   const conditions = newConditions()
-  const review = (refusals: Readonly<Record<string, Refusal>>) => {
+  const review = (refusals: Readonly<Record<string, KernelError>>) => {
     const entries = Object.entries(refusals)
     const failures = entries.map(([key, refusal]) => [key as ObjectKey, { refusal }] as const)
     reviewRefusals(conditions, new Map(failures))

@@ -1,22 +1,18 @@
 import { isServed } from '../../../forwarding/served.ts'
 import { familyOf } from '../../../lib/ip.ts'
-import type { ObjectKey, Refusal } from '../../mode.ts'
+import type { ConditionSink, ModeReview } from '../../definition/mode-review.ts'
 import type { Service, ServiceKey } from '../../../resources/types.ts'
-import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import { describeBinding } from './bind-map.ts'
-import type { Binding, NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
-
-type Sink = Pick<Conditions, 'raise' | 'clear'>
+import type { Binding, UserspaceConfiguration } from './configuration.ts'
 
 const UNMATCHED = 'bind-map-unmatched'
 const UNUSED = 'bind-map-unused'
 const LISTEN_FAILED = 'listen-failed'
-const REFUSED = 'kernel-refusals'
 const LISTEN_CODE = 'NP_USERSPACE_LISTEN'
 const MAX_SHOWN = 5
 
 export interface BindingFacts {
-  readonly config: Pick<NodeProxyConfiguration, 'userspace' | 'proxyName'>
+  readonly config: Pick<UserspaceConfiguration, 'userspace'> & { readonly proxyName: string }
   /** Those that the mode listens at; `unused`: it redirects packets; undefined: another mode. */
   readonly bindings: readonly Binding[] | 'unused' | undefined
   readonly serviceOf: (key: ServiceKey) => Service | undefined
@@ -26,7 +22,7 @@ export interface BindingFacts {
  * Entries of `userspace.bindMap` that serve nothing. They do not block readiness: the owner of a
  * Service may create or delete it at any time.
  */
-export function reviewBindings(conditions: Sink, facts: BindingFacts): void {
+export function reviewBindings(conditions: ConditionSink, facts: BindingFacts): void {
   const { config, bindings } = facts
   const isUnused = bindings === 'unused' && config.userspace.bindMap.length > 0
   review(conditions, UNUSED, {
@@ -50,35 +46,23 @@ export function reviewBindings(conditions: Sink, facts: BindingFacts): void {
 }
 
 /**
- * What the kernel refuses at this moment and is tried again. An address of `userspace.bindMap` that
- * cannot be listened on blocks readiness, because the configuration asks for it; what only a
- * Service asks for does not, or its owner could stop a rollout.
+ * An address of `userspace.bindMap` that cannot be listened on blocks readiness, because the
+ * configuration asks for it.
  */
-export function reviewRefusals(
-  conditions: Sink,
-  failures: ReadonlyMap<ObjectKey, { readonly refusal: Refusal }>,
-): void {
-  const refusals = [...failures].map(([key, { refusal }]) => ({ key, ...refusal }))
-  const listening = refusals.filter(({ code }) => code === LISTEN_CODE)
-  const messages = [...new Set(listening.map(({ message }) => message))].toSorted()
-  review(conditions, LISTEN_FAILED, {
-    blocksReadiness: true,
-    message:
-      messages.length === 0
-        ? undefined
-        : `addresses of userspace.bindMap are not served: ${shown(messages)}; free them or choose others (it is tried again)`,
-  })
-  const [first, ...more] = refusals.filter(({ code }) => code !== LISTEN_CODE)
-  review(conditions, REFUSED, {
-    blocksReadiness: false,
-    message:
-      first &&
-      `the kernel refuses ${first.key}${more.length > 0 ? ' and others' : ''} (${first.code}: ${first.message}); the row of the code in docs/errors.md has the remedy`,
-  })
+export const listenErrors: Pick<ModeReview, 'isConfigured' | 'configuredErrors'> = {
+  isConfigured: ({ code }) => code === LISTEN_CODE,
+  configuredErrors: (conditions, messages) =>
+    review(conditions, LISTEN_FAILED, {
+      blocksReadiness: true,
+      message:
+        messages.length === 0
+          ? undefined
+          : `addresses of userspace.bindMap are not served: ${shown(messages)}; free them or choose others (it is tried again)`,
+    }),
 }
 
 function review(
-  conditions: Sink,
+  conditions: ConditionSink,
   reason: string,
   {
     message,

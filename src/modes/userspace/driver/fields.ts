@@ -1,14 +1,14 @@
 import { portRange } from '../../../settings/network-types.ts'
 import { duration, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { bindMap } from './bind-map.ts'
-import { BALANCINGS, DATA_PATHS, USERSPACE_ENTRIES } from '../../../nodeproxy/config/configuration.ts'
-import type { FieldsOf, PathsUnder } from '../../../nodeproxy/config/field.ts'
+import type { FieldsOf } from '../../../settings/field.ts'
+import { BALANCINGS, DATA_PATHS, USERSPACE_ENTRIES, type UserspaceConfiguration } from './configuration.ts'
 
 const MINUTES_15 = 900_000
 const HOURS_24 = 86_400_000
 
 /** The settings of the userspace mode. What its workers start with needs a new start. */
-export const userspaceFields: FieldsOf<PathsUnder<'userspace'> | 'portRange' | 'udpIdleTimeout'> = {
+export const userspaceFields: FieldsOf<UserspaceConfiguration> = {
   'userspace.entry': {
     flag: 'userspace-entry',
     type: oneOf(USERSPACE_ENTRIES),

@@ -1,6 +1,6 @@
 import type { Family } from '../../../lib/ip.ts'
 import type { ForwarderLimits, ForwarderOptions } from '../forwarder.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
 
 /** What the data path may use of this machine. */
 export interface Machine {
@@ -27,14 +27,9 @@ const OTHER_FILES = 1_024
 /** What configuration and machine say of a data path. */
 export type ConfiguredForwarder = Omit<ForwarderOptions, 'mark' | 'onLost'>
 
-type ForwarderConfiguration = Pick<
-  NodeProxyConfiguration,
-  'userspace' | 'udpIdleTimeout' | 'portRange'
->
-
 /** The data path that configuration and machine ask for. */
 export function forwarderOptions(
-  { userspace, udpIdleTimeout, portRange }: ForwarderConfiguration,
+  { userspace, udpIdleTimeout, portRange }: UserspaceConfiguration,
   { entry, families }: Entrance,
   { processors, openFiles, hasSyscalls }: Machine,
 ): ConfiguredForwarder {
@@ -65,7 +60,7 @@ function workersOf(asked: number, processors: number): number {
 }
 
 function connectionsOf(
-  { maxConnections, maxConnectionsPerClient }: NodeProxyConfiguration['userspace'],
+  { maxConnections, maxConnectionsPerClient }: UserspaceConfiguration['userspace'],
   openFiles: number,
 ): Pick<ForwarderLimits, 'connections' | 'perClient'> {
   const possible = possibleConnections(openFiles)

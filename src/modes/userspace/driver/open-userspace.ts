@@ -12,32 +12,33 @@ import { ownMark } from '../../netfilter/mark.ts'
 import { openForwarder } from '../crew/open-forwarder.ts'
 import { Ledger } from '../ledger.ts'
 import { type RedirectKernel, UserspaceMode } from '../mode.ts'
-import { TERRITORY } from '../names.ts'
+import { OWNED_CHAINS } from '../names.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
-import type { NetfilterAccess } from '../../../nodeproxy/wiring/netfilter.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 import { forwarderOptions } from './forwarder-options.ts'
-import type { UserspaceGround } from './userspace-runtime.ts'
-import type { DeafUserspaceGround } from './pending-cleanup.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
+import type { CleanupRuntime } from './pending-cleanup.ts'
 
 /** What every system gives, where this one does not say. */
 const USUAL_OPEN_FILES = 1_024
 
-export interface UserspaceGroundOptions {
-  readonly config: NodeProxyConfiguration
+export interface UserspaceRuntimeOptions {
+  readonly config: NetfilterConfiguration & UserspaceConfiguration
   readonly entry: 'redirect' | 'bind'
   readonly families: readonly Family[]
   readonly netfilter: NetfilterAccess
   readonly clock: Clock
   readonly log: Logger
   /** The one before, whose workers may still have clients. */
-  readonly former: UserspaceGround | undefined
+  readonly former: UserspaceRuntime | undefined
 }
 
 /** Starts the workers, and opens what brings packets to them. */
-export async function openUserspace(options: UserspaceGroundOptions): Promise<UserspaceGround> {
+export async function openUserspace(options: UserspaceRuntimeOptions): Promise<UserspaceRuntime> {
   const { config, entry, log, former } = options
   const configured = forwarderOptions(config, options, {
     processors: availableParallelism(),
@@ -70,11 +71,11 @@ export async function openUserspace(options: UserspaceGroundOptions): Promise<Us
 }
 
 /** Opens it to be removed: nobody listens for changes, and no worker is started. */
-export function openUserspaceDeaf({
+export function openUserspaceForCleanup({
   iptables,
   sets,
   clock,
-}: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): DeafUserspaceGround {
+}: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): CleanupRuntime {
   const { close, ...sockets } = openSockets(clock)
   const kernel = { iptables, sets, clock, ...sockets, monitor: deafMonitor }
   return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
@@ -85,10 +86,10 @@ async function openRedirect({
   netfilter,
   clock,
   families,
-}: UserspaceGroundOptions): Promise<OpenRedirect | undefined> {
+}: UserspaceRuntimeOptions): Promise<OpenRedirect | undefined> {
   if (entry === 'bind' || !netfilter.ok) return undefined
   const { iptables, sets } = netfilter.parts
-  const monitor = await openMonitor(iptables, { clock, families, territory: TERRITORY })
+  const monitor = await openMonitor(iptables, { clock, families, owned: OWNED_CHAINS })
   return { iptables, sets, monitor, clock, ...openSockets(clock) }
 }
 

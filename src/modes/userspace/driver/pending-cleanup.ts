@@ -3,38 +3,39 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Mode } from '../../mode.ts'
 import { PREFIX } from '../names.ts'
 import type { UserspaceSettings } from '../settings.ts'
-import type { Retiree } from '../../../nodeproxy/wiring/retirements.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
 /** The mode without workers, only to be removed. */
-export interface DeafUserspaceGround {
+export interface CleanupRuntime {
   build(settings: UserspaceSettings): Mode
   close(): void
 }
 
-export interface UserspaceLeftoversParts {
+export interface UserspacePendingCleanupParts {
   readonly sets: Pick<Sets, 'names'>
-  readonly open: () => Promise<DeafUserspaceGround>
-  readonly situation: () => Situation
+  readonly open: () => Promise<CleanupRuntime>
+  readonly inputs: () => ModeInputs<UserspaceConfiguration>
 }
 
 /** What an earlier run in userspace mode left: rules that lead to nobody. */
-export class UserspaceLeftovers implements Retiree {
-  readonly #parts: UserspaceLeftoversParts
+export class UserspacePendingCleanup implements PendingCleanup {
+  readonly #parts: UserspacePendingCleanupParts
 
-  constructor(parts: UserspaceLeftoversParts) {
+  constructor(parts: UserspacePendingCleanupParts) {
     this.#parts = parts
   }
 
-  async retire(signal: AbortSignal): Promise<void> {
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!(await this.#isThere())) return
-    const { open, situation } = this.#parts
-    const ground = await open()
+    const { open, inputs } = this.#parts
+    const runtime = await open()
     try {
-      await ground.build(userspaceSettings(situation(), 'redirect')).retire(signal)
+      await runtime.build(userspaceSettings(inputs(), 'redirect')).drainAndCleanup(signal)
     } finally {
-      ground.close()
+      runtime.close()
     }
   }
 

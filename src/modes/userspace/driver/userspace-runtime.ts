@@ -1,9 +1,10 @@
 import type { Mode } from '../../mode.ts'
 import type { UserspaceSettings } from '../settings.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'
 
-/** How long a ground that is closed may go on. */
+/** How long a runtime that is closed may go on. */
 export interface Ending {
   /** New connections are taken until then. */
   readonly serving: AbortSignal
@@ -12,13 +13,13 @@ export interface Ending {
 }
 
 /** The code of the userspace mode, its workers, and what is opened for it alone. */
-export interface UserspaceGround {
+export interface UserspaceRuntime {
   readonly entry: 'redirect' | 'bind'
   readonly forwarder: DrainingForwarder
   /** Changes of its rules by others are heard, or it has none. */
   readonly hears: boolean
   /** Whether its workers take new connections, and are marked as this configuration wants it. */
-  suits(config: NodeProxyConfiguration): boolean
+  suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
   build(settings: UserspaceSettings): Mode
   /** Serves until it may go, then takes no new connections, and ends what is left in the end. */
   close(ending: Ending): Promise<void>

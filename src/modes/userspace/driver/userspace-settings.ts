@@ -1,17 +1,17 @@
 import { bindingKey } from '../binding.ts'
 import type { Listening, UserspaceSettings } from '../settings.ts'
-import type { Binding } from '../../../nodeproxy/config/configuration.ts'
+import type { Binding, UserspaceConfiguration } from './configuration.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
 import { nodeAddresses } from '../../netfilter/node-addresses.ts'
-import type { UserspaceGround } from './userspace-runtime.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
 
 /** What configuration, Node object, kernel and interfaces ask of the userspace mode together. */
 export function userspaceSettings(
-  situation: Situation,
-  entry: UserspaceGround['entry'],
+  inputs: ModeInputs<UserspaceConfiguration>,
+  entry: UserspaceRuntime['entry'],
 ): UserspaceSettings {
-  const { config, node, facts } = situation
+  const { config, node, facts } = inputs
   const { bindMap, scheduler } = config.userspace
   if (entry === 'bind') {
     return { entrance: { kind: 'doors', bindings: byPort(bindMap) }, balancing: scheduler }
@@ -21,7 +21,7 @@ export function userspaceSettings(
       kind: 'transparent',
       // Node ports on loopback are served by this process, so nothing has to be routed there.
       netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
-      nodeAddresses: nodeAddresses(situation),
+      nodeAddresses: nodeAddresses(inputs),
     },
     balancing: scheduler,
   }

@@ -1,19 +1,35 @@
-import type { FieldPath, FieldsOf } from '../field.ts'
+import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
+import type { AnyField } from '../../../settings/field.ts'
+import type { FieldsOf as FieldsOfC } from '../../../settings/field.ts'
+import type { CommonConfiguration, NodeProxyConfiguration } from '../configuration.ts'
 import { clientFields } from './client.ts'
 import { conntrackFields } from './conntrack.ts'
-import { iptablesFields } from '../../../modes/iptables/driver/fields.ts'
-import { ipvsFields } from '../../../modes/ipvs/driver/fields.ts'
+import { modeField } from './mode.ts'
+import { netfilterFields } from './netfilter.ts'
 import { servingFields } from './serving.ts'
 import { trafficFields } from './traffic.ts'
-import { userspaceFields } from '../../../modes/userspace/driver/fields.ts'
 
-/** The one table of settings; the compiler holds it complete against NodeProxyConfiguration. */
-export const FIELDS: FieldsOf<FieldPath> = {
-  ...clientFields,
-  ...iptablesFields,
-  ...ipvsFields,
-  ...userspaceFields,
-  ...trafficFields,
-  ...servingFields,
-  ...conntrackFields,
+/**
+ * The one table of settings: the common fields, which the compiler checks against
+ * CommonConfiguration, and those of the modes, which it checks in the definition of each.
+ */
+export function fieldsOf(
+  modes: readonly Pick<ModeDefinition, 'name' | 'fields'>[],
+): FieldsOfC<NodeProxyConfiguration> {
+  const common: FieldsOfC<CommonConfiguration> = {
+    ...clientFields,
+    mode: modeField(modes),
+    ...netfilterFields,
+    ...trafficFields,
+    ...servingFields,
+    ...conntrackFields,
+  }
+  const all = [common, ...modes.map(({ fields }) => fields)].flatMap((part) => Object.entries(part))
+  return Object.fromEntries(bySection(all)) as FieldsOfC<NodeProxyConfiguration>
+}
+
+/** Fields of one section stand together, sections in the order of their first field. */
+function bySection(fields: readonly [string, AnyField][]): readonly [string, AnyField][] {
+  const groups = Map.groupBy(fields, ([path]) => path.split('.')[0])
+  return [...groups.values()].flat()
 }
