@@ -144,5 +144,5 @@ export interface Mode {
    * then removes every trace. It also finds what an earlier run left, and does
    * nothing on a kernel without any. An abort leaves the kernel as it is then.
    */
-  retire(signal: AbortSignal): Promise<void>
+  drainAndCleanup(signal: AbortSignal): Promise<void>
 }

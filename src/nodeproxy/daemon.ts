@@ -4,6 +4,7 @@ import type { Connection } from '../client/connection.ts'
 import { loadConnection } from '../client/load-connection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
+import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
@@ -13,7 +14,6 @@ import { keepAlive } from './wiring/keep-alive.ts'
 import { type Kernel, openKernel } from './wiring/kernel.ts'
 import { tellWhatIsNotDone } from './wiring/kernel-without-rules.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
-import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node-identity.ts'
 import { observeClient } from './wiring/observe-client.ts'
@@ -38,9 +38,9 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const task = line.initOnly ? '--init-only' : 'daemon'
   const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
   if (ownership === undefined) return 0
-  const { backend } = config.iptables
+  const { backend: variant } = config.iptables
   try {
-    const kernel = await openKernel({ clock: systemClock, backend, rights })
+    const kernel = await openKernel({ clock: systemClock, variant, rights })
     tellWhatIsNotDone(kernel, log)
     try {
       await work(launch, { kernel, connection, ownership, signals, told })

@@ -7,10 +7,11 @@ import { userspace } from '../modes/userspace/driver/definition.ts'
 export const MODES = [ipvs, iptables, userspace] as const satisfies readonly ModeDefinition[]
 
 /** What the modes' own fields make up together. */
-export type ModeConfiguration = PeriodsOf<(typeof MODES)[number]> extends (
-  config: infer Configuration,
-) => unknown
-  ? Configuration
-  : never
+export type ModeConfiguration =
+  PeriodsOf<(typeof MODES)[number]> extends (config: infer Configuration) => unknown
+    ? Configuration
+    : never
 
-type PeriodsOf<Definition> = Definition extends { readonly periods: infer Periods } ? Periods : never
+type PeriodsOf<Definition> = Definition extends { readonly periods: infer Periods }
+  ? Periods
+  : never

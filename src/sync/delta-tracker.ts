@@ -1,4 +1,4 @@
-import type { ApplyResult, Change, Digest, ObjectKey, KernelError } from '../modes/mode.ts'
+import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
 import { Spellings } from './spellings.ts'
 
 /** How an object differs from what we last knew of it. */

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../forwarding/entry.ts'
-import type { Change, ObjectKey, KernelError } from '../modes/mode.ts'
+import type { Change, KernelError, ObjectKey } from '../modes/mode.ts'
 import type { Drift } from './delta-tracker.ts'
 
 export interface AppliedRun {

@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
 import { configuration } from '../../nodeproxy/wiring/wiring.fixture.ts'
-import { deniedKind } from './denied-driver.ts'
+import { deniedDriver } from './denied-driver.ts'
 
-const lack = { code: 'NP_X', what: 'no right', remedy: 'be root' }
+const PERIODS = { syncPeriod: 30_000, minSyncPeriod: 0 }
+const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
 
 test('it can be asked for, and says why it cannot work', async () => {
-  const kind = deniedKind('ipvs', { lack, periods: ({ ipvs }) => ipvs })
-  const situation = {
+  const driver = deniedDriver({ name: 'ipvs', periods: () => PERIODS }, missing)
+  const inputs = {
     ...{ config: configuration(), node: undefined, localAddresses: [] },
     facts: { families: [4], hairpin: 'rules', randomFully: false, routesLocalnet: false } as const,
   }
-  expect(await kind.prepare(situation)).toEqual({
-    lacks: [{ code: 'NP_X', what: 'mode ipvs: no right', remedy: 'be root' }],
+  expect(await driver.prepare(inputs)).toEqual({
+    missing: [{ code: 'NP_X', what: 'mode ipvs: no right', remedy: 'be root' }],
     facts: {},
   })
-  expect(() => kind.blueprint(situation)).toThrow('not prepared')
-  expect([await kind.isServing(), kind.leftovers(() => situation)]).toEqual([false, undefined])
+  expect(() => driver.spec(inputs)).toThrow('not prepared')
+  expect([await driver.isServing(), driver.leftovers(() => inputs)]).toEqual([false, undefined])
 })

@@ -1,5 +1,5 @@
 import type { SetCommand, Sets, SetType } from '../../kernel/ipset/sets.ts'
-import type { Digest, ObjectKey, KernelError } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { PREFIX } from './names.ts'
 import { SET_DIGEST, setKey, setName } from './set-key.ts'
 

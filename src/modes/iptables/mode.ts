@@ -81,7 +81,7 @@ export class IptablesMode implements Mode {
   }
 
   /** Connections under way are translated by conntrack, so none depends on our rules. */
-  async retire(signal: AbortSignal): Promise<void> {
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
   }
 

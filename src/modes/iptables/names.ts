@@ -8,7 +8,10 @@ export const PREFIX = 'NPROXY-'
  * Where our chains are. `nat` comes first, so that a Service that gets its first backend
  * is never unanswered.
  */
-export const OWNED_CHAINS = { prefix: PREFIX, tables: ['nat', 'filter'] } as const satisfies OwnedChains
+export const OWNED_CHAINS = {
+  prefix: PREFIX,
+  tables: ['nat', 'filter'],
+} as const satisfies OwnedChains
 
 export type OwnTable = (typeof OWNED_CHAINS)['tables'][number]
 

@@ -1,5 +1,5 @@
 import type { Ipvs, IpvsCommand } from '../../kernel/ipvs/ipvs.ts'
-import type { ObjectKey, KernelError } from '../mode.ts'
+import type { KernelError, ObjectKey } from '../mode.ts'
 import type { ServerPlan } from './server-commands.ts'
 
 /** Somebody else has a virtual server there. */

@@ -9,7 +9,7 @@ import { postrouting } from '../netfilter/postrouting.ts'
 import { setMatches } from '../netfilter/set-matches.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
-import { markPattern } from './shortcut-mark.ts'
+import { markPattern } from './short-circuit-mark.ts'
 
 interface BaseChain {
   readonly table: Table

@@ -1,7 +1,7 @@
 import type { Relay, Relays } from '../../kernel/relay/relays.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { Digest, ForeignChange, ObjectKey, KernelError } from '../mode.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, ofKind, PRESENT } from '../netfilter/object-key.ts'
 import { ROUTE_TABLES } from '../netfilter/policy-route.ts'
 import { PolicyRoutes } from '../netfilter/policy-routes.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Digest, ObjectKey, KernelError } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { inOrderOfDeletion, isSearching } from './deletion-order.ts'
 import { serverIdOf, serverKey } from './object.ts'
 import { FOREIGN, runPlans, type Step } from './run-plans.ts'

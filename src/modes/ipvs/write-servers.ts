@@ -1,12 +1,12 @@
-import type { Change, Digest, ObjectKey, KernelError } from '../mode.ts'
+import type { Change, Digest, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { kindOf } from './object.ts'
+import { isRegistered, waysTo } from './paths.ts'
 import { FOREIGN } from './run-plans.ts'
 import type { VirtualServers } from './virtual-servers.ts'
-import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
 export interface Outcome {
@@ -24,10 +24,10 @@ export interface Outcome {
  */
 export async function writeServers(
   { set, unset }: Change,
-  estate: Estate,
+  state: ManagedState,
   { failed, left }: Outcome,
 ): Promise<void> {
-  const { servers, sets, drainer, program } = estate
+  const { servers, sets, drainer, program } = state
   const wanted = ofKind(set, 'vs')
   const unwanted = ofKind(unset, 'vs')
   const members = ofKind(set, 'member')
@@ -52,10 +52,10 @@ export async function writeServers(
   )
   for (const [key, why] of result.failed) failed.set(key, why)
   for (const [key, digest] of result.left) left.set(key, digest)
-  await withdraw(estate, { failed, added, refused: result.failed })
+  await withdraw(state, { failed, added, refused: result.failed })
   if (isServing) await join()
   await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
-  await removeServers(unwanted, estate, failed)
+  await removeServers(unwanted, state, failed)
   for (const key of wanted) drainer.release(key)
   drainer.review([...wanted, ...unwanted])
 }
@@ -78,14 +78,14 @@ async function takenAmong(
  */
 async function removeServers(
   unwanted: readonly ObjectKey[],
-  estate: Estate,
+  state: ManagedState,
   failed: Map<ObjectKey, KernelError>,
 ): Promise<void> {
-  const { servers, sets, drainer } = estate
+  const { servers, sets, drainer } = state
   const result = await servers.apply([], unwanted)
   for (const [key, why] of result.failed) failed.set(key, why)
-  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, estate)))
-  const lost = result.held.filter((key) => waysTo(key, estate).some((way) => refused.has(way)))
+  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, state)))
+  const lost = result.held.filter((key) => waysTo(key, state).some((way) => refused.has(way)))
   await servers.deleteAll(lost)
   for (const key of result.held) if (!lost.includes(key)) drainer.hold(key)
 }
@@ -109,7 +109,10 @@ interface Withdrawal {
 }
 
 /** Somebody made a virtual server just now where we meant to: our members are taken back. */
-async function withdraw({ sets }: Estate, { failed, added, refused }: Withdrawal): Promise<void> {
+async function withdraw(
+  { sets }: ManagedState,
+  { failed, added, refused }: Withdrawal,
+): Promise<void> {
   const theirs = new Set([...refused].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : [])))
   if (theirs.size === 0) return
   const lost = added.filter((key) => theirs.has(serverOfMember(key) ?? key))

@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
+import type { NetfilterConfiguration } from './configuration.ts'
 import { NO_ADDRESS } from './node-port-scope.ts'
 import type { NetfilterSettings } from './settings.ts'
-import type { NetfilterConfiguration } from './configuration.ts'
 
 /** Cleaning up renders nothing, so all but the mark only have to be complete. */
 export function cleanupSettings(

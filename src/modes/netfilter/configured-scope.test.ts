@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../forwarding/fixtures.ts'
-import { isInScope, type NodePortScope } from './node-port-scope.ts'
 import type { Node } from '../../resources/types.ts'
 import { nodePortScope } from './configured-scope.ts'
+import { isInScope, type NodePortScope } from './node-port-scope.ts'
 
 const node: Node = {
   name: 'here',

@@ -1,6 +1,6 @@
-import { EVERY_ADDRESS, type NodePortScope } from './node-port-scope.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
 import type { NodeNetworks } from './mode-inputs.ts'
+import { EVERY_ADDRESS, type NodePortScope } from './node-port-scope.ts'
 
 /**
  * The addresses that `nodePortAddresses` selects, for every mode and for health check node ports.

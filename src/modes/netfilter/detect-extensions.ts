@@ -9,9 +9,9 @@ const CHAIN = 'NPROXY-PROBE'
  * sockets.
  * Only a refusal proves that it cannot be; a held lock proves nothing.
  */
-export async function detectExtensions(iptables: Pick<Iptables, 'restore'>): Promise<
-  Pick<NetfilterSettings, 'hairpin' | 'randomFully' | 'matchesSockets'>
-> {
+export async function detectExtensions(
+  iptables: Pick<Iptables, 'restore'>,
+): Promise<Pick<NetfilterSettings, 'hairpin' | 'randomFully' | 'matchesSockets'>> {
   const works = async (rule: string, table = 'nat') => {
     const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
     const result = await iptables.restore(4, text)

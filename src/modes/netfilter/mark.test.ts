@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isShortcutMark, markPattern } from '../ipvs/shortcut-mark.ts'
+import { isShortcutMark, markPattern } from '../ipvs/short-circuit-mark.ts'
 import { isOwn, isTaken, ownMark, routingBit, setTaken } from './mark.ts'
 
 const EVERY_BIT = Array.from({ length: 32 }, (_, masqueradeBit) => ({ masqueradeBit }))

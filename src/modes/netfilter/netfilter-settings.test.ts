@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../forwarding/fixtures.ts'
+import { configuration } from '../../nodeproxy/wiring/wiring.fixture.ts'
 import type { Node } from '../../resources/types.ts'
 import { netfilterSettings } from './netfilter-settings.ts'
-import { configuration } from '../../nodeproxy/wiring/wiring.fixture.ts'
 
 const facts = {
   families: [4, 6],

@@ -1,7 +1,7 @@
-import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
-import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
 import { nodePortScope } from './configured-scope.ts'
+import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
+import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
 /** The scaffolding that configuration, Node object and kernel ask for together. */
 export function netfilterSettings(
@@ -23,7 +23,10 @@ export function netfilterSettings(
 }
 
 /** NodeCIDR waits for the Node object; until it names pod networks nothing counts as a pod. */
-function localTraffic(config: NetfilterConfiguration, node: NodeNetworks | undefined): LocalTraffic {
+function localTraffic(
+  config: NetfilterConfiguration,
+  node: NodeNetworks | undefined,
+): LocalTraffic {
   const { detectLocalMode, detectLocal, clusterCIDR } = config
   switch (detectLocalMode) {
     case '':

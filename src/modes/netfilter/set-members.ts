@@ -2,7 +2,7 @@ import { memberText } from '../../kernel/ipset/member-text.ts'
 import type { Member, SetCommand, SetHeader, Sets, SetType } from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Digest, ObjectKey, KernelError } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { parseMember } from './member.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
 

@@ -24,7 +24,9 @@ export interface Forwarder extends Traffic {
    * to the routes that cannot be served, as when a door's address is taken. Before the first call
    * redirected clients wait.
    */
-  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, KernelError>>
+  apply(
+    changes: ReadonlyMap<EntryId, Route | undefined>,
+  ): Promise<ReadonlyMap<EntryId, KernelError>>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
    * doors clients that come now are waited for, too: nobody holds them for the next process.

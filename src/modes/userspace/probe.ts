@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { type Trials, tryNetfilter } from '../netfilter/trial.ts'
-import type { RedirectKernel, UserspaceDependencies } from './estate.ts'
+import type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
 import { ruleTrials } from './probe-rules.ts'
 import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
@@ -15,10 +15,10 @@ const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
  * set of each type, and each kind of rule. At doors of this machine it needs nothing.
  */
 export async function probeUserspace(
-  { kernel, ledger }: UserspaceDependencies,
+  { kernel, forwarderState }: UserspaceDependencies,
   { entrance }: UserspaceSettings,
 ): Promise<Probe> {
-  const forwarder = ledger?.forwarder
+  const forwarder = forwarderState?.forwarder
   const facts = forwarder && {
     dataPath: forwarder.dataPath,
     workers: String(forwarder.workers),

@@ -8,7 +8,11 @@ import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../kernel/sysctl/proc-sysctl.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { CleanupHost, ModeDefinition, Removal } from '../../modes/definition/mode-definition.ts'
+import type {
+  CleanupHost,
+  ModeDefinition,
+  Removal,
+} from '../../modes/definition/mode-definition.ts'
 import type { ExitCode } from '../../settings/answers.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/configuration.ts'

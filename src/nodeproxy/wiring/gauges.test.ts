@@ -6,8 +6,8 @@ import { ForwardingTable } from '../../forwarding/table.ts'
 import { FakeSets } from '../../kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/fake-iptables.ts'
 import { FakeMonitor } from '../../kernel/nftables-monitor/fake-monitor.ts'
-import { entry, frontend, ip, settings } from '../../modes/fixtures.ts'
 import { IptablesMode } from '../../modes/iptables/mode.ts'
+import { entry, frontend, ip, settings } from '../../modes/testing/mode-fixtures.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
@@ -103,7 +103,7 @@ test('each Service port has one status', async () => {
   expect(statuses(await show())).toEqual({ Pending: 1, Done: 1, Conflict: 1, Error: 1 })
 })
 
-test('objects and rules of each kind, gone when the last one is', async () => {
+test('objects and rules of each driver, gone when the last one is', async () => {
   const { place, remove, write, show } = rig()
   place('ns/a', '172.30.0.1', { seconds: 60 })
   await write()

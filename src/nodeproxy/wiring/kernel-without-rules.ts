@@ -6,9 +6,9 @@ import { NETLINK_ROUTE } from '../../kernel/netlink/transport.ts'
 import { untouchedSysctl } from '../../kernel/sysctl/untouched-sysctl.ts'
 import { noTraces } from '../../kernel/traces/no-traces.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { MissingRequirement } from '../../modes/mode.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Kernel } from './kernel.ts'
-import type { MissingRequirement } from '../../modes/mode.ts'
 import { presentFamilies } from './present-families.ts'
 
 /** The kernel as every process may see it: nothing of it is changed, and no program is started. */

@@ -8,9 +8,9 @@ import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { IptablesVariantChoice } from '../config/configuration.ts'
 import type { MissingRequirement } from '../../modes/mode.ts'
 import type { Netfilter, NetfilterAccess } from '../../modes/netfilter/access.ts'
+import type { IptablesVariantChoice } from '../config/configuration.ts'
 
 export interface NetfilterOptions {
   readonly runner: ProgramRunner

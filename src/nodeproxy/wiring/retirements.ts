@@ -63,13 +63,17 @@ export class Retirements {
 
   #begin(mode: string, pending: PendingCleanup): void {
     const stop = new AbortController()
-    const ended = this.#retire(mode, pending, stop.signal).finally(() => {
+    const ended = this.#drainAndCleanUp(mode, pending, stop.signal).finally(() => {
       this.#leaving.delete(mode)
     })
     this.#leaving.set(mode, { pending, stop, ended })
   }
 
-  async #retire(mode: string, pending: PendingCleanup, signal: AbortSignal): Promise<void> {
+  async #drainAndCleanUp(
+    mode: string,
+    pending: PendingCleanup,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, log } = this.#parts
     while (!signal.aborted) {
       try {

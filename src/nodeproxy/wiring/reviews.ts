@@ -4,8 +4,8 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Configuration } from './configuration.ts'
 import type { Engine, Running } from './engine.ts'
 import { describeRules } from './first-rules.ts'
-import type { Modes } from './modes/modes.ts'
 import { reviewKernelErrors } from './kernel-errors.ts'
+import type { Modes } from './modes/modes.ts'
 import { reviewNode } from './node-conditions.ts'
 
 export interface ReviewsParts {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import type { ObjectKey, KernelError } from '../../modes/mode.ts'
+import type { KernelError, ObjectKey } from '../../modes/mode.ts'
 import type { AppliedRun } from '../../sync/observer.ts'
 import { Health } from '../../telemetry/health/health.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'

@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ObjectDescription, ObjectKey, KernelError } from '../../modes/mode.ts'
+import type { KernelError, ObjectDescription, ObjectKey } from '../../modes/mode.ts'
 import type { AppliedRun, SyncObserver } from '../../sync/observer.ts'
 import type { FamilyName } from '../../telemetry/health/family-progress.ts'
 import type { Health } from '../../telemetry/health/health.ts'

@@ -5,12 +5,12 @@ import type {
   Change,
   Digest,
   ForeignChange,
+  KernelError,
   Mode,
   ObjectDescription,
   ObjectKey,
   Probe,
   Program,
-  KernelError,
 } from '../../modes/mode.ts'
 
 /** One object per entry, whose digest is that of the entry. */
@@ -71,7 +71,7 @@ export class ScriptedMode implements Mode {
   duringApply: () => void | Promise<void> = () => {}
   /** Called in the middle of every `observe`. */
   duringObserve: () => void | Promise<void> = () => {}
-  /** Called at the beginning of every `retire`. */
+  /** Called at the beginning of every `drainAndCleanup`. */
   duringRetire: (signal: AbortSignal) => void | Promise<void> = () => {}
   #report: ((change: ForeignChange) => void) | undefined
 
@@ -126,8 +126,8 @@ export class ScriptedMode implements Mode {
     this.kernel.clear()
   }
 
-  async retire(signal: AbortSignal): Promise<void> {
-    this.calls.push('retire')
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
+    this.calls.push('drainAndCleanup')
     await this.duringRetire(signal)
     if (!signal.aborted) this.kernel.clear()
   }

@@ -3,17 +3,20 @@ import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
 import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
-import { iptablesKind } from './iptables-driver.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { iptablesDriver } from './iptables-driver.ts'
 
 function rig(monitor: FakeMonitor | typeof deafMonitor = new FakeMonitor()) {
   const sets = new FakeSets()
   const iptables = new FakeIptables({ sets })
-  return { iptables, kind: iptablesKind({ iptables, sets, monitor }) }
+  return { iptables, driver: iptablesDriver({ iptables, sets, openMonitor: async () => monitor }) }
 }
 
-function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
+function inputs(
+  values: Readonly<Record<string, unknown>> = {},
+): ModeInputs<NodeProxyConfiguration> {
   const facts = {
     families: [4],
     hairpin: 'rules',
@@ -24,10 +27,10 @@ function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
 }
 
 test('it is ready where the kernel takes its rules, and says what is missing where not', async () => {
-  const { kind, iptables } = rig()
-  expect((await kind.prepare(situation())).lacks).toEqual([])
+  const { driver, iptables } = rig()
+  expect((await driver.prepare(inputs())).missing).toEqual([])
   iptables.refuse(/-m statistic/)
-  expect((await kind.prepare(situation())).lacks).toEqual([
+  expect((await driver.prepare(inputs())).missing).toEqual([
     {
       code: 'NP_IPTABLES_KERNEL',
       what: expect.stringContaining('DNAT by random choice'),
@@ -37,37 +40,45 @@ test('it is ready where the kernel takes its rules, and says what is missing whe
 })
 
 test.each([
-  ['hears others', new FakeMonitor(), 600_000],
-  ['is deaf', deafMonitor, 9_000],
-])('everything is read again after a while, sooner where it %s', (_, monitor, verifyPeriodMs) => {
-  const { kind } = rig(monitor)
-  const values = { 'iptables.syncPeriod': 9_000, 'iptables.minSyncPeriod': 7, 'ipvs.syncPeriod': 1 }
-  expect(kind.blueprint(situation(values))).toMatchObject({
-    mode: 'iptables',
-    minPeriodMs: 7,
-    verifyPeriodMs,
-  })
-  expect(kind.periods(situation(values).config).syncPeriod).toBe(9_000)
-})
+  ['sees foreign changes', new FakeMonitor(), 600_000],
+  ['sees none', deafMonitor, 9_000],
+])(
+  'everything is read again after a while, sooner where it %s',
+  async (_, monitor, verifyPeriodMs) => {
+    const { driver } = rig(monitor)
+    await driver.prepare(inputs())
+    const values = {
+      'iptables.syncPeriod': 9_000,
+      'iptables.minSyncPeriod': 7,
+      'ipvs.syncPeriod': 1,
+    }
+    expect(driver.spec(inputs(values))).toMatchObject({
+      mode: 'iptables',
+      minPeriodMs: 7,
+      verifyPeriodMs,
+    })
+    expect(driver.periods(inputs(values).config).syncPeriod).toBe(9_000)
+  },
+)
 
 test('loopback is guarded where it serves node ports', () => {
-  const { kind } = rig()
-  expect(kind.loopbackGuards(situation().config)).toBeUndefined()
-  const { config } = situation({ 'iptables.localhostNodePorts': true })
-  expect(kind.loopbackGuards(config)).toContain('4/filter/NPROXY-MARTIANS')
+  const { driver } = rig()
+  expect(driver.loopbackGuards(inputs().config)).toBeUndefined()
+  const { config } = inputs({ 'iptables.localhostNodePorts': true })
+  expect(driver.loopbackGuards(config)).toContain('4/filter/NPROXY-MARTIANS')
 })
 
 test('rules of an earlier run serve, until they are removed as leftovers', async () => {
-  const { kind, iptables } = rig()
-  expect(await kind.isServing()).toBe(false)
-  const mode = kind.blueprint(situation()).build()
+  const { driver, iptables } = rig()
+  expect(await driver.isServing()).toBe(false)
+  const mode = driver.spec(inputs()).build()
   await mode.apply({ set: [...mode.program.takeChanges().keys()], unset: [] })
-  expect(await kind.isServing()).toBe(true)
-  const leftovers = kind.leftovers(() => situation())
-  await leftovers?.retire(AbortSignal.abort())
-  expect(await kind.isServing()).toBe(true)
-  await leftovers?.retire(new AbortController().signal)
-  expect(await kind.isServing()).toBe(false)
+  expect(await driver.isServing()).toBe(true)
+  const leftovers = driver.leftovers(() => inputs())
+  await leftovers?.drainAndCleanup(AbortSignal.abort())
+  expect(await driver.isServing()).toBe(true)
+  await leftovers?.drainAndCleanup(new AbortController().signal)
+  expect(await driver.isServing()).toBe(false)
   const left = [...(await iptables.save(4, 'nat')).chains.keys()]
   expect([left.includes('PREROUTING'), left.filter((name) => name.startsWith('NPROXY-'))]).toEqual([
     true,

@@ -1,6 +1,6 @@
+import type { FieldsOf } from '../../../settings/field.ts'
 import { cidrList } from '../../../settings/network-types.ts'
 import { boolean, duration, oneOf } from '../../../settings/scalar-types.ts'
-import type { FieldsOf } from '../../../settings/field.ts'
 import { type IpvsConfiguration, SCHEDULERS } from './configuration.ts'
 
 const MINUTES_15 = 900_000

@@ -5,13 +5,14 @@ import type { ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
-import type { IpvsSettings } from '../settings.ts'
-import type { Missing } from '../../mode.ts'
-import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
 import { configuration, recordingLog } from '../../../nodeproxy/wiring/wiring.fixture.ts'
-import { IpvsKind } from './ipvs-driver.ts'
+import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
+import type { Missing } from '../../mode.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { IpvsSettings } from '../settings.ts'
+import { IpvsDriver } from './ipvs-driver.ts'
 import { ipvsModules } from './missing-modules.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
 
 const CONNTRACK = 'net/ipv4/vs/conntrack'
 const SETTINGS = {
@@ -23,7 +24,9 @@ const SETTINGS = {
   'net/ipv4/conf/all/arp_announce': '0',
 }
 
-function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
+function inputs(
+  values: Readonly<Record<string, unknown>> = {},
+): ModeInputs<NodeProxyConfiguration> {
   return {
     config: configuration({ mode: 'ipvs', ...values }),
     node: undefined,
@@ -65,20 +68,20 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
   const chains = new Set<string>()
   const listChain = async (_family: number, table: string, chain: string) =>
     chains.has(`${table} ${chain}`) ? [] : undefined
-  const kind = new IpvsKind({
+  const driver = new IpvsDriver({
     ...{ modules, sysctl, clock, log, release },
     iptables: { listChain },
     hasIpvs: () => world.hasIpvs,
     open: ground('open'),
-    openDeaf: ground('deaf'),
+    openForCleanup: ground('deaf'),
   })
-  return { kind, clock, lines, sysctl, modules, world, built, grounds, chains }
+  return { driver, clock, lines, sysctl, modules, world, built, grounds, chains }
 }
 
 test('where everything is there it is ready, and says with what', async () => {
-  const { kind, modules, sysctl } = rig()
-  const { lacks, facts } = await kind.prepare(situation())
-  expect([lacks, modules.asked]).toEqual([[], []])
+  const { driver, modules, sysctl } = rig()
+  const { missing, facts } = await driver.prepare(inputs())
+  expect([missing, modules.asked]).toEqual([[], []])
   expect(facts).toMatchObject({
     ipvs: '1.2.1',
     modules: { ip_vs: 'loaded', ip_vs_rr: 'loaded' },
@@ -88,15 +91,15 @@ test('where everything is there it is ready, and says with what', async () => {
 })
 
 test('modules are loaded first, that of the configured scheduler too', async () => {
-  const { kind, modules } = rig({ ip_vs: 'loadable', ip_vs_mh: 'loadable' })
-  const { lacks, facts } = await kind.prepare(situation({ 'ipvs.scheduler': 'mh' }))
-  expect(lacks).toEqual([])
+  const { driver, modules } = rig({ ip_vs: 'loadable', ip_vs_mh: 'loadable' })
+  const { missing, facts } = await driver.prepare(inputs({ 'ipvs.scheduler': 'mh' }))
+  expect(missing).toEqual([])
   expect(modules.asked).toEqual([['ip_vs', 'ip_vs_mh']])
   expect(facts).toMatchObject({ modules: { ip_vs_mh: 'loaded' } })
 })
 
 test('a kernel without ip_vs: one lack for each missing thing, and nothing stays open', async () => {
-  const { kind, world, grounds, sysctl } = rig({ ip_vs: 'absent', ip_vs_rr: 'absent' })
+  const { driver, world, grounds, sysctl } = rig({ ip_vs: 'absent', ip_vs_rr: 'absent' })
   world.missing = [
     { what: 'IP virtual servers: no ip_vs', remedy: 'load the kernel module: modprobe ip_vs' },
     {
@@ -104,28 +107,28 @@ test('a kernel without ip_vs: one lack for each missing thing, and nothing stays
       remedy: 'load the kernel modules: modprobe -a ip_set xt_set',
     },
   ]
-  const { lacks } = await kind.prepare(situation())
-  expect(lacks.map(({ what }) => what)).toEqual([
+  const { missing } = await driver.prepare(inputs())
+  expect(missing.map(({ what }) => what)).toEqual([
     'kernel module ip_vs does not exist for this kernel: modprobe: FATAL: Module not found',
     'kernel module ip_vs_rr does not exist for this kernel: modprobe: FATAL: Module not found',
     'IPv4 sets of addresses: EPERM',
   ])
-  expect(new Set(lacks.map(({ code }) => code))).toEqual(new Set(['NP_IPVS_MODULE_MISSING']))
-  expect(lacks[0]?.remedy).toMatch(/modprobe ip_vs$/)
+  expect(new Set(missing.map(({ code }) => code))).toEqual(new Set(['NP_IPVS_MODULE_MISSING']))
+  expect(missing[0]?.remedy).toMatch(/modprobe ip_vs$/)
   expect(grounds).toEqual([{ opened: 'open', isOpen: false }])
   expect(sysctl.writes).toEqual([])
 })
 
 test('a module that is there and cannot be loaded is another matter', async () => {
-  const { kind, world, modules } = rig({ ip_vs: 'loadable' })
+  const { driver, world, modules } = rig({ ip_vs: 'loadable' })
   modules.load = async (names) => ({
     states: await modules.states(names),
     loaded: [],
     said: 'modprobe: ERROR: could not insert ip_vs: Operation not permitted; modprobe: other',
   })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
-  const { lacks } = await kind.prepare(situation())
-  expect(lacks).toEqual([
+  const { missing } = await driver.prepare(inputs())
+  expect(missing).toEqual([
     {
       code: 'NP_IPVS_MODULE_MISSING',
       what: 'kernel module ip_vs is there and could not be loaded: modprobe: ERROR: could not insert ip_vs: Operation not permitted',
@@ -135,14 +138,14 @@ test('a module that is there and cannot be loaded is another matter', async () =
 })
 
 test('a scheduler that only waits for ip_vs is not missing itself', async () => {
-  const { kind, world, modules } = rig()
+  const { driver, world, modules } = rig()
   const states = new Map<string, ModuleState>([
     ['ip_vs', 'absent'],
     ['ip_vs_rr', 'loadable'],
   ])
   modules.load = async () => ({ states, loaded: [], said: '' })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
-  expect((await kind.prepare(situation())).lacks).toEqual([
+  expect((await driver.prepare(inputs())).missing).toEqual([
     {
       code: 'NP_IPVS_MODULE_MISSING',
       what: 'kernel module ip_vs does not exist for this kernel',
@@ -152,31 +155,31 @@ test('a scheduler that only waits for ip_vs is not missing itself', async () => 
 })
 
 test('what the kernel can do counts, not what can be seen of its modules', async () => {
-  const { kind } = rig(Object.fromEntries(ipvsModules('rr').map((name) => [name, 'unknown'])))
-  expect((await kind.prepare(situation())).lacks).toEqual([])
+  const { driver } = rig(Object.fromEntries(ipvsModules('rr').map((name) => [name, 'unknown'])))
+  expect((await driver.prepare(inputs())).missing).toEqual([])
 })
 
 test('where modules cannot be seen the kernel’s own answer is told', async () => {
-  const { kind, world } = rig({ ip_vs: 'unknown', ip_vs_rr: 'unknown' })
+  const { driver, world } = rig({ ip_vs: 'unknown', ip_vs_rr: 'unknown' })
   const lack = { what: 'IP virtual servers: no ip_vs', remedy: 'modprobe ip_vs' }
   world.missing = [lack]
-  expect((await kind.prepare(situation())).lacks).toEqual([
+  expect((await driver.prepare(inputs())).missing).toEqual([
     { code: 'NP_IPVS_MODULE_MISSING', ...lack },
   ])
 })
 
-test('a kernel that cannot even be asked lacks what its answer says', async () => {
-  const { kind, world } = rig()
+test('a kernel that cannot even be asked missing what its answer says', async () => {
+  const { driver, world } = rig()
   world.openError = new NodeProxyError('NP_KERNEL_NETLINK', 'EPERM', { hint: 'be root' })
-  const { lacks } = await kind.prepare(situation())
-  expect(lacks).toEqual([{ code: 'NP_IPVS_MODULE_MISSING', what: 'EPERM', remedy: 'be root' }])
+  const { missing } = await driver.prepare(inputs())
+  expect(missing).toEqual([{ code: 'NP_IPVS_MODULE_MISSING', what: 'EPERM', remedy: 'be root' }])
 })
 
 test('without its connections in conntrack the mode cannot work', async () => {
-  const { kind, sysctl, grounds } = rig()
+  const { driver, sysctl, grounds } = rig()
   sysctl.readOnly.add(CONNTRACK)
-  const { lacks } = await kind.prepare(situation())
-  expect(lacks).toEqual([
+  const { missing } = await driver.prepare(inputs())
+  expect(missing).toEqual([
     {
       code: 'NP_IPVS_CONNTRACK',
       what: expect.stringMatching(/^net\/ipv4\/vs\/conntrack is not 1 .*masqueraded/),
@@ -187,31 +190,29 @@ test('without its connections in conntrack the mode cannot work', async () => {
 })
 
 test('a trial of another scheduler does not close what the mode at work uses', async () => {
-  const { kind, world, grounds } = rig()
-  await kind.prepare(situation())
+  const { driver, world, grounds } = rig()
+  await driver.prepare(inputs())
   world.missing = [{ what: 'IPVS scheduler sh', remedy: 'modprobe ip_vs_sh' }]
-  await kind.prepare(situation({ 'ipvs.scheduler': 'sh' }))
+  await driver.prepare(inputs({ 'ipvs.scheduler': 'sh' }))
   expect(grounds).toEqual([{ opened: 'open', isOpen: true }])
-  await kind.close()
+  await driver.close()
   expect(grounds[0]?.isOpen).toBe(false)
 })
 
-test('its blueprint follows its own settings and those of the node', async () => {
-  const { kind, built, world } = rig()
-  expect(() => kind.blueprint(situation())).toThrow('not prepared')
-  await kind.prepare(situation())
-  const blueprint = kind.blueprint(
-    situation({ 'ipvs.minSyncPeriod': 7, 'iptables.minSyncPeriod': 5 }),
-  )
-  expect(blueprint).toMatchObject({ mode: 'ipvs', minPeriodMs: 7, verifyPeriodMs: 600_000 })
-  blueprint.build()
-  expect(built.at(-1)?.settings).toBe(blueprint.settings)
+test('its spec follows its own settings and those of the node', async () => {
+  const { driver, built, world } = rig()
+  expect(() => driver.spec(inputs())).toThrow('not prepared')
+  await driver.prepare(inputs())
+  const spec = driver.spec(inputs({ 'ipvs.minSyncPeriod': 7, 'iptables.minSyncPeriod': 5 }))
+  expect(spec).toMatchObject({ mode: 'ipvs', minPeriodMs: 7, verifyPeriodMs: 600_000 })
+  spec.build()
+  expect(built.at(-1)?.settings).toBe(spec.settings)
   expect(built.at(-1)?.settings.nodeAddresses).toEqual(['192.0.2.1'])
-  expect(kind.periods(situation({ 'ipvs.syncPeriod': 9_000 }).config).syncPeriod).toBe(9_000)
+  expect(driver.periods(inputs({ 'ipvs.syncPeriod': 9_000 }).config).syncPeriod).toBe(9_000)
   world.hears = false
-  await kind.close()
-  await kind.prepare(situation())
-  expect(kind.blueprint(situation()).verifyPeriodMs).toBe(30_000)
+  await driver.close()
+  await driver.prepare(inputs())
+  expect(driver.spec(inputs()).verifyPeriodMs).toBe(30_000)
 })
 
 test.each([
@@ -219,8 +220,8 @@ test.each([
   ['another scheduler', {}, { 'ipvs.scheduler': 'mh' }, false],
   ['another time-out', {}, { 'ipvs.tcpTimeout': 5 }, true],
 ])('what it demands: %s', (_, before, after, same) => {
-  const { kind } = rig()
-  const [a, b] = [before, after].map((values) => kind.demands(situation(values).config))
+  const { driver } = rig()
+  const [a, b] = [before, after].map((values) => driver.demands(inputs(values).config))
   expect(JSON.stringify(a) === JSON.stringify(b)).toBe(same)
 })
 
@@ -232,23 +233,23 @@ test.each([
   ['4.1.0', '0'],
   ['4.0.9', '1'],
 ])('on Linux %s conn_reuse_mode is %s', async (release, value) => {
-  const { kind, sysctl } = rig({}, release)
-  kind.tune(situation().config)
+  const { driver, sysctl } = rig({}, release)
+  driver.tune(inputs().config)
   expect(sysctl.values.get('net/ipv4/vs/conn_reuse_mode')).toBe(value)
-  const { facts } = await kind.prepare(situation())
+  const { facts } = await driver.prepare(inputs())
   expect(facts['connReuseMode']).toContain(value === '0' ? 'by one second' : 'left as it is')
 })
 
 test('the kernel is tuned, and says why', () => {
-  const { kind, sysctl, lines } = rig()
-  kind.tune(situation().config)
+  const { driver, sysctl, lines } = rig()
+  driver.tune(inputs().config)
   expect(sysctl.writes).toEqual([
     CONNTRACK,
     'net/ipv4/vs/expire_nodest_conn',
     'net/ipv4/vs/expire_quiescent_template',
   ])
   expect(lines[1]).toMatch(/^info .*"why":"a connection whose backend is gone ends at once"/)
-  kind.tune(situation({ 'ipvs.strictARP': true }).config)
+  driver.tune(inputs({ 'ipvs.strictARP': true }).config)
   expect(sysctl.writes.slice(3)).toEqual([
     'net/ipv4/conf/all/arp_ignore',
     'net/ipv4/conf/all/arp_announce',
@@ -256,36 +257,36 @@ test('the kernel is tuned, and says why', () => {
 })
 
 test('a setting that cannot be written is a warning', () => {
-  const { kind, sysctl, lines } = rig()
+  const { driver, sysctl, lines } = rig()
   sysctl.readOnly.add('net/ipv4/vs/expire_nodest_conn')
-  kind.tune(situation().config)
+  driver.tune(inputs().config)
   expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(1)
   expect(sysctl.values.get('net/ipv4/vs/expire_quiescent_template')).toBe('1')
 })
 
 test('rules of an earlier run serve, where there is ip_vs', async () => {
-  const { kind, chains, world } = rig()
-  expect(await kind.isServing()).toBe(false)
+  const { driver, chains, world } = rig()
+  expect(await driver.isServing()).toBe(false)
   chains.add('nat NPVS-POSTROUTING')
-  expect(await kind.isServing()).toBe(true)
+  expect(await driver.isServing()).toBe(true)
   world.hasIpvs = false
-  expect(await kind.isServing()).toBe(false)
+  expect(await driver.isServing()).toBe(false)
 })
 
 test('what an earlier run left is removed with sockets of its own', async () => {
-  const { kind, built, grounds } = rig()
-  const leftovers = kind.leftovers(() => situation())
-  const leaving = leftovers?.retire(new AbortController().signal)
+  const { driver, built, grounds } = rig()
+  const leftovers = driver.leftovers(() => inputs())
+  const leaving = leftovers?.drainAndCleanup(new AbortController().signal)
   await leaving
-  expect(built[0]?.mode.calls).toEqual(['retire'])
+  expect(built[0]?.mode.calls).toEqual(['drainAndCleanup'])
   expect(grounds).toEqual([{ opened: 'deaf', isOpen: false }])
 })
 
 test('what drains in it shows while it does', async () => {
-  const { kind, built } = rig()
-  const leftovers = kind.leftovers(() => situation())
+  const { driver, built } = rig()
+  const leftovers = driver.leftovers(() => inputs())
   const { promise, resolve } = Promise.withResolvers<void>()
-  const leaving = leftovers?.retire(new AbortController().signal)
+  const leaving = leftovers?.drainAndCleanup(new AbortController().signal)
   await Promise.resolve()
   Object.assign(built[0]!.mode, { draining: 4, duringRetire: () => promise })
   expect(leftovers?.draining).toBe(4)
@@ -295,33 +296,33 @@ test('what drains in it shows while it does', async () => {
 })
 
 test('a kernel without ip_vs has no leftovers, and nothing is loaded for them', () => {
-  const { kind, world, grounds } = rig()
+  const { driver, world, grounds } = rig()
   world.hasIpvs = false
-  expect([kind.leftovers(() => situation()), grounds]).toEqual([undefined, []])
+  expect([driver.leftovers(() => inputs()), grounds]).toEqual([undefined, []])
 })
 
 test('a module that somebody removed is loaded again, and its settings made again', async () => {
-  const { kind, modules, sysctl, lines } = rig()
+  const { driver, modules, sysctl, lines } = rig()
   modules.known.set('ip_vs', 'loadable')
-  await kind.recover(situation().config)
+  await driver.recover(inputs().config)
   expect(modules.asked).toEqual([['ip_vs']])
   expect(lines[0]).toMatch(/^warn .*"modules":\["ip_vs"\]/)
   expect(sysctl.writes).toContain(CONNTRACK)
 })
 
 test('a module that stays away is an error with its remedy, once a minute', async () => {
-  const { kind, modules, lines, clock } = rig()
+  const { driver, modules, lines, clock } = rig()
   modules.known.set('ip_vs', 'absent')
   for (const wait of [0, 30_000, 30_000]) {
     await clock.advance(wait)
-    await kind.recover(situation().config)
+    await driver.recover(inputs().config)
   }
   expect(lines).toHaveLength(2)
   expect(lines[0]).toMatch(/^error kernel module ip_vs .*"code":"NP_IPVS_MODULE_MISSING","remedy":/)
 })
 
 test('trouble of another kind leaves modules and settings alone', async () => {
-  const { kind, modules, sysctl, lines } = rig()
-  await kind.recover(situation().config)
+  const { driver, modules, sysctl, lines } = rig()
+  await driver.recover(inputs().config)
   expect([modules.asked, sysctl.writes, lines]).toEqual([[], [], []])
 })

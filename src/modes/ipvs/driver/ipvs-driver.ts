@@ -1,24 +1,29 @@
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import { type KernelModules } from '../../../kernel/modules/kernel-modules.ts'
+import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { CHAIN } from '../names.ts'
-import type { IpvsSettings } from '../settings.ts'
-import type { Missing, MissingRequirement } from '../../mode.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
-import { missingRequirements, ipvsModules, missingModuleRequirements, unanswered } from './missing-modules.ts'
-import { ipvsSettings, schedulerOf } from './ipvs-settings.ts'
-import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
-import { IpvsPendingCleanup } from './pending-cleanup.ts'
 import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { Missing, MissingRequirement } from '../../mode.ts'
 import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { CHAIN } from '../names.ts'
+import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { ipvsSettings, schedulerOf } from './ipvs-settings.ts'
+import {
+  ipvsModules,
+  missingModuleRequirements,
+  missingRequirements,
+  unanswered,
+} from './missing-modules.ts'
+import { IpvsPendingCleanup } from './pending-cleanup.ts'
+import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
 
 export interface IpvsDriverParts {
   readonly iptables: Pick<Iptables, 'listChain'>
@@ -61,10 +66,14 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
     const report = await modules.load(ipvsModules(settings.scheduler))
     const wasOpen = this.#runtime !== undefined
     const { missing, facts } = await this.#probe(settings)
-    const required = missing.length > 0 ? missingRequirements(missing, report) : this.#demandConntrack()
+    const required =
+      missing.length > 0 ? missingRequirements(missing, report) : this.#demandConntrack()
     if (required.length > 0 && !wasOpen) await this.close()
     const states = Object.fromEntries(report.states)
-    return { missing: required, facts: { ...facts, modules: states, connReuseMode: reuseReason(release) } }
+    return {
+      missing: required,
+      facts: { ...facts, modules: states, connReuseMode: reuseReason(release) },
+    }
   }
 
   spec(inputs: ModeInputs<IpvsConfiguration>): ModeSpec {
@@ -102,7 +111,9 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
   }
 
   leftovers(inputs: () => ModeInputs<IpvsConfiguration>): PendingCleanup | undefined {
-    return this.#parts.hasIpvs() ? new IpvsPendingCleanup(this.#parts.openForCleanup, inputs) : undefined
+    return this.#parts.hasIpvs()
+      ? new IpvsPendingCleanup(this.#parts.openForCleanup, inputs)
+      : undefined
   }
 
   async recover(config: NetfilterConfiguration & IpvsConfiguration): Promise<void> {
@@ -110,7 +121,8 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
     if (clock.now() < this.#recoverAt) return
     this.#recoverAt = clock.now() + RECOVERY_PAUSE_MS
     const report = await modules.load(ipvsModules(schedulerOf(config.ipvs.scheduler)))
-    for (const { code, what, remedy } of missingModuleRequirements(report)) log.error({ code, remedy }, what)
+    for (const { code, what, remedy } of missingModuleRequirements(report))
+      log.error({ code, remedy }, what)
     if (report.loaded.length === 0) return
     log.warn({ modules: report.loaded }, 'kernel modules were gone, and are loaded again')
     this.tune(config)

@@ -1,5 +1,5 @@
-import type { IpvsSettings } from '../settings.ts'
 import type { Mode } from '../../mode.ts'
+import type { IpvsSettings } from '../settings.ts'
 
 /** The code of the ipvs mode, and what is opened for it alone. */
 export interface IpvsRuntime {

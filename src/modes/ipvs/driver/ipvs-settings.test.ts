@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../../forwarding/fixtures.ts'
-import type { Node } from '../../../resources/types.ts'
-import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
 import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import type { Node } from '../../../resources/types.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
 import { ipvsSettings } from './ipvs-settings.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
 
 const node: Node = {
   name: 'here',
@@ -15,7 +16,10 @@ const node: Node = {
 }
 const LOCAL = ['127.0.0.1', '::1', '192.0.2.1', '10.0.0.1', '169.254.20.10', '2001:db8::1'].map(ip)
 
-function settingsFor(values: Record<string, unknown> = {}, rest: Partial<Situation> = {}) {
+function settingsFor(
+  values: Record<string, unknown> = {},
+  rest: Partial<ModeInputs<NodeProxyConfiguration>> = {},
+) {
   return ipvsSettings({
     config: configuration(values),
     node,

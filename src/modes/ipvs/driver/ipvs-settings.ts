@@ -1,8 +1,8 @@
-import type { IpvsSettings } from '../settings.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import type { IpvsConfiguration } from './configuration.ts'
 import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import type { IpvsSettings } from '../settings.ts'
+import type { IpvsConfiguration } from './configuration.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { ipvsLacks, moduleLacks, unanswered } from './missing-modules.ts'
+import { missingModuleRequirements, missingRequirements, unanswered } from './missing-modules.ts'
 
 const report = (states: Readonly<Record<string, ModuleState>>, said = '') => ({
   ...{ states: new Map(Object.entries(states)), said },
   loaded: [],
 })
-const whatOf = (lacks: readonly { readonly what: string }[]) => lacks.map(({ what }) => what)
+const whatOf = (missing: readonly { readonly what: string }[]) => missing.map(({ what }) => what)
 
 test.each([
   [{ ip_vs: 'loaded', ip_vs_rr: 'builtIn', xt_set: 'unknown' }, []],
@@ -16,7 +16,7 @@ test.each([
   [{ ip_vs: 'loaded', ip_vs_rr: 'loadable' }, ['ip_vs_rr']],
   [{ ip_vs: 'absent', xt_set: 'loadable' }, ['ip_vs', 'xt_set']],
 ] as const)('of %j these are missing: %j', (states, missing) => {
-  const named = moduleLacks(report(states)).map(({ what }) => what.split(' ')[2])
+  const named = missingModuleRequirements(report(states)).map(({ what }) => what.split(' ')[2])
   expect(named).toEqual(missing)
 })
 
@@ -27,7 +27,7 @@ test('a module explains what mentions it as a word, and nothing else', () => {
     { what: 'sets', remedy: 'modprobe -a ip_set xt_set' },
   ]
   const states = { ip_vs: 'absent', ip_vs_mh: 'unknown', xt_set: 'absent' } as const
-  expect(whatOf(ipvsLacks(missing, report(states)))).toEqual([
+  expect(whatOf(missingRequirements(missing, report(states)))).toEqual([
     'kernel module ip_vs does not exist for this kernel',
     'kernel module xt_set does not exist for this kernel',
     'IPVS scheduler mh: ENOENT',
@@ -38,7 +38,9 @@ test('each module gets modprobe’s own words about it, or all of them', () => {
   const said = 'ip_vs: Operation not permitted; xt_set: not found'
   const states = { ip_vs: 'loadable', xt_set: 'absent', xt_mark: 'absent' } as const
   expect(
-    whatOf(moduleLacks(report(states, said))).map((what) => what.split(': ').slice(1)),
+    whatOf(missingModuleRequirements(report(states, said))).map((what) =>
+      what.split(': ').slice(1),
+    ),
   ).toEqual([
     ['ip_vs', 'Operation not permitted'],
     ['xt_set', 'not found'],
@@ -50,6 +52,6 @@ test.each([
   [new NodeProxyError('NP_X', 'refused', { hint: 'be root' }), 'refused', 'be root'],
   [new Error('broken'), 'broken', 'run with CAP_NET_ADMIN on a kernel with IPVS and IP sets'],
   ['words', 'words', 'run with CAP_NET_ADMIN on a kernel with IPVS and IP sets'],
-])('a probe that fails with %s lacks that', (error, what, remedy) => {
+])('a probe that fails with %s missing that', (error, what, remedy) => {
   expect(unanswered(error)).toEqual({ what, remedy })
 })

@@ -22,7 +22,10 @@ export function ipvsModules(scheduler: string): readonly string[] {
 }
 
 /** Modules that this kernel is known not to have at work. */
-export function missingModuleRequirements({ states, said }: LoadReport): readonly MissingRequirement[] {
+export function missingModuleRequirements({
+  states,
+  said,
+}: LoadReport): readonly MissingRequirement[] {
   return [...missingModules(states)].map(([name, why]) => {
     const words = said.split('; ').find((line) => mentions(line, name)) ?? said
     const what = `kernel module ${name} ${why.is}${words === '' ? '' : `: ${words}`}`
@@ -34,12 +37,18 @@ export function missingModuleRequirements({ states, said }: LoadReport): readonl
  * What the mode could not do in this kernel, and the modules that explain it: each
  * missing thing once, by its module where that is known.
  */
-export function missingRequirements(missing: readonly Missing[], report: LoadReport): readonly MissingRequirement[] {
+export function missingRequirements(
+  missing: readonly Missing[],
+  report: LoadReport,
+): readonly MissingRequirement[] {
   const names = [...missingModules(report.states).keys()]
   const others = missing.filter(
     ({ what, remedy }) => !names.some((name) => mentions(`${what} ${remedy}`, name)),
   )
-  return [...missingModuleRequirements(report), ...others.map((lack) => ({ code: MISSING, ...lack }))]
+  return [
+    ...missingModuleRequirements(report),
+    ...others.map((lack) => ({ code: MISSING, ...lack })),
+  ]
 }
 
 /** A probe that could not even ask. */

@@ -15,11 +15,11 @@ import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
-import { IpvsMode } from '../mode.ts'
-import { OWNED_CHAINS } from '../territory.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { IpvsMode } from '../mode.ts'
+import { OWNED_CHAINS } from '../owned-chains.ts'
 import { hasIpvs } from './has-ipvs.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
 
 export interface IpvsRuntimeOptions {
   readonly iptables: Iptables

@@ -1,9 +1,9 @@
-import type { Mode } from '../../mode.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
-import type { IpvsRuntime } from './ipvs-runtime.ts'
-import { ipvsSettings } from './ipvs-settings.ts'
+import type { Mode } from '../../mode.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import type { IpvsConfiguration } from './configuration.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { ipvsSettings } from './ipvs-settings.ts'
 
 /** What an earlier run in ipvs mode left behind, removed with sockets of its own. */
 export class IpvsPendingCleanup implements PendingCleanup {

@@ -15,10 +15,7 @@ export const CONNTRACK: IpvsSysctl = {
 }
 
 /** What else the kernel should be told; each can be missed. */
-export function ipvsSysctls(
-  { ipvs }: IpvsConfiguration,
-  release: string,
-): readonly IpvsSysctl[] {
+export function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
   return [
     {
       path: 'net/ipv4/vs/expire_nodest_conn',

@@ -1,6 +1,6 @@
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { ObjectKey, KernelError } from '../../mode.ts'
+import type { KernelError, ObjectKey } from '../../mode.ts'
 import { blame } from './blame.ts'
 import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'

@@ -1,7 +1,14 @@
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { ApplyResult, Change, Digest, ForeignChange, ObjectKey, KernelError } from '../../mode.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  KernelError,
+  ObjectKey,
+} from '../../mode.ts'
 import { type Applied, applyCommits } from './apply.ts'
 import { foreignChange } from './foreign-change.ts'
 import type { ChainContents, ChainKeeperOptions, OwnedChains } from './keeper-options.ts'

@@ -26,9 +26,7 @@ export function foreignChange(
   const places = ours.filter(isPlace)
   if (places.length < ours.length) return { keys: 'all', by: name }
   const keys = places.flatMap((place) =>
-    place.chain.startsWith(owned.prefix)
-      ? [keyOf({ kind: 'chain', ...place })]
-      : jumpsIn(place),
+    place.chain.startsWith(owned.prefix) ? [keyOf({ kind: 'chain', ...place })] : jumpsIn(place),
   )
   return keys.length === 0 ? undefined : { keys: [...new Set(keys)], by: name }
 }

@@ -1,5 +1,5 @@
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { ObjectKey, KernelError } from '../../mode.ts'
+import type { KernelError, ObjectKey } from '../../mode.ts'
 
 /** Throws the first refusal of a removal, with its code. */
 export function demandRemoved(failed: ReadonlyMap<ObjectKey, KernelError>): void {

@@ -1,6 +1,6 @@
+import type { ServiceKey } from '../../../forwarding/entry.ts'
 import { hostPort } from '../../../lib/ip.ts'
 import { isLabel } from '../../../resources/names.ts'
-import type { ServiceKey } from '../../../forwarding/entry.ts'
 import { parseSocketAddress, splitCommas } from '../../../settings/network-types.ts'
 import {
   accept,

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import { ip, service, serviceKey, servicePort } from '../../../forwarding/fixtures.ts'
-import type { ObjectKey, KernelError } from '../../mode.ts'
+import { configuration, recordingLog } from '../../../nodeproxy/wiring/wiring.fixture.ts'
 import type { Service } from '../../../resources/types.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import type { Binding } from '../../../nodeproxy/config/configuration.ts'
-import { type BindingFacts, reviewBindings, reviewRefusals } from './binding-conditions.ts'
-import { configuration, recordingLog } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { type BindingFacts, reviewBindings } from './binding-conditions.ts'
+import type { Binding } from './configuration.ts'
 
 const newConditions = () => new Conditions({ ...recordingLog(), metrics: createMetrics() })
 const KEY = serviceKey('shop/cart')
@@ -62,29 +61,4 @@ test('of many the first few are shown', () => {
 test('a bind map beside redirection is named, in another mode not', () => {
   expect(reviewed('unused', CART)[0]?.message).toMatch(/^userspace.bindMap is not used/)
   expect(reviewed(undefined, CART)).toEqual([])
-})
-
-test('a failed bind blocks readiness until it succeeds, any other refusal does not', () => {
-  const conditions = newConditions()
-  const review = (refusals: Readonly<Record<string, KernelError>>) => {
-    const entries = Object.entries(refusals)
-    const failures = entries.map(([key, refusal]) => [key as ObjectKey, { refusal }] as const)
-    reviewRefusals(conditions, new Map(failures))
-    return conditions.current()
-  }
-  const taken = { code: 'NP_USERSPACE_LISTEN', message: 'cannot listen on 127.0.0.1:80: EACCES' }
-  const other = { code: 'NP_X', message: 'no room' }
-  expect(review({ a: taken, b: taken, c: other, d: other })).toEqual([
-    {
-      blocksReadiness: true,
-      message: `addresses of userspace.bindMap are not served: ${taken.message}; free them or choose others (it is tried again)`,
-    },
-    {
-      blocksReadiness: false,
-      message:
-        'the kernel refuses c and others (NP_X: no room); the row of the code in docs/errors.md has the remedy',
-    },
-  ])
-  expect(review({ a: taken })).toHaveLength(1)
-  expect(review({})).toEqual([])
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { bindMap } from './bind-map.ts'
-import type { NetfilterAccess } from '../../../nodeproxy/wiring/netfilter.ts'
 import { NO_RULES } from '../../../nodeproxy/wiring/rights.ts'
 import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import { bindMap } from './bind-map.ts'
 import { chooseEntry } from './choose-entry.ts'
 
 const ROOT = { ok: true } as NetfilterAccess
-const USER: NetfilterAccess = { ok: false, lack: NO_RULES }
+const USER: NetfilterAccess = { ok: false, missing: NO_RULES }
 const BINDINGS = ['127.0.0.1:8080=shop/cart']
 
 function choose(entry: string, access: NetfilterAccess, bindings: readonly string[] = []) {
@@ -30,16 +30,16 @@ test.each([
   ['auto', [], ['NP_USERSPACE_REDIRECT', 'NP_USERSPACE_BIND_MAP']],
   ['redirect', BINDINGS, ['NP_USERSPACE_REDIRECT']],
   ['bind', [], ['NP_USERSPACE_BIND_MAP']],
-] as const)('entry %s without rights and with %j lacks %j', (asked, bindings, codes) => {
+] as const)('entry %s without rights and with %j missing %j', (asked, bindings, codes) => {
   const choice = choose(asked, USER, bindings)
-  expect(choice.ok ? [] : choice.lacks.map(({ code }) => code)).toEqual(codes)
+  expect(choice.ok ? [] : choice.missing.map(({ code }) => code)).toEqual(codes)
 })
 
 test('what stands in the way of rules is told, and the way around it once', () => {
-  const lack = { code: 'NP_X', what: 'no iptables', remedy: 'install it' }
-  const choice = choose('redirect', { ok: false, lack })
+  const missing = { code: 'NP_X', what: 'no iptables', remedy: 'install it' }
+  const choice = choose('redirect', { ok: false, missing })
   expect(choice).toMatchObject({
-    lacks: [
+    missing: [
       {
         what: expect.stringContaining('no iptables'),
         remedy: expect.stringMatching(/^install it; or /),
@@ -47,5 +47,5 @@ test('what stands in the way of rules is told, and the way around it once', () =
     ],
   })
   const denied = choose('redirect', USER)
-  expect(denied).toMatchObject({ lacks: [{ remedy: NO_RULES.remedy }] })
+  expect(denied).toMatchObject({ missing: [{ remedy: NO_RULES.remedy }] })
 })

@@ -1,5 +1,5 @@
-import type { RulesAccess } from '../../netfilter/access.ts'
 import type { MissingRequirement } from '../../mode.ts'
+import type { RulesAccess } from '../../netfilter/access.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 
 /** How packets reach the workers, or what it would take. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { FakeForwarder } from '../fake-forwarder.ts'
+import { FakeForwarder } from '../testing/fake-forwarder.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 
 test('whoever lets it drain spends it', async () => {

@@ -1,8 +1,13 @@
+import type { FieldsOf } from '../../../settings/field.ts'
 import { portRange } from '../../../settings/network-types.ts'
 import { duration, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { bindMap } from './bind-map.ts'
-import type { FieldsOf } from '../../../settings/field.ts'
-import { BALANCINGS, DATA_PATHS, USERSPACE_ENTRIES, type UserspaceConfiguration } from './configuration.ts'
+import {
+  BALANCINGS,
+  DATA_PATHS,
+  USERSPACE_ENTRIES,
+  type UserspaceConfiguration,
+} from './configuration.ts'
 
 const MINUTES_15 = 900_000
 const HOURS_24 = 86_400_000

@@ -8,20 +8,20 @@ import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { openFilesLimit } from '../../../lib/open-files-limit.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
 import { ownMark } from '../../netfilter/mark.ts'
-import { openForwarder } from '../crew/open-forwarder.ts'
-import { Ledger } from '../ledger.ts'
+import { openMonitor } from '../../netfilter/open-monitor.ts'
+import { ForwarderState } from '../forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../names.ts'
-import type { Logger } from '../../../telemetry/logger.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import { openForwarder } from '../pool/open-forwarder.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
-import type { NetfilterAccess } from '../../netfilter/access.ts'
-import { openMonitor } from '../../netfilter/open-monitor.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 import { forwarderOptions } from './forwarder-options.ts'
-import type { UserspaceRuntime } from './userspace-runtime.ts'
 import type { CleanupRuntime } from './pending-cleanup.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
 
 /** What every system gives, where this one does not say. */
 const USUAL_OPEN_FILES = 1_024
@@ -54,12 +54,12 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
       throw error
     })
     .then((opened) => new DrainingForwarder(opened, former?.forwarder))
-  const ledger = new Ledger(forwarder)
+  const forwarderState = new ForwarderState(forwarder)
   return {
     ...{ entry, forwarder },
     hears: kernel?.monitor !== deafMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
-    build: (settings) => new UserspaceMode(settings, { ledger, ...(kernel && { kernel }) }),
+    build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
       // Nobody else serves those who come while it waits for the others.
       if (!forwarder.isSpent) await forwarder.untilIdle(serving)

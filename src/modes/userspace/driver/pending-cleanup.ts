@@ -1,10 +1,10 @@
 import type { Sets } from '../../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Mode } from '../../mode.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { PREFIX } from '../names.ts'
 import type { UserspaceSettings } from '../settings.ts'
-import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 

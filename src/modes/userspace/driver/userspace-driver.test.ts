@@ -2,23 +2,26 @@ import { expect, test } from 'vitest'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
-import type { Missing } from '../../mode.ts'
-import { FakeForwarder } from '../fake-forwarder.ts'
-import type { UserspaceSettings } from '../settings.ts'
-import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
-import { bindMap } from './bind-map.ts'
-import type { NetfilterAccess } from '../../../nodeproxy/wiring/netfilter.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
 import { NO_RULES } from '../../../nodeproxy/wiring/rights.ts'
 import { configuration, recordingLog } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
+import type { Missing } from '../../mode.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { UserspaceSettings } from '../settings.ts'
+import { FakeForwarder } from '../testing/fake-forwarder.ts'
+import { bindMap } from './bind-map.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
-import { UserspaceKind } from './userspace-driver.ts'
-import type { UserspaceGround } from './userspace-runtime.ts'
+import { UserspaceDriver } from './userspace-driver.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
 
 const ROOT = { ok: true } as NetfilterAccess
-const USER: NetfilterAccess = { ok: false, lack: NO_RULES }
+const USER: NetfilterAccess = { ok: false, missing: NO_RULES }
 
-function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
+function inputs(
+  values: Readonly<Record<string, unknown>> = {},
+): ModeInputs<NodeProxyConfiguration> {
   return {
     config: configuration({ mode: 'userspace', ...values }),
     node: undefined,
@@ -32,8 +35,8 @@ function bindings(...list: readonly string[]) {
   return { 'userspace.bindMap': read.ok ? read.value : [] }
 }
 
-interface Opened extends UserspaceGround {
-  readonly former: UserspaceGround | undefined
+interface Opened extends UserspaceRuntime {
+  readonly former: UserspaceRuntime | undefined
   /** Until when connections may stay. */
   closed: AbortSignal | undefined
   /** Until when new ones are taken. */
@@ -51,7 +54,7 @@ function rig(netfilter: NetfilterAccess = ROOT) {
   const closing = Promise.withResolvers<void>()
   closing.resolve()
   const rig = { closing: closing.promise }
-  const kind = new UserspaceKind({
+  const driver = new UserspaceDriver({
     ...{ netfilter, clock, log },
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
@@ -77,30 +80,33 @@ function rig(netfilter: NetfilterAccess = ROOT) {
     },
     leftovers: () => undefined,
   })
-  return Object.assign(rig, { kind, clock, lines, grounds, built, world })
+  return Object.assign(rig, { driver, clock, lines, grounds, built, world })
 }
 
 test('with rights packets are redirected, without them it listens where it is told', async () => {
   const root = rig()
-  const { lacks, facts } = await root.kind.prepare(situation())
-  expect([lacks, facts]).toEqual([[], { entry: 'redirect', workers: '2' }])
+  const { missing, facts } = await root.driver.prepare(inputs())
+  expect([missing, facts]).toEqual([[], { entry: 'redirect', workers: '2' }])
   const user = rig(USER)
-  await user.kind.prepare(situation(bindings('127.0.0.1:80=a/b')))
+  await user.driver.prepare(inputs(bindings('127.0.0.1:80=a/b')))
   expect([...root.grounds, ...user.grounds].map(({ entry }) => entry)).toEqual(['redirect', 'bind'])
 })
 
 test('without rights and without an address nothing is opened', async () => {
-  const { kind, grounds } = rig(USER)
-  const { lacks } = await kind.prepare(situation())
-  expect(lacks.map(({ code }) => code)).toEqual(['NP_USERSPACE_REDIRECT', 'NP_USERSPACE_BIND_MAP'])
+  const { driver, grounds } = rig(USER)
+  const { missing } = await driver.prepare(inputs())
+  expect(missing.map(({ code }) => code)).toEqual([
+    'NP_USERSPACE_REDIRECT',
+    'NP_USERSPACE_BIND_MAP',
+  ])
   expect(grounds).toEqual([])
-  expect(() => kind.blueprint(situation())).toThrow('not prepared')
+  expect(() => driver.spec(inputs())).toThrow('not prepared')
 })
 
-test('what the kernel lacks is said, and the workers end', async () => {
-  const { kind, grounds, world } = rig()
+test('what the kernel missing is said, and the workers end', async () => {
+  const { driver, grounds, world } = rig()
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
-  expect((await kind.prepare(situation())).lacks).toEqual([
+  expect((await driver.prepare(inputs())).missing).toEqual([
     {
       code: 'NP_USERSPACE_KERNEL',
       what: 'IPv4 sets of addresses',
@@ -111,43 +117,41 @@ test('what the kernel lacks is said, and the workers end', async () => {
 })
 
 test('what was open before stays open', async () => {
-  const { kind, grounds, world } = rig()
-  await kind.prepare(situation())
+  const { driver, grounds, world } = rig()
+  await driver.prepare(inputs())
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
-  await kind.prepare(situation())
+  await driver.prepare(inputs())
   expect(grounds.map(({ closed }) => closed)).toEqual([undefined])
 })
 
-test('workers that cannot start are a lack, a bug is none', async () => {
-  const { kind, world } = rig()
+test('workers that cannot start are a missing, a bug is none', async () => {
+  const { driver, world } = rig()
   world.openError = new NodeProxyError('NP_X', 'cannot listen', { hint: 'free the port' })
-  expect((await kind.prepare(situation())).lacks).toEqual([
+  expect((await driver.prepare(inputs())).missing).toEqual([
     { code: 'NP_X', what: 'cannot listen', remedy: 'free the port' },
   ])
   world.openError = new TypeError('bug')
-  await expect(kind.prepare(situation())).rejects.toThrow('bug')
+  await expect(driver.prepare(inputs())).rejects.toThrow('bug')
 })
 
 test.each([
   ['hears others', true, 600_000],
   ['is deaf', false, 9_000],
 ])('everything is read again after a while, sooner where it %s', async (_, hears, verify) => {
-  const { kind, world } = rig()
+  const { driver, world } = rig()
   world.hears = hears
-  const mine = situation({ 'userspace.syncPeriod': 9_000, 'userspace.minSyncPeriod': 7 })
-  await kind.prepare(mine)
-  const { mode, minPeriodMs, verifyPeriodMs } = kind.blueprint(mine)
+  const mine = inputs({ 'userspace.syncPeriod': 9_000, 'userspace.minSyncPeriod': 7 })
+  await driver.prepare(mine)
+  const { mode, minPeriodMs, verifyPeriodMs } = driver.spec(mine)
   expect([mode, minPeriodMs, verifyPeriodMs]).toEqual(['userspace', 7, verify])
-  expect(kind.periods(mine.config).syncPeriod).toBe(9_000)
+  expect(driver.periods(mine.config).syncPeriod).toBe(9_000)
 })
 
 test('other bindings make another mode over the same workers', async () => {
-  const { kind, built, grounds } = rig(USER)
-  const [one, two] = ['127.0.0.1:80=a/b', '127.0.0.1:81=a/b'].map((text) =>
-    situation(bindings(text)),
-  )
-  await kind.prepare(one!)
-  const [before, same, after] = [one!, one!, two!].map((each) => kind.blueprint(each))
+  const { driver, built, grounds } = rig(USER)
+  const [one, two] = ['127.0.0.1:80=a/b', '127.0.0.1:81=a/b'].map((text) => inputs(bindings(text)))
+  await driver.prepare(one!)
+  const [before, same, after] = [one!, one!, two!].map((each) => driver.spec(each))
   expect(isDeepEqual(before!.settings, same!.settings)).toBe(true)
   expect(isDeepEqual(before!.settings, after!.settings)).toBe(false)
   after!.build()
@@ -158,31 +162,31 @@ test('other bindings make another mode over the same workers', async () => {
 })
 
 test('only the first and the last binding make it look at the kernel again', () => {
-  const { kind } = rig()
-  const of = (...list: readonly string[]) => kind.demands(situation(bindings(...list)).config)
+  const { driver } = rig()
+  const of = (...list: readonly string[]) => driver.demands(inputs(bindings(...list)).config)
   expect(of('127.0.0.1:80=a/b')).toEqual(of('127.0.0.1:81=a/c', '127.0.0.1:82=a/b'))
   expect(of()).not.toEqual(of('127.0.0.1:80=a/b'))
 })
 
 test('rules of an earlier run serve nobody', async () => {
-  expect(await rig().kind.isServing()).toBe(false)
+  expect(await rig().driver.isServing()).toBe(false)
 })
 
 test('so does another mark of own packets', () => {
-  const { kind } = rig()
-  const of = (bit: number) => kind.demands(situation({ 'iptables.masqueradeBit': bit }).config)
+  const { driver } = rig()
+  const of = (bit: number) => driver.demands(inputs({ 'iptables.masqueradeBit': bit }).config)
   expect(of(14)).toEqual(of(15))
   expect(of(14)).not.toEqual(of(8))
 })
 
 test('at the end connections have the time that is in force then', async () => {
   const made = rig()
-  const { kind, clock, lines, grounds } = made
+  const { driver, clock, lines, grounds } = made
   const ended = Promise.withResolvers<void>()
   made.closing = ended.promise
-  await kind.prepare(situation({ 'userspace.shutdownTimeout': 60_000 }))
-  kind.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
-  const closed = kind.close()
+  await driver.prepare(inputs({ 'userspace.shutdownTimeout': 60_000 }))
+  driver.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
+  const closed = driver.close()
   await clock.advance(3_999)
   expect(grounds[0]?.serving?.aborted).toBe(false)
   await clock.advance(1)
@@ -193,27 +197,27 @@ test('at the end connections have the time that is in force then', async () => {
   expect(grounds[0]?.closed?.aborted).toBe(true)
   ended.resolve()
   await closed
-  await kind.close()
+  await driver.close()
   expect(lines).toEqual([expect.stringMatching(/^info .*"shutdownTimeout":"5s"/)])
 })
 
 test('workers that do not suit any more are replaced, and end with the daemon', async () => {
-  const { kind, grounds } = rig()
-  await kind.prepare(situation())
+  const { driver, grounds } = rig()
+  await driver.prepare(inputs())
   grounds[0]!.isSpent = true
-  await kind.prepare(situation())
+  await driver.prepare(inputs())
   expect(grounds.map(({ closed }) => closed)).toEqual([undefined, undefined])
   expect(grounds.map(({ former }) => former)).toEqual([undefined, grounds[0]])
-  await kind.close()
+  await driver.close()
   expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([false, false])
 })
 
 test('where their successors cannot work, those at work stay', async () => {
-  const { kind, grounds, world } = rig()
-  await kind.prepare(situation())
+  const { driver, grounds, world } = rig()
+  await driver.prepare(inputs())
   grounds[0]!.isSpent = true
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
-  await kind.prepare(situation())
+  await driver.prepare(inputs())
   expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])
-  expect(kind.blueprint(situation()).mode).toBe('userspace')
+  expect(driver.spec(inputs()).mode).toBe('userspace')
 })

@@ -1,19 +1,19 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { formatDuration } from '../../../lib/duration.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
-import { ownMark } from '../../netfilter/mark.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
-import type { UserspaceConfiguration } from './configuration.ts'
-import type { NetfilterAccess } from '../../netfilter/access.ts'
 import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
 import type { ModeReview } from '../../definition/mode-review.ts'
 import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import { ownMark } from '../../netfilter/mark.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { listenErrors, reviewBindings } from './binding-conditions.ts'
 import { chooseEntry } from './choose-entry.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
 import type { Ending, UserspaceRuntime } from './userspace-runtime.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
@@ -28,7 +28,9 @@ export interface UserspaceDriverParts {
     former: UserspaceRuntime | undefined,
   ) => Promise<UserspaceRuntime>
   /** Removes what an earlier run may have left; undefined where there are no rules. */
-  readonly leftovers: (inputs: () => ModeInputs<UserspaceConfiguration>) => PendingCleanup | undefined
+  readonly leftovers: (
+    inputs: () => ModeInputs<UserspaceConfiguration>,
+  ) => PendingCleanup | undefined
 }
 
 /** Where changes by others are heard, reading everything back is only a second pair of eyes. */
@@ -140,7 +142,10 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
   }
 
   /** Keeps the runtime if nothing is missing; otherwise the one that served until then stays. */
-  async #tryRuntime(inputs: ModeInputs<UserspaceConfiguration>, entry: UserspaceRuntime['entry']): Promise<Probe> {
+  async #tryRuntime(
+    inputs: ModeInputs<UserspaceConfiguration>,
+    entry: UserspaceRuntime['entry'],
+  ): Promise<Probe> {
     const before = this.#runtime
     const { config } = inputs
     if (before?.suits(config)) return probe(before, inputs)
@@ -162,7 +167,10 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
   }
 }
 
-function probe(runtime: UserspaceRuntime, inputs: ModeInputs<UserspaceConfiguration>): Promise<Probe> {
+function probe(
+  runtime: UserspaceRuntime,
+  inputs: ModeInputs<UserspaceConfiguration>,
+): Promise<Probe> {
   return runtime.build(userspaceSettings(inputs, runtime.entry)).probe()
 }
 

@@ -1,6 +1,6 @@
 import type { Mode } from '../../mode.ts'
-import type { UserspaceSettings } from '../settings.ts'
 import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'
 

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { ip } from '../../../forwarding/fixtures.ts'
-import { bindMap } from './bind-map.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
 import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
-import type { Situation } from '../../definition/mode-driver.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { bindMap } from './bind-map.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 
-function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
+function inputs(
+  values: Readonly<Record<string, unknown>> = {},
+): ModeInputs<NodeProxyConfiguration> {
   return {
     config: configuration(values),
     node: undefined,
@@ -16,7 +19,7 @@ function situation(values: Readonly<Record<string, unknown>> = {}): Situation {
 
 test('redirected packets: to the addresses that serve node ports', () => {
   const values = { 'userspace.scheduler': 'lc', 'iptables.localhostNodePorts': true }
-  expect(userspaceSettings(situation(values), 'redirect')).toMatchObject({
+  expect(userspaceSettings(inputs(values), 'redirect')).toMatchObject({
     balancing: 'lc',
     entrance: {
       kind: 'transparent',
@@ -33,7 +36,7 @@ test('bindings: by the port that they name, several for one of them', () => {
     '127.0.0.1:53=shop/dns/UDP',
   ])
   const values = { 'userspace.bindMap': read.ok ? read.value : [] }
-  expect(userspaceSettings(situation(values), 'bind')).toEqual({
+  expect(userspaceSettings(inputs(values), 'bind')).toEqual({
     balancing: 'rr',
     entrance: {
       kind: 'doors',

@@ -1,9 +1,9 @@
-import { bindingKey } from '../binding.ts'
-import type { Listening, UserspaceSettings } from '../settings.ts'
-import type { Binding, UserspaceConfiguration } from './configuration.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
 import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import { bindingKey } from '../binding.ts'
+import type { Listening, UserspaceSettings } from '../settings.ts'
+import type { Binding, UserspaceConfiguration } from './configuration.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
 
 /** What configuration, Node object, kernel and interfaces ask of the userspace mode together. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { cidr } from '../../fixtures.ts'
+import { cidr } from '../../testing/mode-fixtures.ts'
 import { admit } from './admission.ts'
-import { affinityTable, at, NO_CHANCE, newCounters, route } from './fixtures.ts'
 import { createOccupancy, Occupancy } from './occupancy.ts'
+import { Switchboard } from './route-table.ts'
 import { SessionBook } from './session-book.ts'
-import { Switchboard } from './switchboard.ts'
+import { affinityTable, at, NO_CHANCE, newCounters, route } from './testing/worker-fixtures.ts'
 
 function setUp(connections = 1) {
   const counters = newCounters()

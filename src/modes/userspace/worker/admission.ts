@@ -1,9 +1,9 @@
 import { hostKey } from '../../../kernel/sockets/socket-address.ts'
 import type { RouteProtocol } from '../route.ts'
+import type { Switchboard } from './route-table.ts'
 import { type Knock, Selection, type SelectionParts } from './selection.ts'
 import type { SessionBook } from './session-book.ts'
 import { mayEnter } from './source-ranges.ts'
-import type { Switchboard } from './switchboard.ts'
 
 export interface AdmissionParts extends SelectionParts {
   readonly switchboard: Switchboard

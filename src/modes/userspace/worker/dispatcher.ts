@@ -4,9 +4,9 @@ import type { BackendState } from './backend-state.ts'
 import { Counters } from './counters.ts'
 import type { Order, WorkerSetup } from './messages.ts'
 import { Occupancy } from './occupancy.ts'
+import { Switchboard } from './route-table.ts'
 import type { SelectionParts } from './selection.ts'
 import { SessionBook } from './session-book.ts'
-import { Switchboard } from './switchboard.ts'
 
 /** Milliseconds between two looks at idle clients and backends that drain. */
 export const HOUSEKEEPING_MS = 1_000

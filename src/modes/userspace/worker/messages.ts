@@ -5,7 +5,7 @@ import type { SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { DataPath, ForwarderLimits } from '../forwarder.ts'
 import type { Route, RouteProtocol, Side } from '../route.ts'
 import type { CounterMemory } from './counters.ts'
-import type { DoorAddress } from './door-address.ts'
+import type { DoorAddress } from './listener-address.ts'
 import type { OccupancyMemory } from './occupancy.ts'
 
 /** A socket at which clients arrive, opened by the main thread. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { backend } from '../../fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import type { Route } from '../route.ts'
-import { affinityTable, at, newCounters, served } from './fixtures.ts'
 import { Selection } from './selection.ts'
+import { affinityTable, at, newCounters, served } from './testing/worker-fixtures.ts'
 
 const THREE = [backend('10.1.0.1'), backend('10.1.0.2'), backend('10.1.0.3')]
 

@@ -6,7 +6,7 @@ import type { Side } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 import { chooseBackend } from './choose-backend.ts'
 import type { Counters } from './counters.ts'
-import type { Entrance } from './switchboard.ts'
+import type { Entrance } from './route-table.ts'
 
 export interface SelectionParts {
   readonly affinity: AffinityTable

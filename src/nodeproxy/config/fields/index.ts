@@ -1,6 +1,5 @@
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
-import type { AnyField } from '../../../settings/field.ts'
-import type { FieldsOf as FieldsOfC } from '../../../settings/field.ts'
+import type { AnyField, FieldsOf } from '../../../settings/field.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from '../configuration.ts'
 import { clientFields } from './client.ts'
 import { conntrackFields } from './conntrack.ts'
@@ -15,17 +14,13 @@ import { trafficFields } from './traffic.ts'
  */
 export function fieldsOf(
   modes: readonly Pick<ModeDefinition, 'name' | 'fields'>[],
-): FieldsOfC<NodeProxyConfiguration> {
-  const common: FieldsOfC<CommonConfiguration> = {
-    ...clientFields,
-    mode: modeField(modes),
-    ...netfilterFields,
-    ...trafficFields,
-    ...servingFields,
-    ...conntrackFields,
-  }
-  const all = [common, ...modes.map(({ fields }) => fields)].flatMap((part) => Object.entries(part))
-  return Object.fromEntries(bySection(all)) as FieldsOfC<NodeProxyConfiguration>
+): FieldsOf<NodeProxyConfiguration> {
+  const before = { ...clientFields, mode: modeField(modes), ...netfilterFields }
+  const after = { ...trafficFields, ...servingFields, ...conntrackFields }
+  const common: FieldsOf<CommonConfiguration> = { ...before, ...after }
+  const parts = [before, ...modes.map(({ fields }) => fields), common]
+  const all = parts.flatMap((part) => Object.entries<AnyField>(part))
+  return Object.fromEntries(bySection(all)) as FieldsOf<NodeProxyConfiguration>
 }
 
 /** Fields of one section stand together, sections in the order of their first field. */

@@ -1,11 +1,11 @@
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
+import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
+import type { MissingRequirement } from '../../../modes/mode.ts'
+import type { ModeInputs } from '../../../modes/netfilter/mode-inputs.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
-import type { MissingRequirement } from '../../../modes/mode.ts'
-import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
-import type { ModeInputs } from '../../../modes/netfilter/mode-inputs.ts'
 
 /** What is said about a changed configuration. */
 export type Verdict =
@@ -40,7 +40,11 @@ export class Modes {
     throw cannotWork(choice.missing)
   }
 
-  private constructor(parts: ModesParts, current: ModeDriver<NodeProxyConfiguration>, config: NodeProxyConfiguration) {
+  private constructor(
+    parts: ModesParts,
+    current: ModeDriver<NodeProxyConfiguration>,
+    config: NodeProxyConfiguration,
+  ) {
     this.#parts = parts
     this.#current = current
     this.#config = config
@@ -117,7 +121,10 @@ async function chooseFirst(
     missing.push(...readiness.missing)
     if (names.length === 1) continue
     const reasons = readiness.missing.map(({ what }) => what)
-    log.warn({ mode: driver.name, missing: reasons }, 'this kernel cannot do a mode; the next is tried')
+    log.warn(
+      { mode: driver.name, missing: reasons },
+      'this kernel cannot do a mode; the next is tried',
+    )
   }
   return { ok: false, missing }
 }

@@ -1,11 +1,11 @@
 import { Mutex } from '../../../../lib/mutex.ts'
 import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
-import { type DoorAddress, doorKey } from '../door-address.ts'
+import { type DoorAddress, doorKey } from '../listener-address.ts'
 import type { Answer, DoorChange, Order, WorkerSetup } from '../messages.ts'
 import { BufferPool } from './buffer-pool.ts'
-import type { DoorParts, OpenDoor } from './open-door.ts'
-import { openTcpDoor } from './tcp-door.ts'
-import { openUdpDoor } from './udp-door.ts'
+import type { DoorParts, OpenDoor } from './open-listener.ts'
+import { openTcpDoor } from './tcp-listener.ts'
+import { openUdpDoor } from './udp-listener.ts'
 
 const LARGE_BUFFER_BYTES = 1 << 18
 const MOST_LARGE_BUFFERS = 64

@@ -6,7 +6,7 @@ import { proxyHeader } from '../proxy-header.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { OneWay } from './one-way.ts'
-import type { DoorParts } from './open-door.ts'
+import type { DoorParts } from './open-listener.ts'
 import { ReadBuffer } from './read-buffer.ts'
 import { SOCKET_OPTIONS } from './socket-options.ts'
 

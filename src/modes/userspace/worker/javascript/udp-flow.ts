@@ -5,7 +5,7 @@ import type { BackendState } from '../backend-state.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
-import type { DoorParts } from './open-door.ts'
+import type { DoorParts } from './open-listener.ts'
 
 /** A datagram that is too long or finds no room is lost, as on any network. */
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])

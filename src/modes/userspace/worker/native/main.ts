@@ -9,8 +9,8 @@ import { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-d
 import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
 import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
 import { EventLoop, type Handler } from './event-loop.ts'
-import { TcpEntrance } from './tcp-entrance.ts'
-import { UdpEntrance, type UdpEntranceParts } from './udp-entrance.ts'
+import { TcpEntrance } from './tcp-listener.ts'
+import { UdpEntrance, type UdpEntranceParts } from './udp-listener.ts'
 
 /** Who has more than this to say at once gets a pipe. */
 const BUFFER_BYTES = 1 << 16

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
-import { at, newCounters, served } from '../fixtures.ts'
 import type { Selection } from '../selection.ts'
+import { at, newCounters, served } from '../testing/worker-fixtures.ts'
 import type { EventLoop } from './event-loop.ts'
 import { UdpFlow } from './udp-flow.ts'
 
