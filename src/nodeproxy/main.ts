@@ -7,7 +7,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   version: packageVersion(),
-  modes: MODES,
+  modes: MODES.map(({ name }) => name),
   loadDaemon,
 })
 

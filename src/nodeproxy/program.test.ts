@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
-import { iptables } from '../modes/iptables/driver/definition.ts'
 import { type Daemon, type Launch, runProgram } from './program.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
@@ -31,7 +30,7 @@ function start(...args: string[]) {
     stderr: { write: (text) => (err += text) },
     logStream: { write: (text) => void (logged += text) },
     version: '1.2.3',
-    modes: [iptables],
+    modes: ['iptables'],
     loadDaemon: async () => ({
       runDaemon: (config, launch) => {
         launched.push(['run', launch])

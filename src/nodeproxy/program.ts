@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { NodeProxyError } from '../lib/error.ts'
-import type { ModeDefinition } from '../modes/definition/mode-definition.ts'
 import {
   type Answers,
   asProblem,
@@ -16,7 +15,7 @@ import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
 import { type LoadedConfiguration, type LoadResult, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
-import { type NodeProxyTable, settingsTableOf } from './config/settings-table.ts'
+import { type NodeProxyTable, SETTINGS_TABLE } from './config/settings-table.ts'
 
 /** Everything the daemon starts from. */
 export interface Launch extends LoadedConfiguration {
@@ -42,8 +41,10 @@ export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
   readonly version: string
-  /** Modes of this build, best first. */
-  readonly modes: readonly ModeDefinition[]
+  /** Names of the modes of this build, best first. */
+  readonly modes: readonly string[]
+  /** The settings of those modes and of the daemon; those of this build unless given. */
+  readonly table?: NodeProxyTable
   loadDaemon(): Promise<Daemon>
 }
 
@@ -59,7 +60,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     const loaded = await loadConfiguration(file, line, tableOf(host))
     if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (line.writeConfigTo !== undefined) return await writeConfig(host, line.writeConfigTo, loaded)
-    if (!line.cleanup) chooseModes(loaded.config.mode, namesOf(host))
+    if (!line.cleanup) chooseModes(loaded.config.mode, host.modes)
     return await start(host, { loaded, line, file })
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
@@ -129,10 +130,6 @@ function answers(host: Host): Answers {
   return createAnswers(tableOf(host).program, host)
 }
 
-function tableOf({ modes }: Host): NodeProxyTable {
-  return settingsTableOf(modes)
-}
-
-function namesOf({ modes }: Host): readonly string[] {
-  return modes.map(({ name }) => name)
+function tableOf({ table = SETTINGS_TABLE }: Host): NodeProxyTable {
+  return table
 }

@@ -3,7 +3,8 @@ import { isTest } from './source-file.ts'
 
 /**
  * Who may import whom. A room is a folder of `src`; a mode is `modes/<name>`,
- * and `modes/mode.ts` is the contract that all modes implement. An entry ending
+ * `modes/<name>/driver` is what the daemon knows of it and may import that mode, and
+ * `modes/mode.ts` is the contract that all modes implement. An entry ending
  * in `*` stands for every room whose name starts so.
  */
 export const table: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +20,16 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],
   'modes/netfilter': ['forwarding', 'affinity', 'kernel', 'telemetry', 'lib', 'modes/mode.ts'],
+  'modes/definition': [
+    'forwarding',
+    'resources',
+    'settings',
+    'kernel',
+    'telemetry',
+    'lib',
+    'modes/mode.ts',
+    'modes/netfilter',
+  ],
   'modes/*': [
     'forwarding',
     'affinity',
@@ -28,6 +39,18 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'modes/mode.ts',
     'modes/netfilter',
   ],
+  'modes/*/driver': [
+    'forwarding',
+    'resources',
+    'settings',
+    'kernel',
+    'telemetry',
+    'lib',
+    'modes/mode.ts',
+    'modes/netfilter',
+    'modes/definition',
+  ],
+  'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
   client: ['resources', 'telemetry', 'lib'],
   watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
@@ -65,10 +88,18 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['*'],
 }
 
-/** The room that a path of `src` belongs to, in the words of the table. */
+/** The module that a path of `src` belongs to, in the words of the table. */
 export function roomOf(path: string): string {
-  const [, room = '', second = ''] = path.split('/')
-  return room === 'modes' ? `modes/${second}` : room
+  const [, room = '', second = '', third = ''] = path.split('/')
+  if (room !== 'modes') return room
+  return third === 'driver' ? `modes/${second}/driver` : `modes/${second}`
+}
+
+function allowedFor(from: string): readonly string[] | undefined {
+  if (!from.startsWith('modes/')) return table[from]
+  const mode = from.replace(/\/driver$/, '')
+  if (mode !== from) return [...(table['modes/*/driver'] ?? []), mode]
+  return table[from] ?? table['modes/*']
 }
 
 /** What is wrong with one import, or undefined. Tests may reach into any room. */
@@ -78,7 +109,7 @@ export function importFault(item: ModuleImport): string | undefined {
   const from = roomOf(item.from)
   const to = roomOf(item.target)
   if (from === to) return undefined
-  const allowed = table[from] ?? (from.startsWith('modes/') ? table['modes/*'] : undefined)
+  const allowed = allowedFor(from)
   if (allowed === undefined) return `${item.from}: the import table knows no room ${from}`
   if (allowed.some((entry) => covers(entry, to))) return undefined
   return `${item.from} may not import ${item.target}: ${from} → ${to}`

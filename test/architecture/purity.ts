@@ -4,7 +4,7 @@ import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
 const pureRooms = /^src\/(resources|cluster|forwarding|affinity)\//
 const pureParts =
-  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|shortcut-mark)[^/]*\.ts$/
+  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
 
 /** Packages and names of Node that compute and do nothing else. */
 const pureImports: Readonly<Record<string, readonly string[]>> = {
