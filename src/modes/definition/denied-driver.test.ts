@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configuration } from '../../nodeproxy/wiring/wiring.fixture.ts'
+import { configuration } from '../../nodeproxy/testing/wiring.ts'
 import { deniedDriver } from './denied-driver.ts'
 
 const PERIODS = { syncPeriod: 30_000, minSyncPeriod: 0 }

@@ -4,7 +4,7 @@ import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
-import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
 import { iptablesDriver } from './iptables-driver.ts'
 

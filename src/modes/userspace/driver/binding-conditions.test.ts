@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ip, service, serviceKey, servicePort } from '../../../forwarding/fixtures.ts'
-import { configuration, recordingLog } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { ip, service, serviceKey, servicePort } from '../../../forwarding/testing/fixtures.ts'
+import { configuration, recordingLog } from '../../../nodeproxy/testing/wiring.ts'
 import type { Service } from '../../../resources/types.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'

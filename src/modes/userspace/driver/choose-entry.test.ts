@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { NO_RULES } from '../../../nodeproxy/wiring/rights.ts'
-import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
+import { NO_RULES } from '../../../nodeproxy/wiring/kernel/rights.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { bindMap } from './bind-map.ts'
 import { chooseEntry } from './choose-entry.ts'

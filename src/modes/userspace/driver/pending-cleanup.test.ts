@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { configuration } from '../../../nodeproxy/wiring/wiring.fixture.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import { keptSets } from '../names.ts'
 import { UserspacePendingCleanup } from './pending-cleanup.ts'

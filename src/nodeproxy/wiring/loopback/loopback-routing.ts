@@ -5,7 +5,7 @@ import { Mutex } from '../../../lib/mutex.ts'
 import { type FoundRouting, LoopbackGuard } from '../../../modes/netfilter/loopback-guard.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import { MODES } from '../../mode-registry.ts'
-import { ROUTE_LOCALNET, routesLocalnet } from '../sysctls.ts'
+import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 
 export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import { type FakeDriver, fakeDriver } from '../../../modes/testing/fake-driver.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
-import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { Modes } from './modes.ts'
 
 const lack = (what: string): MissingRequirement => ({

@@ -8,9 +8,9 @@ import { FakeModules } from '../../../kernel/modules/fake-modules.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
 import { noTraces } from '../../../kernel/traces/no-traces.ts'
 import { MODES } from '../../mode-registry.ts'
-import type { Kernel } from '../kernel.ts'
-import { NO_RULES } from '../rights.ts'
-import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { configuration, recordingLog } from '../../testing/wiring.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { NO_RULES } from '../kernel/rights.ts'
 import { driversOf, openModes } from './open-modes.ts'
 
 const NAMES = MODES.map(({ name }) => name)

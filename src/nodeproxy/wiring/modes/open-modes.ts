@@ -6,7 +6,7 @@ import type { KernelFacts } from '../../../modes/netfilter/mode-inputs.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { MODES } from '../../mode-registry.ts'
-import type { Kernel } from '../kernel.ts'
+import type { Kernel } from '../kernel/kernel.ts'
 import { Modes, type Trial } from './modes.ts'
 
 export interface OpenModes {

@@ -1,0 +1,115 @@
+import { NetlinkSets } from '../../../kernel/ipset/netlink-sets.ts'
+import { openIptables } from '../../../kernel/iptables/command-iptables.ts'
+import type { Backend, Iptables } from '../../../kernel/iptables/iptables.ts'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
+import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
+import { Spawner } from '../../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../../kernel/sysctl/proc-sysctl.ts'
+import { systemClock as clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type {
+  CleanupHost,
+  ModeDefinition,
+  Removal,
+} from '../../../modes/definition/mode-definition.ts'
+import type { ExitCode } from '../../../settings/answers.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import { MODES } from '../../mode-registry.ts'
+import { presentFamilies } from '../kernel/present-families.ts'
+import { NO_RULES, readRights } from '../kernel/rights.ts'
+import { LoopbackRouting } from '../loopback/loopback-routing.ts'
+import { loadedTables } from './loaded-tables.ts'
+import { removeAll } from './removals.ts'
+import { removeBehindGuard } from './remove-behind-guard.ts'
+
+/** What `iptables` is here, and both variants by name where this machine has them. */
+const VARIANTS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
+
+/** Removes our objects, whichever mode and iptables variant they were made with. */
+export async function cleanUpKernel(
+  config: NodeProxyConfiguration,
+  log: Logger,
+  rights = readRights(),
+): Promise<ExitCode> {
+  if (!rights.netAdmin) {
+    const { code, what, remedy } = NO_RULES
+    log.error({ code, remedy }, `${what}, so nothing of ours can be removed`)
+    return 2
+  }
+  const runner = new Spawner()
+  const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
+  try {
+    const variants: Iptables[] = []
+    for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
+    const sysctl = new ProcSysctl()
+    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(variants), log })
+    const families = presentFamilies()
+    const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
+    const removals = removalsOf(MODES, hosts)
+    const failures = await removeBehindGuard(loopback, log, () =>
+      removeAll(removals.map(unlessAbsent)),
+    )
+    for (const error of failures) {
+      log.error({ err: error }, 'something of ours could not be removed')
+    }
+    if (failures.length > 0) return 1
+    log.info('nothing of ours is left')
+    return 0
+  } finally {
+    sets.close()
+    await runner.close()
+  }
+}
+
+/** Each stage of every mode and iptables variant before the next stage. */
+export function removalsOf(
+  modes: readonly ModeDefinition[],
+  hosts: readonly CleanupHost[],
+): readonly Removal[] {
+  const all = modes.flatMap((mode) => hosts.map((host) => mode.cleanup(host)))
+  const stages = Math.max(0, ...all.map(({ length }) => length))
+  return Array.from({ length: stages }, (_none, stage) =>
+    all.flatMap((removals) => removals.slice(stage, stage + 1)),
+  ).flat()
+}
+
+/** Without those whose tables this kernel does not have. */
+async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
+  const answers: Iptables[] = []
+  for (const iptables of variants) {
+    const ask = async () => {
+      await iptables.listChain(4, 'filter', 'INPUT')
+      answers.push(iptables)
+    }
+    await unlessAbsent(ask)()
+  }
+  return answers
+}
+
+/** None where the machine has no such variant of iptables. */
+async function open(
+  variant: Backend | undefined,
+  { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
+): Promise<readonly Iptables[]> {
+  try {
+    return [loadedTables(await openIptables({ runner, ...(variant && { backend: variant }) }))]
+  } catch (error) {
+    log.debug({ backend: variant, err: error }, 'this machine has no such variant of iptables')
+    return []
+  }
+}
+
+function unlessAbsent(removal: Removal): Removal {
+  return async () => {
+    try {
+      await removal()
+    } catch (error) {
+      if (!(error instanceof NodeProxyError && NO_NF_TABLES.test(error.message))) throw error
+    }
+  }
+}
+
+/** What iptables-nft says where the kernel has no nf_tables, and so no rules in it. */
+const NO_NF_TABLES = /generation id: (?!Permission denied)/
