@@ -56,7 +56,7 @@ test('nothing new is taken at once; established connections keep their way until
   await expectNothingLeft(kernel)
 })
 
-test('connections by the shortcut keep their way as well', async () => {
+test('connections by the short circuit keep their way as well', async () => {
   const kernel = fakeKernel()
   const { sync, mode } = fakeIpvsNode(kernel)
   const path = { pool: 'local', shortCircuit: true, masquerade: 'onNode' } as const

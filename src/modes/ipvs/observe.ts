@@ -8,7 +8,7 @@ import { kindOf, serverIdOf } from './object.ts'
 import { forgetWays } from './paths.ts'
 import { isQuiescent } from './server-commands.ts'
 import { digestText } from './server-spec.ts'
-import { isShortcutMark, markPattern } from './short-circuit-mark.ts'
+import { isShortCircuitMark, markPattern } from './short-circuit-mark.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(
@@ -61,7 +61,7 @@ function serverDigests(
 
 /** A virtual server is ours if our sets say so, which stay when the daemon dies. */
 function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
-  if ('mark' in id) return isShortcutMark(id.mark, markPattern(settings.netfilter))
+  if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)
   return (['SERVICES', 'LEAVING'] as const).some((role) => sets.has(setName(id.family, role), text))
 }

@@ -103,7 +103,7 @@ test('an emptied Service that is deleted later leaves no way behind', async () =
   expect(await membersOf(kernel, 'NPVS-4-LEAVING')).toEqual([])
 })
 
-test('connections that took the shortcut keep their way when their Service goes', async () => {
+test('connections that took the short circuit keep their way when their Service goes', async () => {
   const { sync, remove, kernel, mode } = fakeIpvsNode()
   const external = frontend({ kind: 'externalIP', ip: ip('5.6.7.8'), ...local })
   const one = service('shop/a:http/TCP/4', '172.30.0.1', ['10.180.0.1'], { frontends: [external] })

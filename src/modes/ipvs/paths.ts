@@ -11,7 +11,7 @@ import { isQuiescent } from './server-commands.ts'
 
 /**
  * Members of LEAVING by which established connections find a virtual server that nobody
- * wants any more: its point, or all points at which the shortcut led to its mark.
+ * wants any more: its point, or all points at which the short circuit led to its mark.
  */
 export function waysTo(
   server: ObjectKey,

@@ -97,7 +97,7 @@ test('policy Local with nobody here: others meet silence, pods and the node the 
   ])
 })
 
-test('where the shortcut has somebody nothing is refused, because INPUT refuses it to pods too', () => {
+test('where the short circuit has somebody nothing is refused, because INPUT refuses it to pods too', () => {
   const asleep = [backend('10.180.0.1', { local: true, weight: 0 })]
   const one = entry({
     frontends: [local],

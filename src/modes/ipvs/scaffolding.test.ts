@@ -136,7 +136,7 @@ test('masqueradeAll takes in pods that talk to a ClusterIP', () => {
   })
 })
 
-test('where nothing tells pods apart, only the node takes the shortcut', () => {
+test('where nothing tells pods apart, only the node takes the short circuit', () => {
   const none = { gone: ABOUT_PODS, come: [] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { EntryId, Protocol } from '../../forwarding/entry.ts'
 import { routingBit } from '../netfilter/mark.ts'
 import {
-  isShortcutMark,
+  isShortCircuitMark,
   MarkBook,
   type MarkPattern,
   markOf,
@@ -24,7 +24,7 @@ test.each(masqueradeBits)('beside masquerade bit %i', (masqueradeBit) => {
       expect(mark).toBeLessThan(2 ** 32)
       expect(mark & (2 ** masqueradeBit)).toBe(0)
       expect(mark & routingBit({ masqueradeBit })).toBe(0)
-      expect(isShortcutMark(mark, pattern)).toBe(true)
+      expect(isShortCircuitMark(mark, pattern)).toBe(true)
       expect(protocolOf(mark, pattern)).toBe(protocol)
     }
   }
@@ -40,10 +40,10 @@ test('marks of others are not ours', () => {
   const pattern = markPattern({ masqueradeBit: 14 })
   const mark = markOf(id('cart'), 0, pattern)
   for (const bit of masqueradeBits.filter((each) => (pattern.mask >>> each) & 1)) {
-    expect(isShortcutMark((mark ^ (2 ** bit)) >>> 0, pattern)).toBe(false)
+    expect(isShortCircuitMark((mark ^ (2 ** bit)) >>> 0, pattern)).toBe(false)
   }
   for (const foreign of [0, 1, 0x4000, 0x8000, 0xffff_ffff]) {
-    expect(isShortcutMark(foreign, pattern)).toBe(false)
+    expect(isShortCircuitMark(foreign, pattern)).toBe(false)
   }
 })
 

@@ -41,7 +41,7 @@ export function markPattern(settings: MarkSettings): MarkPattern {
   }
 }
 
-export function isShortcutMark(mark: number, { mask, value }: MarkPattern): boolean {
+export function isShortCircuitMark(mark: number, { mask, value }: MarkPattern): boolean {
   return (mark & mask) >>> 0 === value
 }
 

@@ -12,7 +12,7 @@ import { entryPorts } from './entry-ports.ts'
 import type { ForwarderState } from './forwarder-state.ts'
 import { keptSets, OWNED_CHAINS, PREFIX, SET_REFUSED } from './names.ts'
 import { UserspaceProgram } from './program.ts'
-import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
+import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 /** What brings packets here. */
 export interface RedirectKernel {
@@ -63,7 +63,7 @@ export function createManagedState(
 }
 
 function createRedirect(
-  { netfilter }: TransparentEntrance,
+  { netfilter }: TransparentListening,
   { sets, routes, iptables, monitor }: RedirectKernel,
   program: UserspaceProgram,
 ): Redirect {

@@ -4,7 +4,7 @@ import { type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
 import { ruleTrials } from './probe-rules.ts'
-import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
+import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
@@ -35,7 +35,7 @@ export async function probeUserspace(
 
 async function tryRedirect(
   kernel: RedirectKernel,
-  entrance: TransparentEntrance,
+  entrance: TransparentListening,
 ): Promise<readonly Missing[]> {
   const missing: Missing[] = []
   for (const family of entrance.netfilter.families) {
@@ -44,7 +44,7 @@ async function tryRedirect(
   return missing
 }
 
-function trialsOf(entrance: TransparentEntrance, family: Family): Trials {
+function trialsOf(entrance: TransparentListening, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
     ...{ family, chain: CHAIN },

@@ -8,14 +8,14 @@ import { ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { ForwarderState } from '../../../src/modes/userspace/forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../../../src/modes/userspace/mode.ts'
 import type {
-  TransparentEntrance,
+  TransparentListening,
   UserspaceSettings,
 } from '../../../src/modes/userspace/settings.ts'
 import { FakeForwarder } from '../../../src/modes/userspace/testing/fake-forwarder.ts'
 import { driveMode } from './drive-mode.ts'
 
 export function redirected(
-  overrides: Partial<Omit<TransparentEntrance, 'kind'>> = {},
+  overrides: Partial<Omit<TransparentListening, 'kind'>> = {},
 ): UserspaceSettings {
   const nodeAddresses = [ip('192.0.2.10'), ip('fd00:2::10')]
   const entrance = { kind: 'transparent', nodeAddresses } as const

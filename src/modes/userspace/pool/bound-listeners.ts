@@ -4,10 +4,10 @@ import type { Sockets } from '../../../kernel/sockets/sockets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { KernelError } from '../../mode.ts'
 import type { Route } from '../route.ts'
-import { type DoorAddress, doorKey } from '../worker/listener-address.ts'
+import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 import type { Listener } from '../worker/messages.ts'
-import type { OpenDoors } from './successor.ts'
-import { WantedDoors } from './wanted-listeners.ts'
+import type { OpenListener } from './successor.ts'
+import { WantedListeners } from './wanted-listeners.ts'
 
 /** What changes in one worker's listeners. */
 export interface ListenerChange {
@@ -16,25 +16,25 @@ export interface ListenerChange {
 }
 
 /** One for each worker; TCP sockets are one and the same. */
-type DoorSockets = readonly number[]
+type ListenerSockets = readonly number[]
 
 /** With the other workers, and with the process that follows this one. */
 const SHARED = { shared: true } as const
 
 /** Sockets at the very addresses at which Services are to be found. */
-export class DoorListeners {
+export class BoundListeners {
   readonly #sockets: Sockets
   readonly #workers: number
-  readonly #open = new Map<string, DoorSockets>()
-  readonly #wanted = new WantedDoors()
+  readonly #open = new Map<string, ListenerSockets>()
+  readonly #wanted = new WantedListeners()
 
   constructor(sockets: Sockets, workers: number) {
     this.#sockets = sockets
     this.#workers = workers
   }
 
-  /** By `doorKey`: the sockets at each. */
-  get open(): OpenDoors {
+  /** By `listenerKey`: the sockets at each. */
+  get open(): OpenListener {
     return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
 
@@ -46,14 +46,14 @@ export class DoorListeners {
     const { open, close } = this.#wanted.plan(changes)
     const refused = new Map<EntryId, KernelError>()
     const opened = open.filter((at) => {
-      const refusal = this.#openDoor(at)
+      const refusal = this.#openListener(at)
       if (refusal) for (const id of this.#wanted.refuse(at)) refused.set(id, refusal)
       return refusal === undefined
     })
-    return { changes: this.#changes(opened, close.map(doorKey)), refused }
+    return { changes: this.#changes(opened, close.map(listenerKey)), refused }
   }
 
-  #changes(opened: readonly DoorAddress[], gone: readonly string[]): readonly ListenerChange[] {
+  #changes(opened: readonly ListenerAddress[], gone: readonly string[]): readonly ListenerChange[] {
     const changes = Array.from({ length: this.#workers }, (_, worker) => ({
       open: opened.flatMap((at) => this.#listener(at, worker)),
       close: gone.flatMap((key) => this.#open.get(key)?.[worker] ?? []),
@@ -62,16 +62,16 @@ export class DoorListeners {
     return changes
   }
 
-  #listener(at: DoorAddress, worker: number): readonly Listener[] {
-    const socket = this.#open.get(doorKey(at))?.[worker]
+  #listener(at: ListenerAddress, worker: number): readonly Listener[] {
+    const socket = this.#open.get(listenerKey(at))?.[worker]
     if (socket === undefined) return []
     const { protocol, ip, port } = at
     return [{ socket, protocol, side: 'others', at: socketAddress(ip, port) }]
   }
 
-  #openDoor(at: DoorAddress): KernelError | undefined {
+  #openListener(at: ListenerAddress): KernelError | undefined {
     try {
-      this.#open.set(doorKey(at), at.protocol === 'TCP' ? this.#tcp(at) : this.#udp(at))
+      this.#open.set(listenerKey(at), at.protocol === 'TCP' ? this.#tcp(at) : this.#udp(at))
       return undefined
     } catch (error) {
       if (!(error instanceof NodeProxyError)) throw error
@@ -79,12 +79,12 @@ export class DoorListeners {
     }
   }
 
-  #tcp({ ip, port }: DoorAddress): DoorSockets {
+  #tcp({ ip, port }: ListenerAddress): ListenerSockets {
     const socket = this.#sockets.listenTcp(ip, port, SHARED)
     return Array.from({ length: this.#workers }, () => socket)
   }
 
-  #udp({ ip, port }: DoorAddress): DoorSockets {
+  #udp({ ip, port }: ListenerAddress): ListenerSockets {
     const sockets: number[] = []
     try {
       while (sockets.length < this.#workers) sockets.push(this.#sockets.bindUdp(ip, port, SHARED))

@@ -6,18 +6,18 @@ import { Mutex } from '../../../lib/mutex.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
-import { type DoorAddress, doorKey } from '../worker/listener-address.ts'
+import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 import { QUIET_MS, relief } from './successor.ts'
 import { untilIdle } from './until-idle.ts'
-import { WantedDoors } from './wanted-listeners.ts'
+import { WantedListeners } from './wanted-listeners.ts'
 import { WorkerPool } from './worker-pool.ts'
 
 /** JavaScript workers, each of which listens at every door. */
-export class JavascriptCrew implements Forwarder {
+export class JavascriptPool implements Forwarder {
   readonly dataPath = 'javascript'
   readonly ports = new Map<never, never>()
   readonly ownPorts = new Set<number>()
-  readonly #doors = new WantedDoors()
+  readonly #doors = new WantedListeners()
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
 
@@ -39,9 +39,9 @@ export class JavascriptCrew implements Forwarder {
       const doors = { open, close }
       const answers = await this.#pool.tell(changes, () => ({ doors }))
       const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
-      const refused = open.filter((at) => reasons.has(doorKey(at)))
+      const refused = open.filter((at) => reasons.has(listenerKey(at)))
       await this.#close(refused)
-      return new Map(refused.flatMap((at) => this.#refusals(at, reasons.get(doorKey(at)))))
+      return new Map(refused.flatMap((at) => this.#refusals(at, reasons.get(listenerKey(at)))))
     })
   }
 
@@ -65,12 +65,12 @@ export class JavascriptCrew implements Forwarder {
   }
 
   /** Where one worker may not listen, others shall not either. */
-  async #close(close: readonly DoorAddress[]): Promise<void> {
+  async #close(close: readonly ListenerAddress[]): Promise<void> {
     if (close.length === 0) return
     await this.#pool.give(() => ({ doors: { open: [], close } }))
   }
 
-  #refusals(at: DoorAddress, reason = ''): readonly (readonly [EntryId, KernelError])[] {
+  #refusals(at: ListenerAddress, reason = ''): readonly (readonly [EntryId, KernelError])[] {
     const message = `cannot listen on ${hostPort(at.ip, at.port)}: ${reason}`
     return this.#doors.refuse(at).map((id) => [id, { code: 'NP_USERSPACE_LISTEN', message }])
   }

@@ -4,7 +4,7 @@ import type { Answer, Order, WorkerSetup } from '../worker/messages.ts'
 /** MiB of the heap of one worker. Young objects are few, and keep memory that nothing needs. */
 const HEAP = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 6 } as const
 
-export interface MemberOptions {
+export interface PoolWorkerOptions {
   readonly setup: Omit<WorkerSetup, 'port'>
   /** Makes a native worker look for messages. */
   readonly wake: () => void
@@ -13,8 +13,8 @@ export interface MemberOptions {
 }
 
 /** One worker thread, which takes orders in turn. */
-export class Member {
-  readonly #options: MemberOptions
+export class PoolWorker {
+  readonly #options: PoolWorkerOptions
   readonly #port: MessagePort
   readonly #worker: Worker
   readonly #waiting = new Map<number, (answer?: Answer) => void>()
@@ -23,7 +23,7 @@ export class Member {
   #isEnding = false
   #isLost = false
 
-  constructor(options: MemberOptions) {
+  constructor(options: PoolWorkerOptions) {
     this.#options = options
     const { port1, port2 } = new MessageChannel()
     this.#port = port1

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Route } from '../route.ts'
-import { doorKey } from '../worker/listener-address.ts'
+import { listenerKey } from '../worker/listener-address.ts'
 import { route } from '../worker/testing/worker-fixtures.ts'
-import { WantedDoors } from './wanted-listeners.ts'
+import { WantedListeners } from './wanted-listeners.ts'
 
 const [ONE, TWO] = ['shop/one:http/TCP/4', 'shop/two:http/TCP/4'] as EntryId[]
 
@@ -14,7 +14,7 @@ function routeAt(id: EntryId | undefined, ...ports: readonly number[]): Route {
 
 /** Tells one change after the other; what is opened and closed, as text. */
 function teller() {
-  const wanted = new WantedDoors()
+  const wanted = new WantedListeners()
   const tell = (
     ...changes: readonly (readonly [EntryId | undefined, ...(readonly number[])])[]
   ) => {
@@ -49,7 +49,7 @@ test('what was refused is tried again with the next change of whoever wants it',
   const { wanted, tell } = teller()
   tell([ONE, 80])
   const at = { protocol: 'TCP', ip: route().doors[0]!.ip, port: 80 } as const
-  expect(doorKey(at)).toBe('TCP 10.96.0.1:80')
+  expect(listenerKey(at)).toBe('TCP 10.96.0.1:80')
   expect(wanted.refuse(at)).toEqual([ONE])
   expect(tell([TWO, 90])).toEqual(['+90'])
   expect(tell([ONE, 80])).toEqual(['+80'])

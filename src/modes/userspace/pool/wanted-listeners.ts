@@ -1,27 +1,27 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Route } from '../route.ts'
-import { type DoorAddress, doorKey } from '../worker/listener-address.ts'
+import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 
-export interface DoorPlan {
+export interface ListenerPlan {
   /** What was refused before is tried again. */
-  readonly open: readonly DoorAddress[]
-  readonly close: readonly DoorAddress[]
+  readonly open: readonly ListenerAddress[]
+  readonly close: readonly ListenerAddress[]
 }
 
 /** Which addresses routes want to be open, which may pass from one to the other, and which are. */
-export class WantedDoors {
-  readonly #wanted = new Map<EntryId, ReadonlyMap<string, DoorAddress>>()
+export class WantedListeners {
+  readonly #wanted = new Map<EntryId, ReadonlyMap<string, ListenerAddress>>()
   readonly #owners = new Map<string, Set<EntryId>>()
-  readonly #open = new Map<string, DoorAddress>()
+  readonly #open = new Map<string, ListenerAddress>()
 
-  /** By `doorKey`. */
+  /** By `listenerKey`. */
   get open(): Iterable<string> {
     return this.#open.keys()
   }
 
   /** What has to be done for these changes, which counts as done then. */
-  plan(changes: ReadonlyMap<EntryId, Route | undefined>): DoorPlan {
-    const touched = new Map<string, DoorAddress>()
+  plan(changes: ReadonlyMap<EntryId, Route | undefined>): ListenerPlan {
+    const touched = new Map<string, ListenerAddress>()
     for (const [id, route] of changes) {
       for (const [key, at] of this.#replace(id, route)) touched.set(key, at)
     }
@@ -33,14 +33,14 @@ export class WantedDoors {
   }
 
   /** It could not be opened after all; returns the routes that want it. */
-  refuse(at: DoorAddress): readonly EntryId[] {
-    const key = doorKey(at)
+  refuse(at: ListenerAddress): readonly EntryId[] {
+    const key = listenerKey(at)
     this.#open.delete(key)
     return [...(this.#owners.get(key) ?? [])]
   }
 
   /** All that are open; they count as closed then, and nobody wants them any more. */
-  closeAll(): readonly DoorAddress[] {
+  closeAll(): readonly ListenerAddress[] {
     const all = [...this.#open.values()]
     this.#open.clear()
     this.#owners.clear()
@@ -49,8 +49,8 @@ export class WantedDoors {
   }
 
   /** The doors that it wanted, and those that it wants. */
-  #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, DoorAddress])[] {
-    const old = this.#wanted.get(id) ?? new Map<string, DoorAddress>()
+  #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, ListenerAddress])[] {
+    const old = this.#wanted.get(id) ?? new Map<string, ListenerAddress>()
     const doors = doorsOf(route)
     for (const key of old.keys()) this.#disown(key, id)
     for (const key of doors.keys()) {
@@ -68,9 +68,9 @@ export class WantedDoors {
   }
 }
 
-function doorsOf(route: Route | undefined): ReadonlyMap<string, DoorAddress> {
+function doorsOf(route: Route | undefined): ReadonlyMap<string, ListenerAddress> {
   if (route === undefined) return new Map()
   const { protocol, doors } = route
-  const all = doors.map(({ ip, port }): DoorAddress => ({ protocol, ip, port }))
-  return new Map(all.map((at) => [doorKey(at), at]))
+  const all = doors.map(({ ip, port }): ListenerAddress => ({ protocol, ip, port }))
+  return new Map(all.map((at) => [listenerKey(at), at]))
 }

@@ -8,7 +8,7 @@ import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { EntryPorts, Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
-import { DoorListeners, type ListenerChange } from './bound-listeners.ts'
+import { BoundListeners, type ListenerChange } from './bound-listeners.ts'
 import { closeGently } from './close-gently.ts'
 import { QUIET_MS, relief } from './successor.ts'
 import { openTransparent, type TransparentListeners } from './transparent-listeners.ts'
@@ -17,12 +17,12 @@ import { WakeUp } from './wake-up.ts'
 import { WorkerPool } from './worker-pool.ts'
 
 /** Native workers, the sockets that they share, and the routes that all of them serve. */
-export class Crew implements Forwarder {
+export class WorkerGroup implements Forwarder {
   readonly dataPath = 'native'
   readonly ports: ReadonlyMap<Family, EntryPorts>
   readonly #sys: Syscalls
   readonly #transparent: TransparentListeners | undefined
-  readonly #doors: DoorListeners | undefined
+  readonly #doors: BoundListeners | undefined
   readonly #wakeUps: readonly WakeUp[]
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
@@ -35,7 +35,7 @@ export class Crew implements Forwarder {
     const { workers, entrance } = options
     const sockets = new Sockets(sys)
     if (entrance === 'transparent') this.#transparent = openTransparent(sockets, options)
-    else this.#doors = new DoorListeners(sockets, workers)
+    else this.#doors = new BoundListeners(sockets, workers)
     this.#waiting = this.#transparent?.listeners ?? []
     for (const { socket, protocol } of this.#waiting.flat()) this.#listening.set(socket, protocol)
     this.ports = this.#transparent?.ports ?? new Map()

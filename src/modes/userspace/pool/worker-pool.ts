@@ -8,13 +8,13 @@ import type { Route } from '../route.ts'
 import { createCounterMemory, sumCounts } from '../worker/counters.ts'
 import type { Answer, Order } from '../worker/messages.ts'
 import { createOccupancy } from '../worker/occupancy.ts'
-import { Member } from './pool-worker.ts'
+import { PoolWorker } from './pool-worker.ts'
 import { StickyRoutes } from './sticky-routes.ts'
 import type { WakeUp } from './wake-up.ts'
 
 /** The workers of one data path: what all of them are told, and what they count together. */
 export class WorkerPool {
-  readonly #members: readonly Member[]
+  readonly #members: readonly PoolWorker[]
   readonly #counters
   readonly #affinity: AffinityTable
   readonly #sticky = new StickyRoutes()
@@ -29,7 +29,7 @@ export class WorkerPool {
     this.#members = this.#counters.map((counters, worker) => {
       const wakeUp = wakeUps[worker]
       const shared = { dataPath, workers, limits, mark, affinity, occupancy }
-      return new Member({
+      return new PoolWorker({
         setup: { ...shared, counters, wake: wakeUp?.descriptor ?? -1 },
         wake: () => wakeUp?.ring(),
         onLost,

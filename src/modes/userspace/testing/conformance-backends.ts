@@ -9,7 +9,7 @@ import {
   door,
   doorOf,
   type Endpoint,
-  freeDoor,
+  freeListener,
   ip,
   LOOPBACK,
   namedBackend,
@@ -24,8 +24,8 @@ export function registerBackendTests(open: OpenLab): void {
   test('a backend that refuses is replaced before the client notices', async () => {
     const forwarder = await open()
     const good = await namedBackend('good')
-    const dead = [await freeDoor(), await freeDoor()]
-    const route = routeTo(await freeDoor(), [...dead, good])
+    const dead = [await freeListener(), await freeListener()]
+    const route = routeTo(await freeListener(), [...dead, good])
     await serve(forwarder, route)
     expect(await visitTimes(4, doorOf(route))).toEqual(['good', 'good', 'good', 'good'])
     const { connectFailures, unserved } = forwarder.counts()
@@ -34,7 +34,7 @@ export function registerBackendTests(open: OpenLab): void {
 
   test('a client that no backend takes is reset', async () => {
     const forwarder = await open()
-    const route = routeTo(await freeDoor(), [await freeDoor(), await freeDoor()])
+    const route = routeTo(await freeListener(), [await freeListener(), await freeListener()])
     await serve(forwarder, route)
     expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
     const empty = routeTo(doorOf(route), [])
@@ -49,8 +49,8 @@ export function registerBackendTests(open: OpenLab): void {
 
   test('no more backends are tried than allowed', async () => {
     const forwarder = await open({ attempts: 2 })
-    const dead = await Promise.all([freeDoor(), freeDoor(), freeDoor()])
-    const route = routeTo(await freeDoor(), dead)
+    const dead = await Promise.all([freeListener(), freeListener(), freeListener()])
+    const route = routeTo(await freeListener(), dead)
     await serve(forwarder, route)
     expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
     expect(forwarder.counts().connectFailures).toBe(2)
@@ -60,7 +60,7 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open({ connectMs: 50 })
     const silent = await silentBackend()
     const good = await namedBackend('good')
-    const route = routeTo(await freeDoor(), [silent, good])
+    const route = routeTo(await freeListener(), [silent, good])
     await serve(forwarder, route)
     expect(await visitTimes(3, doorOf(route))).toEqual(['good', 'good', 'good'])
     await serve(forwarder, routeTo(doorOf(route), [silent]))
@@ -70,7 +70,7 @@ export function registerBackendTests(open: OpenLab): void {
 
   test('a client that left while a backend was awaited leaves nothing', async () => {
     const forwarder = await open({ connectMs: 50, attempts: 1 })
-    const route = routeTo(await freeDoor(), [await silentBackend()])
+    const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
     const client = callAt(doorOf(route))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
@@ -83,7 +83,7 @@ export function registerBackendTests(open: OpenLab): void {
     const good = await backend(
       (socket) => void hear(socket).then((text) => socket.end(`<${text}>`)),
     )
-    const route = routeTo(await freeDoor(), [await silentBackend(), await freeDoor(), good])
+    const route = routeTo(await freeListener(), [await silentBackend(), await freeListener(), good])
     await serve(forwarder, route)
     const clients = [callAt(doorOf(route)), callAt(doorOf(route)), callAt(doorOf(route))]
     for (const client of clients) client.end(words)
@@ -92,7 +92,7 @@ export function registerBackendTests(open: OpenLab): void {
 
   test('closing does not wait for a backend that does not answer', async () => {
     const forwarder = await open()
-    const route = routeTo(await freeDoor(), [await silentBackend()])
+    const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
     const end = endOf(callAt(doorOf(route)))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
@@ -161,7 +161,7 @@ async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: strin
     socket.once('end', () => heard.resolve(Buffer.concat(chunks)))
   }, host)
   const forwarder = await open()
-  const route = routeTo(await freeDoor(host), [target], { proxyProtocol })
+  const route = routeTo(await freeListener(host), [target], { proxyProtocol })
   await serve(forwarder, route)
   const client = callAt(doorOf(route))
   await once(client, 'connect')
@@ -182,7 +182,7 @@ async function three(
   const names = ['a', 'b', 'c']
   const backends = await Promise.all(names.map(namedBackend))
   const weighted = backends.map((each, index) => ({ ...each, weight: weights[index] ?? 1 }))
-  const at = await freeDoor()
+  const at = await freeListener()
   await serve(forwarder, routeTo(at, weighted, { balancing, doors: [door(at)] }))
   return { forwarder, at }
 }

@@ -8,7 +8,7 @@ import {
   connected,
   door,
   doorOf,
-  freeDoor,
+  freeListener,
   isAlive,
   namedBackend,
   type OpenLab,
@@ -28,7 +28,7 @@ export function registerChangeTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     await serve(forwarder, { ...route, balancing: 'lc', affinity: { seconds: 60 } })
-    await serve(forwarder, { ...route, doors: [...route.doors, door(await freeDoor())] })
+    await serve(forwarder, { ...route, doors: [...route.doors, door(await freeListener())] })
     await serve(forwarder, { ...route, doors: [] })
     await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
@@ -36,7 +36,7 @@ export function registerChangeTests(open: OpenLab): void {
 
   test('several workers serve one door', async () => {
     const forwarder = await open({}, 2)
-    const at = await freeDoor()
+    const at = await freeListener()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
     expect(new Set(await visitTimes(20, at))).toEqual(new Set(['a']))
     await expect
@@ -98,7 +98,7 @@ function registerDrainTests(open: OpenLab): void {
   test('a backend that came back keeps the clients that it had', async () => {
     const link = await connected(open, { drainMs: 100 })
     const { forwarder, route } = link
-    const other = routeTo(await freeDoor(), [await namedBackend('other')], { id: OTHER_ID })
+    const other = routeTo(await freeListener(), [await namedBackend('other')], { id: OTHER_ID })
     await serve(forwarder, other)
     const { client } = await visit(doorOf(other))
     await forwarder.apply(
@@ -135,7 +135,7 @@ function registerDrainTests(open: OpenLab): void {
 
   test('clients whom the kernel has let in before the end of listening are served', async () => {
     const forwarder = await open()
-    const at = await freeDoor()
+    const at = await freeListener()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
     const clients = Array.from({ length: 800 }, () => callAt(at))
     const named = Promise.all(clients.map(async (client) => String(await once(client, 'data'))))
@@ -148,7 +148,7 @@ function registerDrainTests(open: OpenLab): void {
 
   test('one that listens at the same door relieves it, though clients come all the time', async () => {
     const [before, after] = [await open(), await open()]
-    const at = await freeDoor()
+    const at = await freeListener()
     const route = routeTo(at, [await namedBackend('a')])
     await serve(before, route)
     const { client } = await visit(at)
@@ -186,7 +186,7 @@ function registerDoorTests(open: OpenLab): void {
   test('a door that is taken is refused to its route, the others are served', async () => {
     const forwarder = await open()
     const { server, address } = await serveTcp(() => undefined)
-    const [at, target] = [await freeDoor(), await namedBackend('a')]
+    const [at, target] = [await freeListener(), await namedBackend('a')]
     const taken = routeTo(address, [target])
     const refused = await serve(forwarder, taken, routeTo(at, [target], { id: OTHER_ID }))
     const message = `cannot listen on 127.0.0.1:${address.port}: EADDRINUSE`
@@ -200,7 +200,7 @@ function registerDoorTests(open: OpenLab): void {
 
   test('a door passes from one route to another, whoever is told first', async () => {
     const forwarder = await open()
-    const at = await freeDoor()
+    const at = await freeListener()
     const old = routeTo(at, [await namedBackend('old')])
     const heir = routeTo(at, [await namedBackend('heir')], { id: OTHER_ID })
     await serve(forwarder, old)
@@ -221,8 +221,8 @@ function registerDoorTests(open: OpenLab): void {
   test('IPv6 is served beside IPv4 at the same port', async () => {
     const forwarder = await open()
     const target = await namedBackend('a')
-    const four = await freeDoor()
-    const six = { ...(await freeDoor('::1')), port: four.port }
+    const four = await freeListener()
+    const six = { ...(await freeListener('::1')), port: four.port }
     await serve(forwarder, routeTo(four, [target]), routeTo(six, [target], { id: OTHER_ID }))
     expect(await visitTimes(1, four)).toEqual(['a'])
     expect(await visitTimes(1, six, '::1')).toEqual(['a'])

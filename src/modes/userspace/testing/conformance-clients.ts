@@ -9,7 +9,7 @@ import {
   connected,
   door,
   doorOf,
-  freeDoor,
+  freeListener,
   isAlive,
   namedBackend,
   type OpenLab,
@@ -25,7 +25,7 @@ export function registerClientTests(open: OpenLab): void {
 
   test('a client outside the source ranges is reset', async () => {
     const forwarder = await open()
-    const at = await freeDoor()
+    const at = await freeListener()
     const inside = door(at, { sourceRanges: [cidr(`${OTHER_CLIENT}/32`)] })
     await serve(forwarder, routeTo(at, [await namedBackend('a')], { doors: [inside] }))
     expect(await endOf(callAt(at))).toBe('ECONNRESET')
@@ -72,7 +72,7 @@ function registerAffinityTests(open: OpenLab): void {
   async function sticky() {
     const forwarder = await open()
     const backends = [await namedBackend('a'), await namedBackend('b')]
-    const at = await freeDoor()
+    const at = await freeListener()
     const change = (overrides: Partial<Route>, left = backends) =>
       serve(forwarder, routeTo(at, left, { affinity: { seconds: 10_800 }, ...overrides }))
     await change({})
@@ -127,8 +127,8 @@ function registerAffinityTests(open: OpenLab): void {
 
   test('a backend that refuses loses its clients to another', async () => {
     const forwarder = await open()
-    const [good, dead] = [await namedBackend('good'), await freeDoor()]
-    const route = routeTo(await freeDoor(), [dead, good], { affinity: { seconds: 10_800 } })
+    const [good, dead] = [await namedBackend('good'), await freeListener()]
+    const route = routeTo(await freeListener(), [dead, good], { affinity: { seconds: 10_800 } })
     await serve(forwarder, route)
     expect(new Set(await visitTimes(3, doorOf(route)))).toEqual(new Set(['good']))
     expect(forwarder.counts().connectFailures).toBeLessThanOrEqual(1)

@@ -129,7 +129,7 @@ export async function connected(open: OpenLab, limits?: Partial<ForwarderLimits>
   const accepted = Promise.withResolvers<Socket>()
   const target = await backend(accepted.resolve)
   const forwarder = await open(limits)
-  const route = routeTo(await freeDoor(), [target])
+  const route = routeTo(await freeListener(), [target])
   await serve(forwarder, route)
   const client = callAt(doorOf(route))
   const server = await accepted.promise
@@ -142,7 +142,7 @@ export function doorOf({ doors: [first] }: Route): Endpoint {
 }
 
 /** An address at which nobody listens at the moment. */
-export async function freeDoor(host: string = LOOPBACK): Promise<Endpoint> {
+export async function freeListener(host: string = LOOPBACK): Promise<Endpoint> {
   const { server, address } = await serveTcp(() => undefined, { host })
   server.close()
   await once(server, 'close')

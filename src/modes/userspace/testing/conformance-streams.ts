@@ -8,7 +8,7 @@ import {
   callAt,
   connected,
   doorOf,
-  freeDoor,
+  freeListener,
   LOOPBACK,
   listen,
   type OpenLab,
@@ -63,7 +63,7 @@ export function registerStreamTests(open: OpenLab): void {
     await once(backends, 'listening')
     const { port } = backends.address() as AddressInfo
     const forwarder = await open()
-    const route = routeTo(await freeDoor(), [{ ip: LOOPBACK, port }])
+    const route = routeTo(await freeListener(), [{ ip: LOOPBACK, port }])
     await serve(forwarder, route)
     const accepted = once(backends, 'connection')
     const client = callAt(doorOf(route))
@@ -141,7 +141,7 @@ function registerBackPressureTests(open: OpenLab): void {
     const accepted = Promise.withResolvers<Socket>()
     const target = await backend(accepted.resolve)
     const other = { id: 'shop/other:http/TCP/4' } as Parameters<typeof routeTo>[2]
-    const route = routeTo(await freeDoor(), [target], other)
+    const route = routeTo(await freeListener(), [target], other)
     await serve(forwarder, route)
     const client = callAt(doorOf(route))
     const heard = listen(await accepted.promise)

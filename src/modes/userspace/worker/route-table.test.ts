@@ -1,51 +1,51 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
-import { Switchboard } from './route-table.ts'
+import { RouteTable } from './route-table.ts'
 import { at, DRAIN_MS, FakeSession, NO_CHANCE, route } from './testing/worker-fixtures.ts'
 
 const DOOR = at('10.96.0.1')
 const [first] = route().doors
 const OTHER = 'shop/other:http/TCP/4' as EntryId
 
-function newSwitchboard() {
-  const switchboard = new Switchboard({ drainMs: DRAIN_MS, random: NO_CHANCE })
+function newRouteTable() {
+  const routeTable = new RouteTable({ drainMs: DRAIN_MS, random: NO_CHANCE })
   const id = (protocol: 'TCP' | 'UDP' = 'TCP', door = DOOR) =>
-    switchboard.find(protocol, door)?.served.route.id
-  return { switchboard, id }
+    routeTable.find(protocol, door)?.served.route.id
+  return { routeTable, id }
 }
 
 test('a route is found by protocol, address and port', () => {
-  const { switchboard, id } = newSwitchboard()
+  const { routeTable, id } = newRouteTable()
   const six = { ...first!, ip: ip('fd00::1') }
-  switchboard.replace(route().id, route({ doors: [first!, six] }), 0)
+  routeTable.replace(route().id, route({ doors: [first!, six] }), 0)
   expect(id()).toBe(route().id)
   expect(id('TCP', at('fd00::1'))).toBe(route().id)
   expect([id('UDP'), id('TCP', at('10.96.0.1', 81)), id('TCP', at('10.96.0.2'))]).toEqual([
     ...[undefined, undefined, undefined],
   ])
-  expect(switchboard.find('TCP', DOOR)?.door).toBe(first)
+  expect(routeTable.find('TCP', DOOR)?.door).toBe(first)
 })
 
 test('doors come and go with changes, the state stays', () => {
-  const { switchboard, id } = newSwitchboard()
-  switchboard.replace(route().id, route(), 0)
-  const before = switchboard.find('TCP', DOOR)?.served
-  switchboard.replace(route().id, route({ doors: [{ ...first!, port: 81 }] }), 0)
+  const { routeTable, id } = newRouteTable()
+  routeTable.replace(route().id, route(), 0)
+  const before = routeTable.find('TCP', DOOR)?.served
+  routeTable.replace(route().id, route({ doors: [{ ...first!, port: 81 }] }), 0)
   expect(id()).toBeUndefined()
-  expect(switchboard.find('TCP', at('10.96.0.1', 81))?.served).toBe(before)
-  switchboard.replace(route().id, undefined, 0)
+  expect(routeTable.find('TCP', at('10.96.0.1', 81))?.served).toBe(before)
+  routeTable.replace(route().id, undefined, 0)
   expect(id('TCP', at('10.96.0.1', 81))).toBeUndefined()
 })
 
 test.each([[true], [false]])(
   'a door passes to another route, which is told first: %s',
   (isFirst) => {
-    const { switchboard, id } = newSwitchboard()
-    switchboard.replace(route().id, route(), 0)
+    const { routeTable, id } = newRouteTable()
+    routeTable.replace(route().id, route(), 0)
     const tell = [
-      () => switchboard.replace(OTHER, route({ id: OTHER }), 0),
-      () => switchboard.replace(route().id, undefined, 0),
+      () => routeTable.replace(OTHER, route({ id: OTHER }), 0),
+      () => routeTable.replace(route().id, undefined, 0),
     ]
     for (const step of isFirst ? tell : tell.toReversed()) step()
     expect(id()).toBe(OTHER)
@@ -53,27 +53,27 @@ test.each([[true], [false]])(
 )
 
 test('a route that left is remembered as long as it has clients', () => {
-  const { switchboard } = newSwitchboard()
-  switchboard.replace(route().id, route(), 0)
-  const served = switchboard.find('TCP', DOOR)?.served
+  const { routeTable } = newRouteTable()
+  routeTable.replace(route().id, route(), 0)
+  const served = routeTable.find('TCP', DOOR)?.served
   const [state] = served?.states() ?? []
   state?.sessions.add(new FakeSession())
-  switchboard.replace(route().id, undefined, 10)
-  expect([...switchboard.draining()]).toEqual([state])
-  switchboard.replace(route().id, route(), 20)
-  expect(switchboard.find('TCP', DOOR)?.served).toBe(served)
-  expect([...switchboard.draining()]).toEqual([])
+  routeTable.replace(route().id, undefined, 10)
+  expect([...routeTable.draining()]).toEqual([state])
+  routeTable.replace(route().id, route(), 20)
+  expect(routeTable.find('TCP', DOOR)?.served).toBe(served)
+  expect([...routeTable.draining()]).toEqual([])
 })
 
 test('one whose last client left is forgotten', () => {
-  const { switchboard } = newSwitchboard()
-  switchboard.replace(route().id, route(), 0)
-  const served = switchboard.find('TCP', DOOR)?.served
+  const { routeTable } = newRouteTable()
+  routeTable.replace(route().id, route(), 0)
+  const served = routeTable.find('TCP', DOOR)?.served
   const [state] = served?.states() ?? []
   state?.sessions.add(new FakeSession())
-  switchboard.replace(route().id, undefined, 10)
+  routeTable.replace(route().id, undefined, 10)
   state?.sessions.clear()
-  switchboard.sweep()
-  switchboard.replace(route().id, route(), 20)
-  expect(switchboard.find('TCP', DOOR)?.served).not.toBe(served)
+  routeTable.sweep()
+  routeTable.replace(route().id, route(), 20)
+  expect(routeTable.find('TCP', DOOR)?.served).not.toBe(served)
 })

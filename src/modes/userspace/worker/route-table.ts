@@ -15,7 +15,7 @@ export interface Entrance {
 }
 
 /** All routes of this worker, found by the address that a client connects to. */
-export class Switchboard {
+export class RouteTable {
   readonly #environment: RouteEnvironment
   readonly #routes = new Map<EntryId, ServedRoute>()
   /** Routes that are gone and whose last clients are not. */

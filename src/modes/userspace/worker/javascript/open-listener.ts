@@ -2,7 +2,7 @@ import type { AdmissionParts } from '../admission.ts'
 import type { BufferPool } from './buffer-pool.ts'
 
 /** An address at which this worker listens. */
-export interface OpenDoor {
+export interface OpenListener {
   /**
    * Listens no more. TCP connections go on, and whom the kernel has let in
    * is served; UDP flows end: they answer from the door's socket.
@@ -11,7 +11,7 @@ export interface OpenDoor {
 }
 
 /** What all doors of a worker share. */
-export interface DoorParts extends AdmissionParts {
+export interface ListenerParts extends AdmissionParts {
   readonly buffers: BufferPool
   /** Milliseconds that one backend may take to accept. */
   readonly connectMs: number

@@ -3,8 +3,8 @@ import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { type SocketAddress, socketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import { admit } from '../admission.ts'
-import type { DoorAddress } from '../listener-address.ts'
-import type { DoorParts, OpenDoor } from './open-listener.ts'
+import type { ListenerAddress } from '../listener-address.ts'
+import type { ListenerParts, OpenListener } from './open-listener.ts'
 import { peerAddress } from './peer-address.ts'
 import { SOCKET_OPTIONS } from './socket-options.ts'
 import { TcpLink } from './tcp-link.ts'
@@ -12,7 +12,10 @@ import { TcpLink } from './tcp-link.ts'
 const BACKLOG = 4096
 
 /** Listens: every client gets a link to a backend, or a reset. Rejects when it cannot listen. */
-export async function openTcpDoor(parts: DoorParts, { ip, port }: DoorAddress): Promise<OpenDoor> {
+export async function openTcpListener(
+  parts: ListenerParts,
+  { ip, port }: ListenerAddress,
+): Promise<OpenListener> {
   const server = createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true })
   const destination = socketAddress(ip, port)
   let accepted = 0
@@ -45,7 +48,7 @@ async function untilStill(accepted: () => number): Promise<void> {
   }
 }
 
-function receive(parts: DoorParts, socket: Socket, destination: SocketAddress): void {
+function receive(parts: ListenerParts, socket: Socket, destination: SocketAddress): void {
   const { remoteAddress, remotePort } = socket
   const client = peerAddress(remoteAddress, remotePort)
   const selection =

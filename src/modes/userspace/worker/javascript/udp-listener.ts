@@ -3,22 +3,25 @@ import { once } from 'node:events'
 import { type SocketAddress, socketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import { familyOf } from '../../../../lib/ip.ts'
 import { admit } from '../admission.ts'
-import type { DoorAddress } from '../listener-address.ts'
+import type { ListenerAddress } from '../listener-address.ts'
 import type { Selection } from '../selection.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
-import type { DoorParts, OpenDoor } from './open-listener.ts'
+import type { ListenerParts, OpenListener } from './open-listener.ts'
 import { peerAddress } from './peer-address.ts'
 import { UdpFlow } from './udp-flow.ts'
 
 /** Binds: every client has a flow to one backend. Rejects when it cannot bind. */
-export async function openUdpDoor(parts: DoorParts, { ip, port }: DoorAddress): Promise<OpenDoor> {
+export async function openUdpListener(
+  parts: ListenerParts,
+  { ip, port }: ListenerAddress,
+): Promise<OpenListener> {
   const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
   const shared = { ipv6Only: type === 'udp6', reusePort: true }
   const socket = createSocket({ ...DATAGRAM_OPTIONS, ...shared, type })
   const listening = once(socket, 'listening')
   socket.bind({ address: ip, port, exclusive: true })
   await listening
-  return new UdpDoor(parts, socket, socketAddress(ip, port))
+  return new UdpListener(parts, socket, socketAddress(ip, port))
 }
 
 /** A client that has no backend yet. */
@@ -28,13 +31,13 @@ interface Visitor {
   readonly selection: Selection
 }
 
-class UdpDoor implements OpenDoor {
-  readonly #parts: DoorParts
+class UdpListener implements OpenListener {
+  readonly #parts: ListenerParts
   readonly #socket: Socket
   readonly #destination: SocketAddress
   readonly #flows = new Map<string, UdpFlow>()
 
-  constructor(parts: DoorParts, socket: Socket, destination: SocketAddress) {
+  constructor(parts: ListenerParts, socket: Socket, destination: SocketAddress) {
     this.#parts = parts
     this.#socket = socket
     this.#destination = destination

@@ -13,7 +13,7 @@ const AT_ONCE = 64
 export interface EntranceParts extends LinkParts, AdmissionParts {}
 
 /** A listening socket: every client gets a link to a backend, or a reset. */
-export class TcpEntrance implements Handler {
+export class TcpListener implements Handler {
   readonly #parts: EntranceParts
   readonly #listener: Listener
   #cancelPause: () => void = () => undefined

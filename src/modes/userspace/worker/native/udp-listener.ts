@@ -14,18 +14,18 @@ const REMEMBERED_MS = 5_000
 /** Datagrams that are taken before others have their turn. */
 const AT_ONCE = 64
 
-export interface UdpEntranceParts extends EntranceParts, FlowParts {
+export interface UdpListenerParts extends EntranceParts, FlowParts {
   readonly untranslated: UntranslatedDatagrams
   readonly unreachable: Unreachable
 }
 
 /** A socket at which clients' datagrams arrive: each client has a flow to one backend. */
-export class UdpEntrance implements Handler {
-  readonly #parts: UdpEntranceParts
+export class UdpListener implements Handler {
+  readonly #parts: UdpListenerParts
   readonly #listener: Listener
   readonly #flows = new Map<string, UdpFlow>()
 
-  constructor(parts: UdpEntranceParts, listener: Listener) {
+  constructor(parts: UdpListenerParts, listener: Listener) {
     this.#parts = parts
     this.#listener = listener
   }
@@ -70,10 +70,10 @@ export class UdpEntrance implements Handler {
    * Whether a flow still leads where its client wants to go: its address may have become another
    * Service's, and when conntrack has forgotten it, the same port may ask for something else.
    */
-  #isRight({ knock, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
-    const { switchboard, loop } = this.#parts
-    const { client, destination, entrance } = knock
-    if (switchboard.find('UDP', destination)?.served !== entrance.served) return false
+  #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
+    const { routeTable, loop } = this.#parts
+    const { client, destination, entrance } = request
+    if (routeTable.find('UDP', destination)?.served !== entrance.served) return false
     if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
     const asked = this.#parts.untranslated.destinationOf(client, addressed)
     return asked !== undefined && addressKey(asked) === addressKey(destination)
@@ -91,7 +91,7 @@ export class UdpEntrance implements Handler {
       selection.failed(state, loop.now)
     }
     counters.add('unserved')
-    this.#parts.unreachable.tell({ ...selection.knock, length })
+    this.#parts.unreachable.tell({ ...selection.request, length })
   }
 
   /** Another backend may take what the first one refused. */
