@@ -19,6 +19,12 @@ export interface Missing {
   readonly remedy: string
 }
 
+/** Something that a mode cannot work without. */
+export interface MissingRequirement extends Missing {
+  /** Has a row in docs/errors.md. */
+  readonly code: string
+}
+
 /** Can this kernel do it? `facts` go to the log and to /proxyMode. */
 export interface Probe {
   readonly missing: readonly Missing[]
@@ -58,14 +64,14 @@ export interface Change {
   readonly unset: readonly ObjectKey[]
 }
 
-export interface Refusal {
+export interface KernelError {
   readonly code: string
   readonly message: string
 }
 
 export interface ApplyResult {
   /** Objects that the kernel refused; everything else in the change is done. */
-  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
   /** Objects that stand otherwise than before and than wanted, as a refused chain that is empty. */
   readonly left?: ReadonlyMap<ObjectKey, Digest>
   /** Nobody knows what of the failed part took effect: the kernel must be read again. */
@@ -138,5 +144,5 @@ export interface Mode {
    * then removes every trace. It also finds what an earlier run left, and does
    * nothing on a kernel without any. An abort leaves the kernel as it is then.
    */
-  retire(signal: AbortSignal): Promise<void>
+  drainAndCleanup(signal: AbortSignal): Promise<void>
 }

@@ -4,6 +4,7 @@ import { loadConnection } from '../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../client/http/api-client.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
+import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
@@ -13,7 +14,6 @@ import { tellWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
-import type { ModeKind } from './wiring/modes/mode-kind.ts'
 import { type OpenModes, openModes } from './wiring/modes/open-modes.ts'
 import { nodeNameOf } from './wiring/node/node-identity.ts'
 import { observeClient } from './wiring/observation/observe-client.ts'
@@ -38,9 +38,9 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const task = line.initOnly ? '--init-only' : 'daemon'
   const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
   if (ownership === undefined) return 0
-  const { backend } = config.iptables
+  const { backend: variant } = config.iptables
   try {
-    const kernel = await openKernel({ clock: systemClock, backend, rights })
+    const kernel = await openKernel({ clock: systemClock, variant, rights })
     tellWhatIsNotDone(kernel, log)
     try {
       await work(launch, { kernel, connection, ownership, signals, told })
@@ -66,7 +66,7 @@ interface Started {
 async function work(launch: Launch, started: Started): Promise<void> {
   const { kernel, connection, ownership, signals, told } = started
   const { config, log } = launch
-  const open = await openModes(kernel, config, log)
+  const open = await openModes(kernel, config, { log })
   told.mode = open.modes.current.name
   try {
     applySysctls(config, kernel.sysctl, log)
@@ -121,7 +121,7 @@ function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): Loopback
 
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */
 async function initialise(
-  mode: ModeKind,
+  mode: ModeDriver<Launch['config']>,
   { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'loopback'>,
 ): Promise<void> {
   mode.tune(config)

@@ -1,13 +1,13 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import { AVAILABLE_MODES } from './available-modes.ts'
+import { MODES } from './mode-registry.ts'
 import { runProgram } from './program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   version: packageVersion(),
-  modes: AVAILABLE_MODES,
+  modes: MODES.map(({ name }) => name),
   loadDaemon,
 })
 

@@ -15,7 +15,7 @@ import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
 import { type LoadedConfiguration, type LoadResult, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
-import { SETTINGS_TABLE } from './config/settings-table.ts'
+import { type NodeProxyTable, SETTINGS_TABLE } from './config/settings-table.ts'
 
 /** Everything the daemon starts from. */
 export interface Launch extends LoadedConfiguration {
@@ -41,21 +41,23 @@ export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
   readonly version: string
-  /** Modes of this build, best first. */
+  /** Names of the modes of this build, best first. */
   readonly modes: readonly string[]
+  /** The settings of those modes and of the daemon; those of this build unless given. */
+  readonly table?: NodeProxyTable
   loadDaemon(): Promise<Daemon>
 }
 
 /** The program, from its arguments (without node and script) to its exit code. */
 export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
-  const flags = parseFlags(args)
+  const flags = parseFlags(args, tableOf(host))
   if (!flags.ok) return answers(host).refuse([flags.problem])
   const { line } = flags
   if (line.help) return help(host)
   if (line.version) return answers(host).print(`node-proxy ${host.version}\n`)
   try {
-    const file = await readFileOf(line)
-    const loaded = await loadConfiguration(file, line)
+    const file = await readFileOf(line, tableOf(host))
+    const loaded = await loadConfiguration(file, line, tableOf(host))
     if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (line.writeConfigTo !== undefined) return await writeConfig(host, line.writeConfigTo, loaded)
     if (!line.cleanup) chooseModes(loaded.config.mode, host.modes)
@@ -81,7 +83,7 @@ async function start(host: Host, { loaded, line, file }: Prepared): Promise<Exit
     ...(host.logStream && { stream: host.logStream }),
   })
   for (const warning of warnings) log.warn({ code: warning.code }, describeProblem(warning))
-  const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line)
+  const reload = (changed: ConfigurationFile) => loadConfiguration(changed, line, tableOf(host))
   const launch: Launch = {
     ...{ config, settings, warnings, line, file, log, reload },
     version: host.version,
@@ -95,16 +97,19 @@ async function start(host: Host, { loaded, line, file }: Prepared): Promise<Exit
   }
 }
 
-async function readFileOf(line: CommandLine): Promise<ConfigurationFile | undefined> {
+async function readFileOf(
+  line: CommandLine,
+  table: NodeProxyTable,
+): Promise<ConfigurationFile | undefined> {
   if (line.config === undefined) return undefined
   const { readConfigurationFile } = await import('../settings/read-file.ts')
-  return readConfigurationFile(line.config, SETTINGS_TABLE.codes)
+  return readConfigurationFile(line.config, table.codes)
 }
 
 async function writeConfig(host: Host, path: string, { config }: LoadedConfiguration) {
   const { configurationYaml } = await import('../settings/render.ts')
   try {
-    await writeFile(path, await configurationYaml(SETTINGS_TABLE, config))
+    await writeFile(path, await configurationYaml(tableOf(host), config))
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
     const error = new NodeProxyError('NP_NODEPROXY_CONFIG_WRITE', `cannot write ${path}: ${code}`, {
@@ -118,9 +123,13 @@ async function writeConfig(host: Host, path: string, { config }: LoadedConfigura
 
 async function help(host: Host): Promise<ExitCode> {
   const { helpText } = await import('../settings/help.ts')
-  return answers(host).print(helpText(SETTINGS_TABLE))
+  return answers(host).print(helpText(tableOf(host)))
 }
 
 function answers(host: Host): Answers {
-  return createAnswers(SETTINGS_TABLE.program, host)
+  return createAnswers(tableOf(host).program, host)
+}
+
+function tableOf({ table = SETTINGS_TABLE }: Host): NodeProxyTable {
+  return table
 }

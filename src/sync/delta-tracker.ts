@@ -1,4 +1,4 @@
-import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../modes/mode.ts'
+import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
 import { Spellings } from './spellings.ts'
 
 /** How an object differs from what we last knew of it. */
@@ -10,7 +10,7 @@ export interface Drift {
 }
 
 interface Failure {
-  readonly refusal: Refusal
+  readonly refusal: KernelError
   readonly attempts: number
   readonly retryAt: number
 }
@@ -105,7 +105,7 @@ export class DeltaTracker {
     return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
   }
 
-  failures(): ReadonlyMap<ObjectKey, { readonly refusal: Refusal; readonly attempts: number }> {
+  failures(): ReadonlyMap<ObjectKey, { readonly refusal: KernelError; readonly attempts: number }> {
     return this.#failures
   }
 
@@ -141,7 +141,7 @@ export class DeltaTracker {
     this.#failures.delete(key)
   }
 
-  #fail(key: ObjectKey, refusal: Refusal, now: number): void {
+  #fail(key: ObjectKey, refusal: KernelError, now: number): void {
     const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1
     const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.longest)
     this.#failures.set(key, { refusal, attempts, retryAt: now + wait })

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../forwarding/entry.ts'
-import type { Change, ObjectKey, Refusal } from '../modes/mode.ts'
+import type { Change, KernelError, ObjectKey } from '../modes/mode.ts'
 import type { Drift } from './delta-tracker.ts'
 
 export interface AppliedRun {
@@ -7,7 +7,7 @@ export interface AppliedRun {
   readonly at: number
   readonly durationMs: number
   readonly change: Change
-  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
 }
 
 /** What the loop tells the outside world: metrics, health, logs. */

@@ -10,8 +10,8 @@ import {
 import { FakeSets } from '../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables, type InjectedFailure } from '../kernel/iptables/testing/fake-iptables.ts'
 import { FakeMonitor } from '../kernel/nftables-monitor/testing/fake-monitor.ts'
-import { ip, settings } from '../modes/fixtures.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
+import { ip, settings } from '../modes/testing/mode-fixtures.ts'
 
 /**
  * The promise of the whole house: whatever happened before, the kernel ends up

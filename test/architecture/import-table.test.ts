@@ -16,6 +16,10 @@ const faulty: readonly (readonly [path: string, text: string])[] = [
   ['src/forwarding/a.ts', "export { type A } from '../modes/mode.ts'"],
   ['src/modes/iptables/a.ts', "import type { Service } from '../../resources/types.ts'"],
   ['src/modes/iptables/a.ts', "import { virtualServer } from '../ipvs/render.ts'"],
+  ['src/modes/ipvs/a.ts', "import { ipvs } from './driver/definition.ts'"],
+  ['src/modes/ipvs/driver/a.ts', "import { render } from '../../iptables/render.ts'"],
+  ['src/modes/ipvs/driver/a.ts', "import { ipvs } from '../../userspace/driver/definition.ts'"],
+  ['src/modes/definition/a.ts', "import { ipvs } from '../ipvs/driver/definition.ts'"],
   ['src/modes/netfilter/a.ts', "import { render } from '../iptables/render.ts'"],
   ['src/modes/mode.ts', "import { Spawner } from '../kernel/spawner/spawner.ts'"],
   ['src/sync/a.ts', "const mode = await import('../modes/iptables/mode.ts')"],
@@ -32,6 +36,8 @@ test.each(faulty)('%s: %s is found', (path, text) => {
 })
 
 const fine: readonly (readonly [path: string, text: string])[] = [
+  ['src/modes/ipvs/driver/a.ts', "import { IpvsMode } from '../mode.ts'"],
+  ['src/modes/ipvs/driver/a.ts', "import { duration } from '../../../settings/scalar-types.ts'"],
   ['src/modes/ipvs/a.ts', "import { mark } from '../netfilter/mark.ts'"],
   ['src/modes/ipvs/a.ts', "import type { Mode } from '../mode.ts'"],
   ['src/nodeproxy/a.ts', "import { IpvsMode } from '../modes/ipvs/mode.ts'"],

@@ -3,7 +3,8 @@ import { isTest } from './source-file.ts'
 
 /**
  * Which module imports which. A module is a folder of `src`; a mode is `modes/<name>`,
- * and `modes/mode.ts` is the contract that all modes implement. An entry ending
+ * `modes/<name>/driver` is what the daemon knows of it and may import that mode, and
+ * `modes/mode.ts` is the contract that all modes implement. An entry ending
  * in `*` stands for every module whose name starts so.
  */
 export const table: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +20,16 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],
   'modes/netfilter': ['forwarding', 'affinity', 'kernel', 'telemetry', 'lib', 'modes/mode.ts'],
+  'modes/definition': [
+    'forwarding',
+    'resources',
+    'settings',
+    'kernel',
+    'telemetry',
+    'lib',
+    'modes/mode.ts',
+    'modes/netfilter',
+  ],
   'modes/*': [
     'forwarding',
     'affinity',
@@ -28,6 +39,18 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'modes/mode.ts',
     'modes/netfilter',
   ],
+  'modes/*/driver': [
+    'forwarding',
+    'resources',
+    'settings',
+    'kernel',
+    'telemetry',
+    'lib',
+    'modes/mode.ts',
+    'modes/netfilter',
+    'modes/definition',
+  ],
+  'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
   client: ['resources', 'telemetry', 'lib'],
   watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
@@ -67,8 +90,16 @@ export const table: Readonly<Record<string, readonly string[]>> = {
 
 /** The module that a path of `src` belongs to, in the words of the table. */
 export function moduleOf(path: string): string {
-  const [, module = '', second = ''] = path.split('/')
-  return module === 'modes' ? `modes/${second}` : module
+  const [, module = '', second = '', third = ''] = path.split('/')
+  if (module !== 'modes') return module
+  return third === 'driver' ? `modes/${second}/driver` : `modes/${second}`
+}
+
+function allowedFor(from: string): readonly string[] | undefined {
+  if (!from.startsWith('modes/')) return table[from]
+  const mode = from.replace(/\/driver$/, '')
+  if (mode !== from) return [...(table['modes/*/driver'] ?? []), mode]
+  return table[from] ?? table['modes/*']
 }
 
 /** What is wrong with one import, or undefined. Tests may reach into any module. */
@@ -78,7 +109,7 @@ export function importFault(item: ModuleImport): string | undefined {
   const from = moduleOf(item.from)
   const to = moduleOf(item.target)
   if (from === to) return undefined
-  const allowed = table[from] ?? (from.startsWith('modes/') ? table['modes/*'] : undefined)
+  const allowed = allowedFor(from)
   if (allowed === undefined) return `${item.from}: the import table lists no module ${from}`
   if (allowed.some((entry) => covers(entry, to))) return undefined
   return `${item.from} may not import ${item.target}: ${from} → ${to}`

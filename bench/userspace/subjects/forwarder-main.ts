@@ -1,7 +1,7 @@
 import type { EntryId } from '../../../src/forwarding/entry.ts'
 import type { IpAddress } from '../../../src/lib/ip.ts'
-import { openForwarder } from '../../../src/modes/userspace/crew/open-forwarder.ts'
 import type { DataPath, ForwarderLimits } from '../../../src/modes/userspace/forwarder.ts'
+import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import type { Endpoint, Place } from './subject.ts'
 

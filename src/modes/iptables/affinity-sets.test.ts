@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { SetCommand, SetType } from '../../kernel/ipset/sets.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
-import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
+import { ip } from '../testing/mode-fixtures.ts'
 import { AffinitySets } from './affinity-sets.ts'
 import { SET_DIGEST } from './set-key.ts'
 

@@ -1,10 +1,10 @@
 import type { SetCommand, Sets, SetType } from '../../kernel/ipset/sets.ts'
-import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { PREFIX } from './names.ts'
 import { SET_DIGEST, setKey, setName } from './set-key.ts'
 
 type Command = readonly [ObjectKey, SetCommand]
-type Failed = ReadonlyMap<ObjectKey, Refusal>
+type Failed = ReadonlyMap<ObjectKey, KernelError>
 
 /** The sets that remember clients: makes, sees and destroys them. */
 export class AffinitySets {
@@ -59,7 +59,7 @@ export class AffinitySets {
   }
 
   async #run(commands: readonly Command[]): Promise<Failed> {
-    const failed = new Map<ObjectKey, Refusal>()
+    const failed = new Map<ObjectKey, KernelError>()
     if (commands.length === 0) return failed
     for (const { index, message } of await this.#sets.run(commands.map(([, what]) => what))) {
       const key = commands[index]?.[0]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { settings } from '../fixtures.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
+import { settings } from '../testing/mode-fixtures.ts'
 import { baseChains, jumps, MARTIANS } from './base.ts'
 import { CHAIN } from './names.ts'
 

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fakeNode, serviceAt } from '../../../test/support/modes/fake-node.ts'
-import { entry, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
+import { entry, settings } from '../testing/mode-fixtures.ts'
 import { rankOf } from './chain-rank.ts'
-import { TERRITORY } from './names.ts'
+import { OWNED_CHAINS } from './names.ts'
 import { IptablesProgram } from './program.ts'
 
 const slices = (set: readonly ObjectKey[], chainsPerCommit: number) =>
-  plan({ set, unset: [] }, { ...TERRITORY, rankOf, chainsPerCommit })
+  plan({ set, unset: [] }, { ...OWNED_CHAINS, rankOf, chainsPerCommit })
 
 test('nat comes before filter', () => {
   const set = ['4/filter/NPROXY-FILTER', '4/nat/NPROXY-SERVICES'] as ObjectKey[]

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { type IpAddress, ipBytes } from '../../lib/ip.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { objectOf } from '../netfilter/chains/object.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { fakeNode, ownersOf, serviceAt } from '../../../test/support/modes/fake-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { backend } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
+import { backend } from '../testing/mode-fixtures.ts'
 
 const sticky = { affinity: { seconds: 60 } }
 
@@ -133,9 +133,9 @@ test('cleanup says what could not be removed, and removes the rest', async () =>
 test('a mode that retires leaves nothing, unless it was told to stop', async () => {
   const { iptables, sets, mode, sync } = fakeNode()
   await sync(serviceAt('a', '172.30.0.1', sticky))
-  await mode.retire(AbortSignal.abort())
+  await mode.drainAndCleanup(AbortSignal.abort())
   expect(iptables.dump()).toContain('-d 172.30.0.1/32')
-  await mode.retire(new AbortController().signal)
+  await mode.drainAndCleanup(new AbortController().signal)
   expect(iptables.dump()).not.toContain('NPROXY')
   expect(await sets.names('')).toEqual([])
 })

@@ -11,7 +11,7 @@ import { AffinitySets } from './affinity-sets.ts'
 import { jumps } from './base.ts'
 import { rankOf } from './chain-rank.ts'
 import { GAPS } from './gaps.ts'
-import { TERRITORY } from './names.ts'
+import { OWNED_CHAINS } from './names.ts'
 import { probeIptables } from './probe.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
@@ -38,7 +38,7 @@ export class IptablesMode implements Mode {
     this.program = program
     this.#sets = new AffinitySets(kernel.sets, (key) => program.setTypeOf(key))
     this.#chains = new ChainKeeper({
-      ...TERRITORY,
+      ...OWNED_CHAINS,
       iptables: kernel.iptables,
       monitor: kernel.monitor,
       families: settings.families,
@@ -81,7 +81,7 @@ export class IptablesMode implements Mode {
   }
 
   /** Connections under way are translated by conntrack, so none depends on our rules. */
-  async retire(signal: AbortSignal): Promise<void> {
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await this.cleanup()
   }
 

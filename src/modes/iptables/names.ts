@@ -1,5 +1,5 @@
 import { hashName } from '../../lib/hash.ts'
-import type { Territory } from '../netfilter/chains/keeper-options.ts'
+import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 
 /** Every chain and set of ours starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPROXY-'
@@ -8,9 +8,12 @@ export const PREFIX = 'NPROXY-'
  * Where our chains are. `nat` comes first, so that a Service that gets its first backend
  * is never unanswered.
  */
-export const TERRITORY = { prefix: PREFIX, tables: ['nat', 'filter'] } as const satisfies Territory
+export const OWNED_CHAINS = {
+  prefix: PREFIX,
+  tables: ['nat', 'filter'],
+} as const satisfies OwnedChains
 
-export type OwnTable = (typeof TERRITORY)['tables'][number]
+export type OwnTable = (typeof OWNED_CHAINS)['tables'][number]
 
 /** Fixed chains. The kernel allows 28 characters. */
 export const CHAIN = {

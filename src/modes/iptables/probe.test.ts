@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
-import { settings } from '../fixtures.ts'
-import { detectExtensions, probeIptables } from './probe.ts'
+import { detectExtensions } from '../netfilter/detect-extensions.ts'
+import { settings } from '../testing/mode-fixtures.ts'
+import { probeIptables } from './probe.ts'
 
 const EVERYTHING = { hairpin: 'bpf', randomFully: true, matchesSockets: true } as const
 
@@ -30,7 +31,7 @@ test('a lock that somebody holds says nothing about the kernel', async () => {
   const iptables = new FakeIptables()
   iptables.failNext({ kind: 'locked' }, 100)
   expect((await probeIptables({ iptables }, settings())).missing).toEqual([])
-  expect(await detectExtensions({ iptables })).toEqual(EVERYTHING)
+  expect(await detectExtensions(iptables)).toEqual(EVERYTHING)
 })
 
 test.each([
@@ -40,5 +41,5 @@ test.each([
 ])('without %s', async (pattern, expected) => {
   const iptables = new FakeIptables()
   iptables.refuse(pattern)
-  expect(await detectExtensions({ iptables })).toEqual(expected)
+  expect(await detectExtensions(iptables)).toEqual(expected)
 })

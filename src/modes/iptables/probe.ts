@@ -1,5 +1,4 @@
 import type { Missing, Probe } from '../mode.ts'
-import { isHairpin } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import type { IptablesDependencies } from './mode.ts'
@@ -25,28 +24,6 @@ export async function probeIptables(
     }
   }
   return { missing, facts: { backend: iptables.backend, version: iptables.version } }
-}
-
-/**
- * What can be chosen by trying: hairpin by one BPF rule, fully random source ports, rules that ask
- * for a socket.
- * Only a refusal says that it cannot be; a lock that somebody holds says nothing.
- */
-export async function detectExtensions({
-  iptables,
-}: Pick<IptablesDependencies, 'iptables'>): Promise<
-  Pick<NetfilterSettings, 'hairpin' | 'randomFully' | 'matchesSockets'>
-> {
-  const works = async (rule: string, table = 'nat') => {
-    const text = `*${table}\n:${CHAIN} - [0:0]\n-A ${CHAIN} ${rule}\n-F ${CHAIN}\n-X ${CHAIN}\nCOMMIT\n`
-    const result = await iptables.restore(4, text)
-    return result.ok || result.kind !== 'refused'
-  }
-  return {
-    hairpin: (await works(`${isHairpin(4)}-j RETURN`)) ? 'bpf' : 'rules',
-    randomFully: await works('-j MASQUERADE --random-fully'),
-    matchesSockets: await works('-m socket --nowildcard -j RETURN', 'mangle'),
-  }
 }
 
 function needs(settings: NetfilterSettings, family: 4 | 6) {

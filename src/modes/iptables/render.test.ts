@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { render } from './render.ts'
 
 /** Rules by chain, `C` for `NPROXY-C-…`; `nat` and `filter` are the dispatched rules. */

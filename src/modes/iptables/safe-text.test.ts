@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
-import { backend, cidr, frontend, ip, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { plan } from '../netfilter/chains/plan.ts'
 import { restoreLines } from '../netfilter/chains/restore-text.ts'
+import { backend, cidr, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { rankOf } from './chain-rank.ts'
-import { TERRITORY } from './names.ts'
+import { OWNED_CHAINS } from './names.ts'
 import { IptablesProgram } from './program.ts'
 import { isSetKey } from './set-key.ts'
 
@@ -87,7 +87,7 @@ test('whatever an entry holds, only words of ours reach the kernel', () => {
         expect(key).toMatch(SET)
         expect(program.setTypeOf(key)).toMatchObject({ type: 'hash:ip', timeout: 0 })
       }
-      for (const commit of plan(change, { ...TERRITORY, rankOf, chainsPerCommit: 500 })) {
+      for (const commit of plan(change, { ...OWNED_CHAINS, rankOf, chainsPerCommit: 500 })) {
         for (const line of restoreLines(commit, contents)) expect(line.text).toMatch(LINE)
       }
     }),

@@ -1,9 +1,9 @@
-import type { ApplyResult, Change, ObjectKey, Refusal } from '../mode.ts'
+import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
 import { nameOf, ofKind } from '../netfilter/object-key.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './member.ts'
 import { kindOf } from './object.ts'
-import { forgetWays } from './ways.ts'
+import { forgetWays } from './paths.ts'
 import { type Outcome, writeServers } from './write-servers.ts'
 
 /**
@@ -11,25 +11,28 @@ import { type Outcome, writeServers } from './write-servers.ts'
  * may need comes first (sets, their members, virtual servers), then what leads them
  * there (routes, chains), and what is not needed any more goes last.
  */
-export async function applyChange({ set, unset }: Change, estate: Estate): Promise<ApplyResult> {
-  const { sets, chains, transit } = estate
+export async function applyChange(
+  { set, unset }: Change,
+  state: ManagedState,
+): Promise<ApplyResult> {
+  const { sets, chains, transit } = state
   const outcome: Outcome = { failed: new Map(), left: new Map() }
-  const take = (failed: ReadonlyMap<ObjectKey, Refusal>) => {
+  const take = (failed: ReadonlyMap<ObjectKey, KernelError>) => {
     for (const [key, why] of failed) outcome.failed.set(key, why)
   }
   take(await sets.create(ofKind(set, 'set')))
-  await writeServers({ set, unset }, estate, outcome)
+  await writeServers({ set, unset }, state, outcome)
   take(await transit.set(ofKind(set, 'route', 'relay')))
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
   take(rules.failed)
   take(await transit.tidy(ofKind(set, 'route')))
   take(await transit.unset(ofKind(unset, 'route', 'relay')))
   const members = ofKind(unset, 'member')
-  const needed = stillNeeded(outcome, members, estate)
+  const needed = stillNeeded(outcome, members, state)
   take(new Map([...needed].filter(([key]) => members.includes(key))))
   take(await sets.delete(members.filter((key) => !needed.has(key))))
   take(await sets.destroy(ofKind(unset, 'set')))
-  await forgetWays(estate)
+  await forgetWays(state)
   const left = new Map([...outcome.left, ...(rules.left ?? [])])
   return { failed: outcome.failed, left, uncertain: rules.uncertain ?? false }
 }
@@ -41,9 +44,9 @@ export async function applyChange({ set, unset }: Change, estate: Estate): Promi
 function stillNeeded(
   { failed }: Outcome,
   leaving: readonly ObjectKey[],
-  { servers, drainer }: Estate,
-): ReadonlyMap<ObjectKey, Refusal> {
-  const needed = new Map<ObjectKey, Refusal>()
+  { servers, drainer }: ManagedState,
+): ReadonlyMap<ObjectKey, KernelError> {
+  const needed = new Map<ObjectKey, KernelError>()
   for (const [server, why] of failed) {
     if (kindOf(server) === 'vs') for (const key of servicesKey(server)) needed.set(key, why)
   }
@@ -56,6 +59,6 @@ function stillNeeded(
   return needed
 }
 
-function stays(server: ObjectKey): Refusal {
+function stays(server: ObjectKey): KernelError {
   return { code: 'NP_IPVS_REFUSED', message: `${nameOf(server)} could not be removed yet` }
 }

@@ -11,7 +11,7 @@ import {
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { frontend, ip, settings } from '../fixtures.ts'
+import { frontend, ip, settings } from '../testing/mode-fixtures.ts'
 
 const OTHERS = { ...VIP, ip: ip('172.30.77.77') } as const
 const THEIRS = { '4/tcp/172.30.77.77:80': FOREIGN_TEXT }

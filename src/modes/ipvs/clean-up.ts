@@ -2,7 +2,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
 import { nameOf } from '../netfilter/object-key.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 import { observeAll } from './observe.ts'
 
 /**
@@ -10,12 +10,12 @@ import { observeAll } from './observe.ts'
  * to virtual servers, then those, and last the sets that say which ones were ours. What
  * cannot be removed holds up nothing but what is needed to find it again.
  */
-export async function cleanUp(estate: Estate): Promise<void> {
-  const { servers, sets, chains, transit } = estate
+export async function cleanUp(state: ManagedState): Promise<void> {
+  const { servers, sets, chains, transit } = state
   const problems: unknown[] = []
   const attempt = (work: () => Promise<unknown>) =>
     ifPresent(work).catch((error: unknown) => problems.push(error))
-  await ifPresent(() => observeAll(estate))
+  await ifPresent(() => observeAll(state))
   await attempt(() => chains.removeAll())
   await attempt(() => transit.removeAll())
   await attempt(() => servers.deleteAll([...servers.known.keys()]))

@@ -13,7 +13,7 @@ import { Killed, type Life, mortal } from '../../../test/support/modes/mortal-ke
 import { type EntryChange, someChange } from '../../../test/support/modes/some-entry.ts'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import { ip, settings } from '../fixtures.ts'
+import { ip, settings } from '../testing/mode-fixtures.ts'
 
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 200)
 const DRAIN_SECONDS = 3
@@ -133,7 +133,7 @@ test('so does one that is killed while it leaves to another mode', async () => {
       await setConnections(kernel, busy)
       const { mode } = fakeIpvsNode(kernel, given, mortal(kernel, { left }))
       const never = new AbortController().signal
-      const killed = mode.retire(never).catch((error: unknown) => {
+      const killed = mode.drainAndCleanup(never).catch((error: unknown) => {
         expect(error).toBeInstanceOf(Killed)
       })
       await pass(kernel, DRAIN_SECONDS + 2)

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../mode.ts'
 import { serverIdOf } from './object.ts'
 import type { IpvsSettings } from './settings.ts'
-import { markPattern, protocolOf } from './shortcut-mark.ts'
+import { markPattern, protocolOf } from './short-circuit-mark.ts'
 
 /** How long backends that left a virtual server may keep their connections, in milliseconds. */
 export function drainMillis(key: ObjectKey, { drain, netfilter }: IpvsSettings): number {

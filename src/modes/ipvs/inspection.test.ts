@@ -12,9 +12,9 @@ import {
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { ip } from '../fixtures.ts'
 import type { ForeignChange } from '../mode.ts'
 import { memberKey } from '../netfilter/object-key.ts'
+import { ip } from '../testing/mode-fixtures.ts'
 import { ROLES } from './names.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
@@ -115,7 +115,7 @@ test('sets that somebody changed', async () => {
   expect(rounds()).toEqual([EVERYTHING])
 })
 
-test('a kernel that does not answer is looked at again, and the patrol goes on', async () => {
+test('a kernel that does not answer is looked at again, and the driftChecker goes on', async () => {
   const { kernel, wait, rounds } = await watched()
   kernel.ipvs.failure = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
   await wait(1)

@@ -14,8 +14,8 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { frontend, ip, settings } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
+import { frontend, ip, settings } from '../testing/mode-fixtures.ts'
 
 const local = { pool: 'local', shortCircuit: true, masquerade: 'onNode' } as const
 

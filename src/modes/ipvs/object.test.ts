@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
-import { ip } from '../fixtures.ts'
 import type { ObjectKey } from '../mode.ts'
 import { parseMember } from '../netfilter/member.ts'
 import { memberKey, memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import { familyOfSet } from '../netfilter/set-name.ts'
+import { ip } from '../testing/mode-fixtures.ts'
 import { drainMillis } from './drain-time.ts'
 import { leavingKey, pointText, serverOfMember, servicesKey } from './member.ts'
 import { ROLES, setName, setType } from './names.ts'
 import { kindOf, serverIdOf, serverKey } from './object.ts'
-import { markOf, markPattern } from './shortcut-mark.ts'
+import { markOf, markPattern } from './short-circuit-mark.ts'
 
 const points = [
   { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 },

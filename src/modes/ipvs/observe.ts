@@ -1,22 +1,22 @@
 import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { memberOf } from '../netfilter/object-key.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 import { pointText } from './member.ts'
 import { setName } from './names.ts'
 import { kindOf, serverIdOf } from './object.ts'
+import { forgetWays } from './paths.ts'
 import { isQuiescent } from './server-commands.ts'
 import { digestText } from './server-spec.ts'
-import { isShortcutMark, markPattern } from './shortcut-mark.ts'
-import { forgetWays } from './ways.ts'
+import { isShortCircuitMark, markPattern } from './short-circuit-mark.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(
-  estate: Estate,
+  state: ManagedState,
   keys: readonly ObjectKey[] | undefined,
 ): Promise<ReadonlyMap<ObjectKey, Digest>> {
-  if (keys === undefined) return observeAll(estate)
-  const { servers, sets, chains, transit, drainer } = estate
+  if (keys === undefined) return observeAll(state)
+  const { servers, sets, chains, transit, drainer } = state
   const of = (...kinds: string[]) => keys.filter((key) => kinds.includes(kindOf(key)))
   const seen = new Map(await chains.observe(of('rule')))
   const take = (found: ReadonlyMap<ObjectKey, Digest>) => {
@@ -27,28 +27,28 @@ export async function observe(
   const virtual = of('vs')
   await servers.observeSome(virtual)
   drainer.review(virtual)
-  take(serverDigests(estate, virtual))
+  take(serverDigests(state, virtual))
   if (of('route', 'relay').length > 0) take(await transit.observe())
   return seen
 }
 
-export async function observeAll(estate: Estate): Promise<ReadonlyMap<ObjectKey, Digest>> {
-  const { servers, sets, chains, transit, drainer } = estate
+export async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
+  const { servers, sets, chains, transit, drainer } = state
   const rules = await chains.observe()
   const members = await sets.observe()
-  await servers.observe((server) => isOurs(server, estate))
-  await forgetWays(estate)
+  await servers.observe((server) => isOurs(server, state))
+  await forgetWays(state)
   for (const [key, text] of servers.known) {
-    if (isLeaving(key, estate) && isQuiescent(text)) drainer.hold(key)
+    if (isLeaving(key, state) && isQuiescent(text)) drainer.hold(key)
   }
   drainer.review(servers.known.keys())
-  const digests = serverDigests(estate, servers.known.keys())
+  const digests = serverDigests(state, servers.known.keys())
   return new Map([...rules, ...members, ...digests, ...(await transit.observe())])
 }
 
 /** Those that only wait for the end of their connections are nobody else's business. */
 function serverDigests(
-  { servers, drainer }: Estate,
+  { servers, drainer }: ManagedState,
   keys: Iterable<ObjectKey>,
 ): ReadonlyMap<ObjectKey, Digest> {
   const digests = new Map<ObjectKey, Digest>()
@@ -60,13 +60,13 @@ function serverDigests(
 }
 
 /** A virtual server is ours if our sets say so, which stay when the daemon dies. */
-function isOurs({ id }: VirtualServer, { sets, settings }: Estate): boolean {
-  if ('mark' in id) return isShortcutMark(id.mark, markPattern(settings.netfilter))
+function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
+  if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)
   return (['SERVICES', 'LEAVING'] as const).some((role) => sets.has(setName(id.family, role), text))
 }
 
-function isLeaving(key: ObjectKey, { sets }: Estate): boolean {
+function isLeaving(key: ObjectKey, { sets }: ManagedState): boolean {
   const id = serverIdOf(key)
   return !('mark' in id) && sets.has(setName(id.family, 'LEAVING'), pointText(id))
 }

@@ -12,7 +12,7 @@ import {
   service,
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
-import { ip } from '../fixtures.ts'
+import { ip } from '../testing/mode-fixtures.ts'
 
 test('virtual servers of others are neither seen nor touched', async () => {
   const kernel = fakeKernel()

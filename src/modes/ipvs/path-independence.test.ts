@@ -19,7 +19,7 @@ import type { SetCommand } from '../../kernel/ipset/sets.ts'
 import type { InjectedFailure } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { IpvsCommand, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { ip, settings } from '../fixtures.ts'
+import { ip, settings } from '../testing/mode-fixtures.ts'
 import { IpvsMode } from './mode.ts'
 
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 100)

@@ -1,11 +1,11 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { lacking, type Trials, tryNetfilter } from '../netfilter/trial.ts'
-import type { IpvsDependencies } from './estate.ts'
+import type { IpvsDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
 import { trials } from './probe-rules.ts'
 import type { IpvsSettings } from './settings.ts'
-import { markPattern } from './shortcut-mark.ts'
+import { markPattern } from './short-circuit-mark.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { rivals, someChange } from '../../../test/support/modes/some-entry.ts'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { backend, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestCount, digestRules } from '../netfilter/chains/object.ts'
+import { backend, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { kindOf } from './object.ts'
 import { IpvsProgram } from './program.ts'
 import { digestText, specText } from './server-spec.ts'
-import { markOf, markPattern } from './shortcut-mark.ts'
+import { markOf, markPattern } from './short-circuit-mark.ts'
 
 type Wanted = Map<ObjectKey, Digest>
 

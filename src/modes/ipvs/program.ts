@@ -11,7 +11,7 @@ import { needsMark, type Rendered, render } from './render.ts'
 import { chains, jumps } from './scaffolding.ts'
 import type { ServerSpec } from './server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
-import { MarkBook, markPattern } from './shortcut-mark.ts'
+import { MarkBook, markPattern } from './short-circuit-mark.ts'
 
 /**
  * Everything that the kernel should hold in this mode. Real servers are kept as

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { NodePortScope } from '../netfilter/node-port-scope.ts'
+import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { needsMark, render } from './render.ts'
 import { digestText, specText } from './server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
@@ -97,7 +97,7 @@ test('policy Local with nobody here: others meet silence, pods and the node the 
   ])
 })
 
-test('where the shortcut has somebody nothing is refused, because INPUT refuses it to pods too', () => {
+test('where the short circuit has somebody nothing is refused, because INPUT refuses it to pods too', () => {
   const asleep = [backend('10.180.0.1', { local: true, weight: 0 })]
   const one = entry({
     frontends: [local],

@@ -105,8 +105,8 @@ function memberships(
   { point, mark }: { readonly point: Point; readonly mark: number | undefined },
 ): readonly (readonly [ObjectKey, Digest])[] {
   const isEmpty = usable(entry, frontend.pool).length === 0
-  const isShortcut = frontend.shortCircuit && mark !== undefined
-  const answer = isShortcut ? 'drop' : entry.whenEmpty[frontend.pool]
+  const isShortCircuit = frontend.shortCircuit && mark !== undefined
+  const answer = isShortCircuit ? 'drop' : entry.whenEmpty[frontend.pool]
   const roles: readonly (readonly [SetRole, boolean])[] = [
     ['SERVICES', true],
     ['MASQUERADE', frontend.masquerade === 'always'],
@@ -120,7 +120,7 @@ function memberships(
   return [
     ...roles.filter(([, isIn]) => isIn).map(([role]) => [inSet(role), PRESENT] as const),
     ...allowed(entry, frontend, point).map((key) => [key, PRESENT] as const),
-    ...(isShortcut ? [[inSet('SHORTCUT'), mark as Digest] as const] : []),
+    ...(isShortCircuit ? [[inSet('SHORTCUT'), mark as Digest] as const] : []),
   ]
 }
 

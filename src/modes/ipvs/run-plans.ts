@@ -1,5 +1,5 @@
 import type { Ipvs, IpvsCommand } from '../../kernel/ipvs/ipvs.ts'
-import type { ObjectKey, Refusal } from '../mode.ts'
+import type { KernelError, ObjectKey } from '../mode.ts'
 import type { ServerPlan } from './server-commands.ts'
 
 /** Somebody else has a virtual server there. */
@@ -14,9 +14,9 @@ export interface Step {
 /** The first refusal of each step. */
 export interface Refused {
   /** There is no virtual server of ours. */
-  readonly unmade: ReadonlyMap<ObjectKey, Refusal>
+  readonly unmade: ReadonlyMap<ObjectKey, KernelError>
   /** There is one, otherwise than planned. */
-  readonly incomplete: ReadonlyMap<ObjectKey, Refusal>
+  readonly incomplete: ReadonlyMap<ObjectKey, KernelError>
 }
 
 /**
@@ -35,11 +35,11 @@ async function run(
   ipvs: Pick<Ipvs, 'run'>,
   steps: readonly Step[],
   isMeant: (command: IpvsCommand) => boolean,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   const orders = steps.flatMap(({ key, plan }) =>
     plan.commands.filter(isMeant).map((command) => ({ key, command })),
   )
-  const refused = new Map<ObjectKey, Refusal>()
+  const refused = new Map<ObjectKey, KernelError>()
   if (orders.length === 0) return refused
   for (const { index, errno, message } of await ipvs.run(orders.map(({ command }) => command))) {
     const order = orders[index]

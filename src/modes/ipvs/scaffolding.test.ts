@@ -4,9 +4,9 @@ import type { EntryId } from '../../forwarding/entry.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
-import { cidr, entry, frontend, ip, settings } from '../fixtures.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { CHAIN, PREFIX, ROLES, setName, setType } from './names.ts'
 import { IpvsProgram } from './program.ts'
 import { chains, jumps } from './scaffolding.ts'
@@ -136,7 +136,7 @@ test('masqueradeAll takes in pods that talk to a ClusterIP', () => {
   })
 })
 
-test('where nothing tells pods apart, only the node takes the shortcut', () => {
+test('where nothing tells pods apart, only the node takes the short circuit', () => {
   const none = { gone: ABOUT_PODS, come: [] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const

@@ -9,7 +9,7 @@ import { postrouting } from '../netfilter/postrouting.ts'
 import { setMatches } from '../netfilter/set-matches.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
-import { markPattern } from './shortcut-mark.ts'
+import { markPattern } from './short-circuit-mark.ts'
 
 interface BaseChain {
   readonly table: Table
@@ -71,7 +71,7 @@ export function jumps(settings: NetfilterSettings, family: Family): readonly Jum
 function arrival(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const { isIn, isNotIn } = sets(family)
   const pods = fromPods(settings, family)
-  const shortcut = pods && `${pods.source}${pods.interface}`
+  const shortCircuit = pods && `${pods.source}${pods.interface}`
   const bit = hex(routingBit(settings))
   const icmp = family === 4 ? '-p icmp ' : '-p ipv6-icmp '
   const related = '-m conntrack --ctstate RELATED '
@@ -92,7 +92,9 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
       chain: CHAIN.fresh,
       rules: [
         outsideRanges(family),
-        ...(shortcut === undefined ? [] : [`${shortcut}${isIn('SHORTCUT')}-g ${CHAIN.take}`]),
+        ...(shortCircuit === undefined
+          ? []
+          : [`${shortCircuit}${isIn('SHORTCUT')}-g ${CHAIN.take}`]),
         `${isIn('DROP')}-j DROP`,
         `${isIn('REJECT')}-j RETURN`,
         `-g ${CHAIN.take}`,
@@ -111,9 +113,9 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
       chain: CHAIN.input,
       rules: [
         `${isRouted(settings)}-j MARK --set-xmark 0x0/${bit}`,
-        ...(shortcut === undefined
+        ...(shortCircuit === undefined
           ? []
-          : [`${shortcut}${NEW}${isIn('SHORTCUT')}${mapMark(family)}`]),
+          : [`${shortCircuit}${NEW}${isIn('SHORTCUT')}${mapMark(family)}`]),
       ],
     },
   ]
@@ -121,16 +123,16 @@ function arrival(settings: NetfilterSettings, family: Family): readonly BaseChai
 
 /**
  * Packets of this node's processes, which IPVS takes in OUTPUT; and for the second
- * time those that it has sent on, whose mark, if it was a shortcut, is cleared: the
+ * time those that it has sent on, whose mark, if it was a short circuit, is cleared: the
  * node's own are masqueraded, because the endpoint may be on another node.
  */
 function departure(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const { isIn, isNotIn } = sets(family)
-  const shortcut = isShortcut(settings)
+  const shortCircuit = isShortCircuit(settings)
   const masquerade = hex(2 ** settings.masqueradeBit)
   const rules = [
-    `${shortcut}${FROM_NODE}-j MARK --set-xmark ${masquerade}/0xffffffff`,
-    `${shortcut}-j MARK --set-xmark 0x0/0xffffffff`,
+    `${shortCircuit}${FROM_NODE}-j MARK --set-xmark ${masquerade}/0xffffffff`,
+    `${shortCircuit}-j MARK --set-xmark 0x0/0xffffffff`,
     `${isNotIn('SERVICES')}-j RETURN`,
     '-m conntrack ! --ctstate NEW -j RETURN',
     outsideRanges(family),
@@ -144,7 +146,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly BaseCh
 /**
  * Marks who will be masqueraded. What goes to a virtual server ends here, so that no
  * other rule translates it as well: not even what this node sends, which IPVS takes after
- * these rules. A shortcut's mark must stay as it is for IPVS.
+ * these rules. A short circuit's mark must stay as it is for IPVS.
  */
 function masquerade(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
@@ -153,7 +155,7 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
     : notFromPods(settings, family)
   const plain = isNotIn('MASQUERADE') + isNotIn('ONNODE')
   return [
-    `${isShortcut(settings)}-j ACCEPT`,
+    `${isShortCircuit(settings)}-j ACCEPT`,
     `${isNotIn('SERVICES')}-j RETURN`,
     isIn('MASQUERADE') + setMark(settings),
     isIn('ONNODE') + FROM_NODE + setMark(settings),
@@ -192,7 +194,7 @@ function mapMark(family: Family): string {
   return `-j SET --map-set ${setName(family, 'SHORTCUT')} dst,dst --map-mark`
 }
 
-function isShortcut(settings: NetfilterSettings): string {
+function isShortCircuit(settings: NetfilterSettings): string {
   const { mask, value } = markPattern(settings)
   return `-m mark --mark ${hex(value)}/${hex(mask)} `
 }

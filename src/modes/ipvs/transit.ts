@@ -1,7 +1,7 @@
 import type { Relay, Relays } from '../../kernel/relay/relays.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { Digest, ForeignChange, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, ofKind, PRESENT } from '../netfilter/object-key.ts'
 import { ROUTE_TABLES } from '../netfilter/policy-route.ts'
 import { PolicyRoutes } from '../netfilter/policy-routes.ts'
@@ -9,7 +9,7 @@ import { relayKey } from './object.ts'
 import { relayTarget } from './render.ts'
 import type { IpvsSettings } from './settings.ts'
 
-type Refusals = ReadonlyMap<ObjectKey, Refusal>
+type Refusals = ReadonlyMap<ObjectKey, KernelError>
 
 const LOOPBACK = '127.0.0.1' as IpAddress
 
@@ -77,9 +77,9 @@ export class Transit {
 
 async function each(
   keys: readonly ObjectKey[],
-  work: (key: ObjectKey) => Promise<Refusal | void>,
+  work: (key: ObjectKey) => Promise<KernelError | void>,
 ): Promise<Refusals> {
-  const failed = new Map<ObjectKey, Refusal>()
+  const failed = new Map<ObjectKey, KernelError>()
   for (const key of keys) {
     const refusal = await work(key)
     if (refusal) failed.set(key, refusal)

@@ -7,7 +7,7 @@ import {
 } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { inOrderOfDeletion, isSearching } from './deletion-order.ts'
 import { serverIdOf, serverKey } from './object.ts'
 import { FOREIGN, runPlans, type Step } from './run-plans.ts'
@@ -31,7 +31,7 @@ const AT_ONCE = 48
 type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
 
 export interface ServersResult {
-  readonly failed: ReadonlyMap<ObjectKey, Refusal>
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
   /** How what was refused stands now. */
   readonly left: ReadonlyMap<ObjectKey, Digest>
   /** Unwanted ones that stay until their connections have ended. */
@@ -39,7 +39,7 @@ export interface ServersResult {
 }
 
 interface Outcome {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
 }
 

@@ -1,63 +1,96 @@
-import type { Change, Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Change, Digest, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { kindOf } from './object.ts'
+import { isRegistered, waysTo } from './paths.ts'
 import { FOREIGN } from './run-plans.ts'
 import type { VirtualServers } from './virtual-servers.ts'
-import { isRegistered, waysTo } from './ways.ts'
 
 /** Of one change, as in `ApplyResult`; filled step by step. */
 export interface Outcome {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
 }
 
 /**
- * Virtual servers and the sets' members about them. A point where somebody else has
- * a virtual server gets no member either: the sets say which ones are ours. So one that
- * no set knows is not made: it would be somebody else's for whoever comes after us.
+ * Virtual servers and the sets' members about them. A point where another program has
+ * a virtual server gets no member either: the sets register which ones are ours. So one that
+ * no set holds is not created: the next daemon would take it for a foreign one.
  *
  * Where our rules stand already, a member of SERVICES leads packets to its point at
  * once, so the virtual server comes first, and is known as ours by LEAVING meanwhile.
  */
 export async function writeServers(
   { set, unset }: Change,
-  estate: Estate,
-  { failed, left }: Outcome,
+  state: ManagedState,
+  outcome: Outcome,
 ): Promise<void> {
-  const { servers, sets, drainer, program } = estate
   const wanted = ofKind(set, 'vs')
   const unwanted = ofKind(unset, 'vs')
-  const members = ofKind(set, 'member')
-  const taken = await takenAmong([...wanted, ...members], servers)
-  for (const key of taken) failed.set(key, foreign(key))
+  const free = await withoutForeign(wanted, ofKind(set, 'member'), { state, outcome })
+  const work: Work = { ...free, state, outcome }
+  if (ofKind(set, 'rule').length === 0) await writeWhileServing(work)
+  else await writeBeforeRules(work)
+  await removeServers(unwanted, state, outcome.failed)
+  for (const key of wanted) state.drainer.release(key)
+  state.drainer.review([...wanted, ...unwanted])
+}
 
-  const free = wanted.filter((key) => !taken.has(key))
-  const added = members.filter((key) => !taken.has(key))
-  const join = async () => {
-    const joining = servicesLast(added.filter((key) => !failed.has(key)))
-    const refused = await sets.add(joining, (key) => program.markOf(key))
-    for (const [key, why] of refused) failed.set(key, why)
-  }
-  const isServing = ofKind(set, 'rule').length === 0
-  const fresh = isServing ? free.filter((key) => !servers.known.has(key)) : []
-  if (isServing) await sets.add(fresh.flatMap(leavingKey))
-  else await join()
-  for (const key of free) if (!isOurs(key, sets)) failed.set(key, unregistered(key))
-  const result = await servers.apply(
-    free.filter((key) => !failed.has(key)),
-    [],
-  )
+/** What one change adds, at points where no other program has a virtual server. */
+interface Work {
+  readonly servers: readonly ObjectKey[]
+  readonly members: readonly ObjectKey[]
+  readonly state: ManagedState
+  readonly outcome: Outcome
+}
+
+/** Our rules stand: claim new points by LEAVING, create the servers, then let packets in. */
+async function writeWhileServing(work: Work): Promise<void> {
+  const { servers, sets } = work.state
+  const fresh = work.servers.filter((key) => !servers.known.has(key))
+  await sets.add(fresh.flatMap(leavingKey))
+  await createServers(work)
+  await addMembers(work)
+  await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
+}
+
+/** No rule leads packets here yet: register the points, then create the servers. */
+async function writeBeforeRules(work: Work): Promise<void> {
+  await addMembers(work)
+  await createServers(work)
+}
+
+async function addMembers({ members, state, outcome: { failed } }: Work): Promise<void> {
+  const { sets, program } = state
+  const added = servicesLast(members.filter((key) => !failed.has(key)))
+  const refused = await sets.add(added, (key) => program.markOf(key))
+  for (const [key, why] of refused) failed.set(key, why)
+}
+
+/** Creates what a set registers as ours; where another program came first, members are removed. */
+async function createServers({ servers: keys, members, state, outcome }: Work): Promise<void> {
+  const { failed, left } = outcome
+  const { servers, sets } = state
+  for (const key of keys) if (!isOurs(key, sets)) failed.set(key, unregistered(key))
+  const created = keys.filter((key) => !failed.has(key))
+  const result = await servers.apply(created, [])
   for (const [key, why] of result.failed) failed.set(key, why)
   for (const [key, digest] of result.left) left.set(key, digest)
-  await withdraw(estate, { failed, added, refused: result.failed })
-  if (isServing) await join()
-  await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
-  await removeServers(unwanted, estate, failed)
-  for (const key of wanted) drainer.release(key)
-  drainer.review([...wanted, ...unwanted])
+  await withdraw(state, { failed, added: members, refused: result.failed })
+}
+
+/** The servers and members of a change, without those at points of other programs, which fail. */
+async function withoutForeign(
+  servers: readonly ObjectKey[],
+  members: readonly ObjectKey[],
+  { state, outcome }: Pick<Work, 'state' | 'outcome'>,
+): Promise<Pick<Work, 'servers' | 'members'>> {
+  const taken = await takenAmong([...servers, ...members], state.servers)
+  for (const key of taken) outcome.failed.set(key, foreign(key))
+  const isFree = (key: ObjectKey) => !taken.has(key)
+  return { servers: servers.filter(isFree), members: members.filter(isFree) }
 }
 
 /** Virtual servers, and members about them, at points where somebody else has one. */
@@ -72,20 +105,20 @@ async function takenAmong(
 }
 
 /**
- * Established connections to a virtual server that nobody wants any more still find
+ * Established connections to a virtual server that no Service wants any more still find
  * it, by LEAVING. One that LEAVING refuses ends at once: nothing leads there any more,
  * and nothing would say that it is ours.
  */
 async function removeServers(
   unwanted: readonly ObjectKey[],
-  estate: Estate,
-  failed: Map<ObjectKey, Refusal>,
+  state: ManagedState,
+  failed: Map<ObjectKey, KernelError>,
 ): Promise<void> {
-  const { servers, sets, drainer } = estate
+  const { servers, sets, drainer } = state
   const result = await servers.apply([], unwanted)
   for (const [key, why] of result.failed) failed.set(key, why)
-  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, estate)))
-  const lost = result.held.filter((key) => waysTo(key, estate).some((way) => refused.has(way)))
+  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, state)))
+  const lost = result.held.filter((key) => waysTo(key, state).some((way) => refused.has(way)))
   await servers.deleteAll(lost)
   for (const key of result.held) if (!lost.includes(key)) drainer.hold(key)
 }
@@ -103,13 +136,16 @@ function isOurs(server: ObjectKey, sets: SetMembers): boolean {
 }
 
 interface Withdrawal {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly added: readonly ObjectKey[]
-  readonly refused: ReadonlyMap<ObjectKey, Refusal>
+  readonly refused: ReadonlyMap<ObjectKey, KernelError>
 }
 
-/** Somebody made a virtual server just now where we meant to: our members are taken back. */
-async function withdraw({ sets }: Estate, { failed, added, refused }: Withdrawal): Promise<void> {
+/** Another program created a virtual server at our point just now: our members are removed. */
+async function withdraw(
+  { sets }: ManagedState,
+  { failed, added, refused }: Withdrawal,
+): Promise<void> {
   const theirs = new Set([...refused].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : [])))
   if (theirs.size === 0) return
   const lost = added.filter((key) => theirs.has(serverOfMember(key) ?? key))
@@ -118,13 +154,13 @@ async function withdraw({ sets }: Estate, { failed, added, refused }: Withdrawal
   await sets.delete([...lost, ...claims])
 }
 
-function foreign(key: ObjectKey): Refusal {
+function foreign(key: ObjectKey): KernelError {
   const server = kindOf(key) === 'vs' ? nameOf(key) : memberOf(key).member
   const message = `somebody else has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
   return { code: FOREIGN, message }
 }
 
-function unregistered(server: ObjectKey): Refusal {
+function unregistered(server: ObjectKey): KernelError {
   const message = `${nameOf(server)} is not served: the set of our virtual servers does not take it`
   return { code: 'NP_IPVS_SET_REFUSED', message }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isShortcutMark, markPattern } from '../ipvs/shortcut-mark.ts'
+import { isShortCircuitMark, markPattern } from '../ipvs/short-circuit-mark.ts'
 import { isOwn, isTaken, ownMark, routingBit, setTaken } from './mark.ts'
 
 const EVERY_BIT = Array.from({ length: 32 }, (_, masqueradeBit) => ({ masqueradeBit }))
@@ -12,7 +12,7 @@ test('the mark of our own connections is one bit that no other mark of ours has'
     const { mask, value } = markPattern(settings)
     expect(mask & mark).toBe(mark)
     expect(value & mark).toBe(0)
-    expect(isShortcutMark(mark, { mask, value, protocolBits: [0, 1] })).toBe(false)
+    expect(isShortCircuitMark(mark, { mask, value, protocolBits: [0, 1] })).toBe(false)
   }
 })
 

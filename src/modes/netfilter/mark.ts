@@ -75,7 +75,7 @@ export function setTaken(settings: MarkSettings): string {
 /**
  * The mark (SO_MARK) of userspace mode's own connections to backends, which are never taken,
  * be a backend's address that of a Service. A bit that is 0 in every mark of ipvs mode's
- * shortcut, and neither the masquerade bit nor the routing bit.
+ * shortCircuit, and neither the masquerade bit nor the routing bit.
  */
 export function ownMark({ masqueradeBit }: MarkSettings): number {
   return masqueradeBit < 9 ? 0x200 : 0x40

@@ -2,12 +2,12 @@ import type { PolicyRoute, Routes } from '../../kernel/route/routes.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Digest, ForeignChange, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, nameOf, PRESENT, routeKey } from './object-key.ts'
 import { policyRoute, type RouteTable } from './policy-route.ts'
 import type { NetfilterSettings } from './settings.ts'
 
-type Refusals = ReadonlyMap<ObjectKey, Refusal>
+type Refusals = ReadonlyMap<ObjectKey, KernelError>
 
 /** The policy routes of a mode, by the keys `route/4` and `route/6`. */
 export class PolicyRoutes {
@@ -82,7 +82,7 @@ async function each(
   keys: readonly ObjectKey[],
   work: (family: Family) => Promise<unknown>,
 ): Promise<Refusals> {
-  const failed = new Map<ObjectKey, Refusal>()
+  const failed = new Map<ObjectKey, KernelError>()
   for (const key of keys) {
     const refusal = await refusalOf(() => work(nameOf(key) === '6' ? 6 : 4))
     if (refusal) failed.set(key, refusal)
@@ -90,7 +90,7 @@ async function each(
   return failed
 }
 
-async function refusalOf(work: () => Promise<unknown>): Promise<Refusal | undefined> {
+async function refusalOf(work: () => Promise<unknown>): Promise<KernelError | undefined> {
   try {
     await work()
     return undefined

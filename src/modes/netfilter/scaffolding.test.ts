@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cidr, ip, settings } from '../fixtures.ts'
+import { cidr, ip, settings } from '../testing/mode-fixtures.ts'
 import { forward, martians } from './forward.ts'
 import { isHairpinOffLoopback } from './hairpin.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'

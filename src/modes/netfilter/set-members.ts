@@ -8,7 +8,7 @@ import {
 } from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { Digest, KernelError, ObjectKey } from '../mode.ts'
 import { parseMember } from './member.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
 
@@ -66,7 +66,7 @@ export class SetMembers {
     return this.#known.get(set)?.has(member) ?? false
   }
 
-  create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  create(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const wanted = keys.filter((key) => this.#wanted.has(nameOf(key)))
     return this.#run(wanted, (key) => {
       const name = nameOf(key)
@@ -78,7 +78,7 @@ export class SetMembers {
   async add(
     keys: readonly ObjectKey[],
     markOf: (key: ObjectKey) => number | undefined = () => undefined,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => {
       const { set: name, member } = memberOf(key)
       return { do: 'add', name, member: this.#content(name, member, markOf(key)) }
@@ -92,7 +92,7 @@ export class SetMembers {
     return failed
   }
 
-  async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  async delete(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const present = keys.filter((key) => this.#wanted.has(memberOf(key).set))
     const failed = await this.#run(present, (key) => {
       const { set: name, member } = memberOf(key)
@@ -105,7 +105,7 @@ export class SetMembers {
     return failed
   }
 
-  async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Refusal>> {
+  async destroy(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = await this.#run(keys, (key) => ({ do: 'destroy', name: nameOf(key) }))
     for (const key of keys) if (!failed.has(key)) this.#known.delete(nameOf(key))
     return failed
@@ -189,8 +189,8 @@ export class SetMembers {
   async #run(
     keys: readonly ObjectKey[],
     commandFor: (key: ObjectKey) => SetCommand,
-  ): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-    const failed = new Map<ObjectKey, Refusal>()
+  ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+    const failed = new Map<ObjectKey, KernelError>()
     for (const some of inGroups(keys, AT_ONCE)) {
       for (const { index, message } of await this.#sets.run(some.map(commandFor))) {
         const key = some[index]

@@ -1,12 +1,12 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../mode.ts'
+import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
-import type { Estate, Redirect } from './estate.ts'
+import type { ManagedState, Redirect } from './managed-state.ts'
 import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'
 
 interface Outcome {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
   uncertain: boolean
 }
@@ -17,18 +17,18 @@ interface Outcome {
  * Service to another; then the rules, which name its ports, before the members that lead packets to
  * them; what is not needed goes last.
  */
-export async function applyChange(change: Change, estate: Estate): Promise<ApplyResult> {
+export async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
   const outcome: Outcome = { failed: new Map(), left: new Map(), uncertain: false }
-  const { redirect } = estate
+  const { redirect } = state
   if (redirect) await closeDoors(change, redirect, outcome)
-  take(outcome, await tell(routesIn(change, estate), estate))
-  if (redirect) await lead(change, { ...estate, redirect }, outcome)
+  take(outcome, await tell(routesIn(change, state), state))
+  if (redirect) await lead(change, { ...state, redirect }, outcome)
   return outcome
 }
 
 function routesIn(
   { set, unset }: Change,
-  { program }: Estate,
+  { program }: ManagedState,
 ): ReadonlyMap<ObjectKey, Route | undefined> {
   return new Map([
     ...ofKind(set, 'entry').map((key) => [key, program.routeOf(key)] as const),
@@ -38,11 +38,11 @@ function routesIn(
 
 async function tell(
   routes: ReadonlyMap<ObjectKey, Route | undefined>,
-  { ledger }: Estate,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-  if (ledger === undefined && routes.size === 0) return new Map()
-  if (ledger === undefined) throw new TypeError('there is no forwarder to tell routes')
-  return ledger.tell(routes)
+  { forwarderState }: ManagedState,
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+  if (forwarderState === undefined && routes.size === 0) return new Map()
+  if (forwarderState === undefined) throw new TypeError('there is no forwarder to tell routes')
+  return forwarderState.tell(routes)
 }
 
 async function closeDoors(
@@ -56,10 +56,10 @@ async function closeDoors(
 
 async function lead(
   { set, unset }: Change,
-  estate: Estate & { readonly redirect: Redirect },
+  state: ManagedState & { readonly redirect: Redirect },
   outcome: Outcome,
 ): Promise<void> {
-  const { redirect } = estate
+  const { redirect } = state
   const { sets, routes, chains } = redirect
   const added = ofKind(set, 'member')
   take(outcome, await sets.add(added.filter((key) => !leads(key))))
@@ -71,7 +71,7 @@ async function lead(
   for (const [key, digest] of rules.left ?? []) outcome.left.set(key, digest)
   outcome.uncertain = rules.uncertain ?? false
   take(outcome, await sets.add(added.filter(leads)))
-  take(outcome, await bringFlows(former, leading, estate))
+  take(outcome, await bringFlows(former, leading, state))
   take(outcome, await routes.tidy(ofKind(set, 'route')))
   take(outcome, await routes.unset(ofKind(unset, 'route')))
   take(outcome, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
@@ -91,9 +91,9 @@ function leadsToPorts(key: ObjectKey): boolean {
 async function bringFlows(
   former: ReadonlySet<number>,
   leading: readonly ObjectKey[],
-  { ledger, conntrack }: Estate,
-): Promise<ReadonlyMap<ObjectKey, Refusal>> {
-  const mine = ledger?.forwarder.ownPorts ?? new Set()
+  { forwarderState, conntrack }: ManagedState,
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+  const mine = forwarderState?.forwarder.ownPorts ?? new Set()
   const others = new Set([...former].filter((port) => !mine.has(port)))
   try {
     if (others.size > 0) {
@@ -108,7 +108,7 @@ async function bringFlows(
   }
 }
 
-function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, Refusal>): void {
+function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, KernelError>): void {
   for (const [key, why] of refused) failed.set(key, why)
 }
 

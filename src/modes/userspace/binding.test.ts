@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServiceKey } from '../../forwarding/entry.ts'
-import { entry, frontend, ip } from '../fixtures.ts'
+import { entry, frontend, ip } from '../testing/mode-fixtures.ts'
 import { bindingKey, listeningOf } from './binding.ts'
 
 const service = 'shop/cart' as ServiceKey

@@ -1,6 +1,6 @@
 import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { RouteProtocol } from './route.ts'
-import type { DoorsEntrance, Listening } from './settings.ts'
+import type { BoundListening, Listening } from './settings.ts'
 
 /** A port of a Service as configuration names it. */
 export interface BoundPort {
@@ -20,7 +20,7 @@ export function bindingKey({ service, portRef, protocol }: BoundPort): string {
 export function listeningOf(
   { service, portName, frontends }: ForwardingEntry,
   protocol: RouteProtocol,
-  bindings: DoorsEntrance['bindings'],
+  bindings: BoundListening['bindings'],
 ): readonly Listening[] {
   const clusterIP = frontends.find(({ kind }) => kind === 'clusterIP')
   const names = [portName, String(clusterIP?.port ?? '')].filter((name) => name !== '')

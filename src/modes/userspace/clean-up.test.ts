@@ -5,7 +5,7 @@ import {
   redirected,
 } from '../../../test/support/modes/fake-userspace-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { entry, settings } from '../fixtures.ts'
+import { entry, settings } from '../testing/mode-fixtures.ts'
 import { UserspaceMode } from './mode.ts'
 
 async function left() {

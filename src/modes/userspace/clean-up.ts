@@ -1,5 +1,5 @@
 import { ifPresent } from '../netfilter/if-present.ts'
-import type { Estate } from './estate.ts'
+import type { ManagedState } from './managed-state.ts'
 
 /**
  * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
@@ -7,13 +7,17 @@ import type { Estate } from './estate.ts'
  * ports where nobody listens. What cannot be removed holds up nothing else. The forwarder
  * belongs to whoever opened it.
  */
-export async function cleanUp({ redirect, ledger, conntrack }: Estate): Promise<void> {
+export async function cleanUp({
+  redirect,
+  forwarderState,
+  conntrack,
+}: ManagedState): Promise<void> {
   if (redirect === undefined) return
   const { chains, routes, sets } = redirect
   const problems: unknown[] = []
   const attempt = (work: () => Promise<void>) =>
     ifPresent(work).catch((error: unknown) => problems.push(error))
-  const ports = new Set(ledger?.forwarder.ownPorts)
+  const ports = new Set(forwarderState?.forwarder.ownPorts)
   await attempt(async () => {
     for (const port of await redirect.entryPorts()) ports.add(port)
   })

@@ -1,7 +1,7 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
-import type { Refusal, Traffic } from '../mode.ts'
+import type { KernelError, Traffic } from '../mode.ts'
 import type { Route, Side } from './route.ts'
 
 /**
@@ -24,7 +24,9 @@ export interface Forwarder extends Traffic {
    * to the routes that cannot be served, as when a door's address is taken. Before the first call
    * redirected clients wait.
    */
-  apply(changes: ReadonlyMap<EntryId, Route | undefined>): Promise<ReadonlyMap<EntryId, Refusal>>
+  apply(
+    changes: ReadonlyMap<EntryId, Route | undefined>,
+  ): Promise<ReadonlyMap<EntryId, KernelError>>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
    * doors clients that come now are waited for, too: nobody holds them for the next process.

@@ -8,11 +8,11 @@ import {
 import type { EntryId } from '../../forwarding/entry.ts'
 import { memberText } from '../../kernel/ipset/sets.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { backend, entry, frontend, ip, settings } from '../fixtures.ts'
 import type { ForeignChange, ObjectKey } from '../mode.ts'
-import { FakeForwarder } from './fake-forwarder.ts'
-import { Ledger } from './ledger.ts'
+import { backend, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
+import { ForwarderState } from './forwarder-state.ts'
 import { UserspaceMode } from './mode.ts'
+import { FakeForwarder } from './testing/fake-forwarder.ts'
 
 const at = (name: string, address: string, pods = ['10.180.0.1']) =>
   entry({
@@ -134,9 +134,9 @@ test('a fresh daemon adopts what is in the kernel, and removes what is stale', a
 })
 
 test('a mode that is made again for other settings takes away what its forwarder has too much', async () => {
-  const { sync, kernel, ledger, forwarder } = fakeUserspaceNode()
+  const { sync, kernel, forwarderState, forwarder } = fakeUserspaceNode()
   await sync(at('a', '172.30.0.1'), at('gone', '172.30.0.9'))
-  const again = new UserspaceMode(redirected({ nodeAddresses: [] }), { kernel, ledger })
+  const again = new UserspaceMode(redirected({ nodeAddresses: [] }), { kernel, forwarderState })
   again.program.replace('a' as EntryId, at('a', '172.30.0.1'))
   const wanted = new Set(again.program.takeChanges().keys())
   const unset = [...(await again.observe()).keys()].filter((key) => !wanted.has(key))
@@ -238,7 +238,7 @@ const bound = { entrance: { kind: 'doors', bindings }, balancing: 'rr' } as cons
 
 test('bound, it works without a kernel', async () => {
   const forwarder = new FakeForwarder(new Map())
-  const mode = new UserspaceMode(bound, { ledger: new Ledger(forwarder) })
+  const mode = new UserspaceMode(bound, { forwarderState: new ForwarderState(forwarder) })
   const one = entry()
   mode.program.replace(one.id, one)
   const set = [...mode.program.takeChanges().keys()]
@@ -290,7 +290,7 @@ test('packets are led here only by rules that name ports of this forwarder', asy
   const { kernel, sync, mode } = fakeUserspaceNode()
   await sync(entry())
   const stop = new AbortController()
-  const retired = mode.retire(stop.signal)
+  const retired = mode.drainAndCleanup(stop.signal)
   await setImmediate()
   stop.abort()
   await retired

@@ -9,19 +9,23 @@ import type {
   Probe,
   Traffic,
 } from '../mode.ts'
-import { Patrol } from '../netfilter/patrol.ts'
+import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { SetInspector } from '../netfilter/set-inspector.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
-import { createEstate, type Estate, type UserspaceDependencies } from './estate.ts'
+import { drainAndCleanup } from './drain-and-cleanup.ts'
 import { GAPS } from './gaps.ts'
+import {
+  createManagedState,
+  type ManagedState,
+  type UserspaceDependencies,
+} from './managed-state.ts'
 import { observe } from './observe.ts'
 import { probeUserspace } from './probe.ts'
 import type { UserspaceProgram } from './program.ts'
-import { retire } from './retire.ts'
 import type { UserspaceSettings } from './settings.ts'
 
-export type { RedirectKernel, UserspaceDependencies } from './estate.ts'
+export type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 
 export class UserspaceMode implements Mode {
   readonly name = 'userspace'
@@ -29,24 +33,24 @@ export class UserspaceMode implements Mode {
   readonly program: UserspaceProgram
   readonly #settings: UserspaceSettings
   readonly #dependencies: UserspaceDependencies
-  readonly #estate: Estate
-  /** The patrol and what `sync` asks for never overlap. */
+  readonly #state: ManagedState
+  /** The driftChecker and what `sync` asks for never overlap. */
   readonly #mutex = new Mutex()
 
   constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
     this.#settings = settings
     this.#dependencies = dependencies
-    this.#estate = createEstate(settings, dependencies)
-    this.program = this.#estate.program
+    this.#state = createManagedState(settings, dependencies)
+    this.program = this.#state.program
   }
 
   /** Backends that take no new connections any more but have some. */
   get draining(): number {
-    return this.#estate.ledger?.forwarder.counts().drainingNow ?? 0
+    return this.#state.forwarderState?.forwarder.counts().drainingNow ?? 0
   }
 
   get traffic(): Traffic | undefined {
-    return this.#estate.ledger?.forwarder
+    return this.#state.forwarderState?.forwarder
   }
 
   probe(): Promise<Probe> {
@@ -54,19 +58,19 @@ export class UserspaceMode implements Mode {
   }
 
   apply(change: Change): Promise<ApplyResult> {
-    return this.#mutex.run(() => applyChange(change, this.#estate))
+    return this.#mutex.run(() => applyChange(change, this.#state))
   }
 
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>> {
-    return this.#mutex.run(() => observe(this.#estate, keys))
+    return this.#mutex.run(() => observe(this.#state, keys))
   }
 
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
-    const { redirect } = this.#estate
+    const { redirect } = this.#state
     const { kernel } = this.#dependencies
     if (redirect === undefined || kernel === undefined) return () => {}
     const inspector = new SetInspector(redirect.sets)
-    const patrol = new Patrol({
+    const driftChecker = new DriftChecker({
       ...{ clock: kernel.clock, onForeignChange },
       exclusively: (work) => this.#mutex.run(work),
       look: () => lookAt(inspector),
@@ -74,17 +78,17 @@ export class UserspaceMode implements Mode {
     const { chains, routes } = redirect
     const stops = [chains.watch(onForeignChange), routes.watch(onForeignChange)]
     return () => {
-      patrol.stop()
+      driftChecker.stop()
       for (const stop of stops) stop()
     }
   }
 
   cleanup(): Promise<void> {
-    return this.#mutex.run(() => cleanUp(this.#estate))
+    return this.#mutex.run(() => cleanUp(this.#state))
   }
 
-  retire(signal: AbortSignal): Promise<void> {
-    return this.#mutex.run(() => retire(this.#estate, signal))
+  drainAndCleanup(signal: AbortSignal): Promise<void> {
+    return this.#mutex.run(() => drainAndCleanup(this.#state, signal))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Territory } from '../netfilter/chains/keeper-options.ts'
+import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 import type { KeptSet } from '../netfilter/set-members.ts'
 import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 
@@ -8,7 +8,7 @@ import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 export const PREFIX = 'NPUS-'
 
 /** mangle decides which packets come here, so it is written last. */
-export const TERRITORY: Territory = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
+export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filter', 'mangle'] }
 
 /** Of sets and members that the kernel does not take. */
 export const SET_REFUSED = 'NP_USERSPACE_SET_REFUSED'

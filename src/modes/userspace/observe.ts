@@ -1,16 +1,16 @@
 import type { Digest, ObjectKey } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
-import type { Estate, Redirect } from './estate.ts'
+import type { ManagedState, Redirect } from './managed-state.ts'
 import { kindOf } from './object.ts'
 
 type Digests = ReadonlyMap<ObjectKey, Digest>
 
 /** What the forwarder was told, and what the kernel holds of ours: all, or these objects. */
 export async function observe(
-  { ledger, redirect }: Estate,
+  { forwarderState, redirect }: ManagedState,
   keys: readonly ObjectKey[] | undefined,
 ): Promise<Digests> {
-  const all = ledger?.digests ?? new Map()
+  const all = forwarderState?.digests ?? new Map()
   const told = keys ? among(all, keys) : all
   if (redirect === undefined) return new Map(told)
   const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)

@@ -2,11 +2,11 @@ import type { Family } from '../../lib/ip.ts'
 import { isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
 import type { RuleTrial } from '../netfilter/trial.ts'
 import type { SetRole } from './names.ts'
-import type { TransparentEntrance } from './settings.ts'
+import type { TransparentListening } from './settings.ts'
 
 /** A rule for each extension that `scaffolding.ts` uses. */
 export function ruleTrials(
-  { netfilter }: TransparentEntrance,
+  { netfilter }: TransparentListening,
   family: Family,
   nameOf: (role: SetRole) => string,
 ): readonly RuleTrial[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
-import { settings } from '../fixtures.ts'
+import { settings } from '../testing/mode-fixtures.ts'
 import { ruleTrials } from './probe-rules.ts'
 import { chains } from './scaffolding.ts'
 

@@ -1,10 +1,10 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { type Trials, tryNetfilter } from '../netfilter/trial.ts'
-import type { RedirectKernel, UserspaceDependencies } from './estate.ts'
+import type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
 import { ruleTrials } from './probe-rules.ts'
-import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
+import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
@@ -15,10 +15,10 @@ const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
  * set of each type, and each kind of rule. At doors of this machine it needs nothing.
  */
 export async function probeUserspace(
-  { kernel, ledger }: UserspaceDependencies,
+  { kernel, forwarderState }: UserspaceDependencies,
   { entrance }: UserspaceSettings,
 ): Promise<Probe> {
-  const forwarder = ledger?.forwarder
+  const forwarder = forwarderState?.forwarder
   const facts = forwarder && {
     dataPath: forwarder.dataPath,
     workers: String(forwarder.workers),
@@ -35,7 +35,7 @@ export async function probeUserspace(
 
 async function tryRedirect(
   kernel: RedirectKernel,
-  entrance: TransparentEntrance,
+  entrance: TransparentListening,
 ): Promise<readonly Missing[]> {
   const missing: Missing[] = []
   for (const family of entrance.netfilter.families) {
@@ -44,7 +44,7 @@ async function tryRedirect(
   return missing
 }
 
-function trialsOf(entrance: TransparentEntrance, family: Family): Trials {
+function trialsOf(entrance: TransparentListening, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
     ...{ family, chain: CHAIN },

@@ -12,7 +12,7 @@ import { entryIdOf, entryKey } from './object.ts'
 import { digestRoute, render } from './render.ts'
 import type { Route } from './route.ts'
 import { chains, jumps } from './scaffolding.ts'
-import type { TransparentEntrance, UserspaceSettings } from './settings.ts'
+import type { TransparentListening, UserspaceSettings } from './settings.ts'
 
 export type PortsOfSides = ReadonlyMap<Family, EntryPorts>
 
@@ -87,7 +87,7 @@ export class UserspaceProgram implements Program {
     else if (this.#wanted.ownerOf(key) !== undefined) this.#wanted.want(key, undefined)
   }
 
-  #addBase({ netfilter }: TransparentEntrance, ports: PortsOfSides): void {
+  #addBase({ netfilter }: TransparentListening, ports: PortsOfSides): void {
     for (const family of netfilter.families) {
       for (const role of ROLES) this.#wanted.want(setKey(setName(family, role)), PRESENT)
       this.#wanted.want(routeKey(family), PRESENT)

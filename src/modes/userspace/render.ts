@@ -11,7 +11,7 @@ import { balancingOf } from './balancing.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
 import type { Door, Route, RouteProtocol } from './route.ts'
-import type { DoorsEntrance, TransparentEntrance, UserspaceSettings } from './settings.ts'
+import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
 
 const LOOPBACK = '127.0.0.1' as IpAddress
 
@@ -73,7 +73,7 @@ function usable({ pools }: ForwardingEntry, pool: Pool): readonly Backend[] {
 function boundDoors(
   entry: ForwardingEntry,
   protocol: RouteProtocol,
-  { bindings }: DoorsEntrance,
+  { bindings }: BoundListening,
 ): readonly ClaimedDoor[] {
   const pools = { others: 'cluster', pods: 'cluster' } as const
   return listeningOf(entry, protocol, bindings)
@@ -87,7 +87,7 @@ function boundDoors(
 function redirectedDoors(
   entry: ForwardingEntry,
   protocol: RouteProtocol,
-  entrance: TransparentEntrance,
+  entrance: TransparentListening,
 ): readonly ClaimedDoor[] {
   if (!entrance.netfilter.families.includes(entry.family)) return []
   return entry.frontends.flatMap((frontend) =>
@@ -112,7 +112,7 @@ function doorOf(ip: IpAddress, { port, pool, shortCircuit, sourceRanges }: Front
 function addressesOf(
   { family }: ForwardingEntry,
   { ip }: Frontend,
-  { netfilter, nodeAddresses }: TransparentEntrance,
+  { netfilter, nodeAddresses }: TransparentListening,
 ): readonly IpAddress[] {
   if (ip !== 'node') return [ip]
   const loopback = family === 4 && servesLoopback(netfilter) ? [LOOPBACK] : []
@@ -150,7 +150,7 @@ function memberships(
 
 function healthChecks(
   { family, healthCheckPort: port }: ForwardingEntry,
-  { netfilter, nodeAddresses }: TransparentEntrance,
+  { netfilter, nodeAddresses }: TransparentListening,
 ): ReadonlyMap<ObjectKey, Digest> {
   if (port === undefined || !netfilter.families.includes(family)) return new Map()
   const texts = ofFamily(nodeAddresses, family).map((ip) =>

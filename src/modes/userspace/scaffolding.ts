@@ -151,7 +151,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
   ]
 }
 
-/** Answers to new connections that nobody takes. Those of pods, at the shortcut, were taken. */
+/** Answers to new connections that nobody takes. Those of pods, at the short circuit, were taken. */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
   const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'

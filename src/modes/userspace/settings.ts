@@ -9,7 +9,7 @@ export interface Listening {
 }
 
 /** The kernel brings packets for the addresses of Services here; needs root. */
-export interface TransparentEntrance {
+export interface TransparentListening {
   readonly kind: 'transparent'
   readonly netfilter: NetfilterSettings
   /** This node's addresses that serve node ports, without loopback. */
@@ -17,14 +17,14 @@ export interface TransparentEntrance {
 }
 
 /** The forwarder listens where it is told to, at addresses of this machine. */
-export interface DoorsEntrance {
+export interface BoundListening {
   readonly kind: 'doors'
   /** By `bindingKey`; Services that are not named are not served. */
   readonly bindings: ReadonlyMap<string, readonly Listening[]>
 }
 
 export interface UserspaceSettings {
-  readonly entrance: TransparentEntrance | DoorsEntrance
+  readonly entrance: TransparentListening | BoundListening
   /** For Services that name none. */
   readonly balancing: Balancing
 }

@@ -1,9 +1,9 @@
 import * as document from '../../settings/document.ts'
-import { SETTINGS_TABLE } from './settings-table.ts'
+import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
 /** The text of docs/operate/configuration.md. */
-export function configurationDocument(): string {
-  return document.configurationDocument(SETTINGS_TABLE, {
+export function configurationDocument(table: NodeProxyTable = SETTINGS_TABLE): string {
+  return document.configurationDocument(table, {
     source: 'src/nodeproxy/config',
     example: EXAMPLE,
     rules: RULES,

@@ -2,15 +2,18 @@ import { parseDuration } from '../../lib/duration.ts'
 import * as flags from '../../settings/flags.ts'
 import { type Problem, quote } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
-import { SETTINGS_TABLE } from './settings-table.ts'
+import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
 export type FlagsResult =
   | { readonly ok: true; readonly line: CommandLine }
   | { readonly ok: false; readonly problem: Problem }
 
 /** Splits the daemon's arguments (without program and script) into what they ask for. */
-export function parseFlags(args: readonly string[]): FlagsResult {
-  const parsed = flags.parseFlags(SETTINGS_TABLE, args)
+export function parseFlags(
+  args: readonly string[],
+  table: NodeProxyTable = SETTINGS_TABLE,
+): FlagsResult {
+  const parsed = flags.parseFlags(table, args)
   if (!parsed.ok) return parsed
   const { commands, settings, ignored } = parsed.line
   const { 'write-config-to': writeConfigTo, 'init-only': initOnly, wait: text, ...named } = commands

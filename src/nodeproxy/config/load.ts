@@ -2,7 +2,7 @@ import type { GivenFlags } from '../../settings/command-line.ts'
 import * as load from '../../settings/load.ts'
 import type { ConfigurationFile } from '../../settings/read-file.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
-import { SETTINGS_TABLE } from './settings-table.ts'
+import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
 /** The daemon's configuration, checked, and who set what. */
 export type LoadedConfiguration = load.LoadedConfiguration<NodeProxyConfiguration>
@@ -13,6 +13,7 @@ export type LoadResult = load.LoadResult<NodeProxyConfiguration>
 export function loadConfiguration(
   file: ConfigurationFile | undefined,
   line: GivenFlags<NodeProxyConfiguration>,
+  table: NodeProxyTable = SETTINGS_TABLE,
 ): Promise<LoadResult> {
-  return load.loadConfiguration(SETTINGS_TABLE, file, line)
+  return load.loadConfiguration(table, file, line)
 }

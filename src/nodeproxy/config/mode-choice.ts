@@ -1,12 +1,11 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ModeName } from './configuration.ts'
 
 /**
  * The modes to try, best first: the configured one, or for `auto` all there are
  * in `available`'s order; also for `nftables`, which configurations of kube-proxy carry, while
  * there is no such mode. Throws NP_NODEPROXY_MODE_UNAVAILABLE.
  */
-export function chooseModes(mode: ModeName, available: readonly string[]): readonly string[] {
+export function chooseModes(mode: string, available: readonly string[]): readonly string[] {
   if (mode === 'auto' || isSubstituted(mode, available)) return available
   const wanted = mode === '' ? 'iptables' : mode
   if (available.includes(wanted)) return [wanted]
@@ -21,6 +20,6 @@ export function chooseModes(mode: ModeName, available: readonly string[]): reado
 }
 
 /** Whether the best mode that there is takes the place of the configured one. */
-export function isSubstituted(mode: ModeName, available: readonly string[]): boolean {
+export function isSubstituted(mode: string, available: readonly string[]): boolean {
   return mode === 'nftables' && !available.includes(mode)
 }

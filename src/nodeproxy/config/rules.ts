@@ -1,21 +1,18 @@
 import { formatDuration } from '../../lib/duration.ts'
+import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type * as rules from '../../settings/rules.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
 
 type Conflict = rules.Conflict<NodeProxyConfiguration>
 
-/** What no field of the daemon can see alone. */
-export const RULES: readonly rules.Rule<NodeProxyConfiguration>[] = [
-  (config) => minAboveSync(config, 'iptables'),
-  (config) => minAboveSync(config, 'ipvs'),
-  (config) => minAboveSync(config, 'userspace'),
-  ({ userspace }) =>
-    userspace.entry === 'bind' && userspace.bindMap.length === 0
-      ? {
-          paths: ['userspace.entry'],
-          message: 'entry bind needs userspace.bindMap; set it',
-        }
-      : undefined,
+/** What no field of the daemon can see alone, with these modes. */
+export function rulesOf(
+  modes: readonly ModeDefinition[],
+): readonly rules.Rule<NodeProxyConfiguration>[] {
+  return [...modes.map((mode) => conflictOf(mode)), ...COMMON]
+}
+
+const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => neededBy(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => neededBy(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   ({ healthzBindAddress: healthz, metricsBindAddress: metrics }) =>
@@ -28,17 +25,27 @@ export const RULES: readonly rules.Rule<NodeProxyConfiguration>[] = [
       : undefined,
 ]
 
-function minAboveSync(
-  config: NodeProxyConfiguration,
-  section: 'iptables' | 'ipvs' | 'userspace',
-): Conflict | undefined {
-  const { minSyncPeriod, syncPeriod } = config[section]
-  if (minSyncPeriod <= syncPeriod) return undefined
-  const [min, sync] = [formatDuration(minSyncPeriod), formatDuration(syncPeriod)]
-  return {
-    paths: [`${section}.minSyncPeriod`, `${section}.syncPeriod`],
-    message: `minSyncPeriod ${min} is longer than syncPeriod ${sync}; lower the one or raise the other`,
+/** The first conflict between the fields of one mode; the table knows their paths at run time. */
+function conflictOf(mode: ModeDefinition) {
+  return (config: NodeProxyConfiguration): Conflict | undefined => {
+    const [first] = [...minAboveSync(mode, config), ...mode.conflicts(config)]
+    return first as Conflict | undefined
   }
+}
+
+function minAboveSync(
+  { name, periods }: ModeDefinition,
+  config: NodeProxyConfiguration,
+): readonly ModeConflict[] {
+  const { minSyncPeriod, syncPeriod } = periods(config)
+  if (minSyncPeriod <= syncPeriod) return []
+  const [min, sync] = [formatDuration(minSyncPeriod), formatDuration(syncPeriod)]
+  return [
+    {
+      paths: [`${name}.minSyncPeriod`, `${name}.syncPeriod`],
+      message: `minSyncPeriod ${min} is longer than syncPeriod ${sync}; lower the one or raise the other`,
+    },
+  ]
 }
 
 function neededBy(

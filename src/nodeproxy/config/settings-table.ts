@@ -1,39 +1,48 @@
-import { settingsTable } from '../../settings/table.ts'
+import type { ModeDefinition } from '../../modes/definition/mode-definition.ts'
+import { type SettingsTable, settingsTable } from '../../settings/table.ts'
+import { MODES } from '../mode-registry.ts'
 import { COMMAND_FLAGS } from './command-line.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
 import { deriveAddresses } from './derived-addresses.ts'
-import { FIELDS } from './fields/index.ts'
+import { fieldsOf } from './fields/index.ts'
 import { IGNORED_FIELDS, IGNORED_FLAGS } from './ignored-fields.ts'
 import { PORT_FLAGS } from './port-flags.ts'
-import { RULES } from './rules.ts'
+import { rulesOf } from './rules.ts'
 
-/** The daemon's table of settings, from which everything about them is derived. */
-export const SETTINGS_TABLE = settingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>({
-  program: 'node-proxy',
-  about:
-    "node-proxy watches Services and their endpoints and makes this node's kernel forward packets accordingly.",
-  fields: FIELDS,
-  kind: { apiVersion: 'proxy.config.orch.io/v1alpha1', kind: 'NodeProxyConfiguration' },
-  foreignKinds: [
-    {
-      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
-      kind: 'KubeProxyConfiguration',
-      ignoredFields: IGNORED_FIELDS,
+export type NodeProxyTable = SettingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>
+
+/** The daemon's table of settings with these modes, from which everything about them is derived. */
+export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTable {
+  return settingsTable<NodeProxyConfiguration, typeof COMMAND_FLAGS>({
+    program: 'node-proxy',
+    about:
+      "node-proxy watches Services and their endpoints and makes this node's kernel forward packets accordingly.",
+    fields: fieldsOf(modes),
+    kind: { apiVersion: 'proxy.config.orch.io/v1alpha1', kind: 'NodeProxyConfiguration' },
+    foreignKinds: [
+      {
+        apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+        kind: 'KubeProxyConfiguration',
+        ignoredFields: IGNORED_FIELDS,
+      },
+    ],
+    commandFlags: COMMAND_FLAGS,
+    deprecatedFlags: PORT_FLAGS,
+    ignoredFlags: IGNORED_FLAGS,
+    derive: deriveAddresses,
+    rules: rulesOf(modes),
+    codes: {
+      flag: 'NP_NODEPROXY_FLAG',
+      unreadable: 'NP_NODEPROXY_CONFIG_UNREADABLE',
+      syntax: 'NP_NODEPROXY_CONFIG_SYNTAX',
+      kind: 'NP_NODEPROXY_CONFIG_KIND',
+      field: 'NP_NODEPROXY_CONFIG_FIELD',
+      value: 'NP_NODEPROXY_CONFIG_VALUE',
+      conflict: 'NP_NODEPROXY_CONFIG_CONFLICT',
+      ignored: 'NP_NODEPROXY_CONFIG_IGNORED',
     },
-  ],
-  commandFlags: COMMAND_FLAGS,
-  deprecatedFlags: PORT_FLAGS,
-  ignoredFlags: IGNORED_FLAGS,
-  derive: deriveAddresses,
-  rules: RULES,
-  codes: {
-    flag: 'NP_NODEPROXY_FLAG',
-    unreadable: 'NP_NODEPROXY_CONFIG_UNREADABLE',
-    syntax: 'NP_NODEPROXY_CONFIG_SYNTAX',
-    kind: 'NP_NODEPROXY_CONFIG_KIND',
-    field: 'NP_NODEPROXY_CONFIG_FIELD',
-    value: 'NP_NODEPROXY_CONFIG_VALUE',
-    conflict: 'NP_NODEPROXY_CONFIG_CONFLICT',
-    ignored: 'NP_NODEPROXY_CONFIG_IGNORED',
-  },
-})
+  })
+}
+
+/** That of this build. */
+export const SETTINGS_TABLE = settingsTableOf(MODES)

@@ -80,7 +80,7 @@ function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
       const ownPorts = running()?.mode.traffic?.ownPorts
       return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
     },
-    blueprint: () => modes.current.blueprint(node.modeInputs),
+    spec: () => modes.current.spec(node.modeInputs),
     nodeContext: () => node.context,
   })
 }
@@ -113,9 +113,9 @@ function createHealth(parts: NodeProxyParts, inherited: boolean): Health {
 function createPendingCleanups(parts: NodeProxyParts, node: ThisNode): PendingCleanups {
   const { clock, log, modes } = parts
   const pendingCleanups = new PendingCleanups({ clock, log })
-  for (const kind of modes.others) {
-    const leftovers = kind.leftovers(() => node.modeInputs)
-    if (leftovers) pendingCleanups.add(kind.name, leftovers)
+  for (const driver of modes.others) {
+    const leftovers = driver.leftovers(() => node.modeInputs)
+    if (leftovers) pendingCleanups.add(driver.name, leftovers)
   }
   return pendingCleanups
 }

@@ -10,15 +10,17 @@ import { FakeListeners } from '../../kernel/listener/testing/fake-listeners.ts'
 import { FakeSysctl } from '../../kernel/sysctl/testing/fake-sysctl.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { ObjectKey } from '../../modes/mode.ts'
+import type { ModeInputs } from '../../modes/netfilter/mode-inputs.ts'
+import { type FakeDriver, fakeDriver } from '../../modes/testing/fake-driver.ts'
+import { listenErrors, reviewBindings } from '../../modes/userspace/driver/binding-conditions.ts'
 import { objectOf, serviceEvents } from '../../sync/testing/rig.ts'
 import { ScriptedMode } from '../../sync/testing/scripted-mode.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
+import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { LoopbackRouting } from './loopback/loopback-routing.ts'
-import { type FakeKind, fakeKind } from './modes/fake-kind.fixture.ts'
-import type { Situation } from './modes/mode-kind.ts'
 import { NodeProxy } from './node-proxy.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'
@@ -26,38 +28,38 @@ const LOCALNET = 'net/ipv4/conf/all/route_localnet'
 /** A daemon between watch and pages, with two modes of which the first is at work. */
 async function rig(
   prepare: (
-    kinds: { one: FakeKind; two: FakeKind },
+    drivers: { one: FakeDriver<NodeProxyConfiguration>; two: FakeDriver<NodeProxyConfiguration> },
     kernel: { sysctl: FakeSysctl },
   ) => void = () => {},
 ) {
   const clock = new FakeClock()
   const { log, lines } = recordingLog()
   const built: Record<'one' | 'two', ScriptedMode[]> = { one: [], two: [] }
-  const situations: Situation[] = []
+  const allInputs: ModeInputs<NodeProxyConfiguration>[] = []
   const left: AbortSignal[] = []
   const kindOf = (name: 'one' | 'two') =>
-    fakeKind(name, {
+    fakeDriver<NodeProxyConfiguration>(name, {
       build() {
         const mode = new ScriptedMode()
         Object.assign(mode, { name })
         built[name].push(mode)
         return mode
       },
-      leftovers: (situation) => ({
-        async retire(signal) {
-          situations.push(situation())
+      leftovers: (inputs) => ({
+        async drainAndCleanup(signal) {
+          allInputs.push(inputs())
           left.push(signal)
         },
       }),
     })
-  const kinds = { one: kindOf('one'), two: kindOf('two') }
-  const all = [kinds.one, kinds.two]
+  const drivers = { one: kindOf('one'), two: kindOf('two') }
+  const all = [drivers.one, drivers.two]
   const modes = {
-    current: kinds.one,
+    current: drivers.one,
     get others() {
-      return all.filter((kind) => kind !== modes.current)
+      return all.filter((driver) => driver !== modes.current)
     },
-    named: (name: string) => all.find((kind) => kind.name === name),
+    named: (name: string) => all.find((driver) => driver.name === name),
   }
   const kernel = {
     families: [4, 6] as const,
@@ -66,7 +68,7 @@ async function rig(
     addresses: new FakeAddresses(),
     listeners: new FakeListeners(),
   }
-  prepare(kinds, kernel)
+  prepare(drivers, kernel)
   const config = { current: configuration({ healthzBindAddress: undefined }) }
   const iptables = new FakeIptables()
   const loopback = new LoopbackRouting({ sysctl: kernel.sysctl, iptables: [iptables], log })
@@ -89,7 +91,7 @@ async function rig(
     proxy.start()
     await clock.advance(0)
   }
-  const parts = { proxy, kinds, modes, kernel, built, situations, left, lines, clock }
+  const parts = { proxy, drivers, modes, kernel, built, allInputs, left, lines, clock }
   return { ...parts, listed, config, conditions, watch, iptables }
 }
 
@@ -107,8 +109,8 @@ test('after a restart other modes leave once everything stands, and not before',
 })
 
 test.each(['one', 'two'] as const)('rules of an earlier run in mode %s serve', async (name) => {
-  const { proxy } = await rig((kinds) => {
-    kinds[name].serving = true
+  const { proxy } = await rig((drivers) => {
+    drivers[name].serving = true
   })
   expect(proxy.health.report().serving).toBe(true)
 })
@@ -119,15 +121,15 @@ test('without rules of an earlier run nothing serves yet', async () => {
 })
 
 test('another mode takes over, is tuned, and what drains in the old one shows', async () => {
-  const { proxy, kinds, modes, built, clock, listed, config } = await rig()
+  const { proxy, drivers, modes, built, clock, listed, config } = await rig()
   await listed()
   const draining = Promise.withResolvers<void>()
   Object.assign(built.one[0]!, { draining: 2, duringRetire: () => draining.promise })
-  modes.current = kinds.two
+  modes.current = drivers.two
   proxy.reconfigure()
   await clock.advance(0)
   expect([proxy.modeName, proxy.draining]).toEqual(['two', 2])
-  expect(kinds.two.tuned).toEqual([config.current])
+  expect(drivers.two.tuned).toEqual([config.current])
   expect(built.two[0]?.kernel.size).toBe(1)
   draining.resolve()
   await clock.advance(0)
@@ -135,51 +137,51 @@ test('another mode takes over, is tuned, and what drains in the old one shows', 
 })
 
 test('before the cluster is listed the mode is the one that is to be', async () => {
-  const { proxy, modes, kinds } = await rig()
-  modes.current = kinds.two
+  const { proxy, modes, drivers } = await rig()
+  modes.current = drivers.two
   expect(proxy.modeName).toBe('two')
 })
 
 test('addresses of this node are part of what a mode is built from', async () => {
-  const { kernel, built, clock, situations, listed } = await rig()
+  const { kernel, built, clock, allInputs, listed } = await rig()
   await listed()
   const address = { family: 4, ip: ip('192.0.2.1'), prefix: 24, device: 'eth0' } as const
   kernel.addresses.set([{ ...address, scope: 'global' }])
   await clock.advance(0)
   expect(built.one).toHaveLength(2)
-  expect(situations[0]?.facts.routesLocalnet).toBe(false)
+  expect(allInputs[0]?.facts.routesLocalnet).toBe(false)
 })
 
 test('trouble makes the mode look at the kernel', async () => {
-  const { kinds, built, listed, clock } = await rig()
+  const { drivers, built, listed, clock } = await rig()
   await listed()
-  expect(kinds.one.calls.recover).toBe(0)
+  expect(drivers.one.calls.recover).toBe(0)
   built.one[0]!.observeErrors.push(new Error('no ip_vs'))
   built.one[0]!.reportForeign({ keys: 'all', by: 'somebody' })
   await clock.advance(1_000)
-  expect(kinds.one.calls.recover).toBe(1)
+  expect(drivers.one.calls.recover).toBe(1)
 })
 
 test.each([
   ['when its guards stand', [objectOf('s1')], '1'],
   ['not before', [objectOf('s2')], '0'],
 ])('loopback is routed %s', async (_, guards: readonly ObjectKey[], value) => {
-  const { kernel, listed } = await rig((kinds) => {
-    kinds.one.loopbackGuards = () => guards
+  const { kernel, listed } = await rig((drivers) => {
+    drivers.one.loopbackGuards = () => guards
   })
   await listed()
   expect(kernel.sysctl.read(LOCALNET)).toBe(value)
 })
 
 test('loopback stays open until a mode that does not need it holds everything', async () => {
-  const { proxy, modes, kinds, built, clock, kernel, listed, iptables } = await rig(({ one }) => {
+  const { proxy, modes, drivers, built, clock, kernel, listed, iptables } = await rig(({ one }) => {
     one.loopbackGuards = () => [objectOf('s1')]
   })
   await listed()
   const guarded = async () => (await iptables.listChain(4, 'filter', 'INPUT'))?.length
   expect([kernel.sysctl.read(LOCALNET), await guarded()]).toEqual(['1', 1])
   const written = Promise.withResolvers<void>()
-  modes.current = kinds.two
+  modes.current = drivers.two
   proxy.reconfigure()
   built.two[0]!.duringApply = () => written.promise
   await clock.advance(0)
@@ -190,11 +192,11 @@ test('loopback stays open until a mode that does not need it holds everything', 
 })
 
 test('loopback is closed when the field is turned off', async () => {
-  const { proxy, kinds, clock, kernel, listed } = await rig(({ one }) => {
+  const { proxy, drivers, clock, kernel, listed } = await rig(({ one }) => {
     one.loopbackGuards = () => [objectOf('s1')]
   })
   await listed()
-  kinds.one.loopbackGuards = () => undefined
+  drivers.one.loopbackGuards = () => undefined
   proxy.reconfigure()
   await clock.advance(0)
   expect(kernel.sysctl.read(LOCALNET)).toBe('0')
@@ -241,7 +243,7 @@ test('a Node object without addresses is a condition, from the listing until it 
 
 test('what the kernel refuses is a condition until it takes it', async () => {
   const all = await rig()
-  const { built, kinds, listed, clock, proxy, modes } = all
+  const { built, drivers, listed, clock, proxy, modes } = all
   const start = listed()
   built.one[0]!.refused.set(objectOf('s1'), { code: 'NP_X', message: 'no room' })
   await start
@@ -249,26 +251,33 @@ test('what the kernel refuses is a condition until it takes it', async () => {
   built.one[0]!.refused.clear()
   await clock.advance(1_000)
   expect(all.conditions.current()).toEqual([])
-  modes.current = kinds.two
+  modes.current = drivers.two
   proxy.reconfigure()
 })
 
 test('bindings that name nothing are a condition while their mode is at work', async () => {
-  const all = await rig((kinds) => {
-    kinds.one.bindings = ({ userspace }) => userspace.bindMap
+  const all = await rig((drivers) => {
+    drivers.one.review = {
+      ...listenErrors,
+      services: (conditions, { config, isAtWork, serviceOf }) =>
+        reviewBindings(conditions, {
+          ...{ config, serviceOf },
+          bindings: isAtWork ? config.userspace.bindMap : undefined,
+        }),
+    }
   })
   const bindMap = [{ ip: ip('127.0.0.1'), port: 8080, service: 'ns/none', protocol: 'TCP' }]
   all.config.current = configuration({ 'userspace.bindMap': bindMap })
   await all.listed()
   expect(messagesOf(all)).toEqual([expect.stringContaining('127.0.0.1:8080=ns/none')])
-  all.modes.current = all.kinds.two
+  all.modes.current = all.drivers.two
   all.proxy.reconfigure()
   await all.clock.advance(0)
   expect(all.conditions.current()).toEqual([])
 })
 
 test('one record says that the rules are in the kernel for the first time', async () => {
-  const { lines, listed, modes, kinds, proxy, clock } = await rig()
+  const { lines, listed, modes, drivers, proxy, clock } = await rig()
   const records = () => lines.filter((line) => line.includes('in the kernel for the first time'))
   const start = listed()
   expect(records()).toEqual([])
@@ -279,7 +288,7 @@ test('one record says that the rules are in the kernel for the first time', asyn
     ...{ mode: 'one', services: 1, entries: 1, frontends: 1, endpoints: 1, objects: 1, refused: 0 },
     secondsSinceStart: expect.any(Number),
   })
-  modes.current = kinds.two
+  modes.current = drivers.two
   proxy.reconfigure()
   await clock.advance(0)
   expect(records()).toHaveLength(1)

@@ -5,12 +5,12 @@ import type {
   Change,
   Digest,
   ForeignChange,
+  KernelError,
   Mode,
   ObjectDescription,
   ObjectKey,
   Probe,
   Program,
-  Refusal,
 } from '../../modes/mode.ts'
 
 /** One object per entry, whose digest is that of the entry. */
@@ -59,7 +59,7 @@ export class ScriptedMode implements Mode {
   /** Every call in its order: `observe all`, `observe 1`, `apply +2 -0`. */
   readonly calls: string[] = []
   /** Objects that the kernel refuses for as long as they stand here. */
-  readonly refused = new Map<ObjectKey, Refusal>()
+  readonly refused = new Map<ObjectKey, KernelError>()
   /** Thrown by the next calls, one each. */
   readonly observeErrors: Error[] = []
   readonly applyErrors: Error[] = []
@@ -71,7 +71,7 @@ export class ScriptedMode implements Mode {
   duringApply: () => void | Promise<void> = () => {}
   /** Called in the middle of every `observe`. */
   duringObserve: () => void | Promise<void> = () => {}
-  /** Called at the beginning of every `retire`. */
+  /** Called at the beginning of every `drainAndCleanup`. */
   duringRetire: (signal: AbortSignal) => void | Promise<void> = () => {}
   #report: ((change: ForeignChange) => void) | undefined
 
@@ -92,7 +92,7 @@ export class ScriptedMode implements Mode {
     this.calls.push(`apply +${set.length} -${unset.length}`)
     const error = this.applyErrors.shift()
     if (error) throw error
-    const failed = new Map<ObjectKey, Refusal>()
+    const failed = new Map<ObjectKey, KernelError>()
     for (const key of [...set, ...unset]) {
       const refusal = this.refused.get(key)
       const digest = this.program.wanted.get(key)
@@ -126,8 +126,8 @@ export class ScriptedMode implements Mode {
     this.kernel.clear()
   }
 
-  async retire(signal: AbortSignal): Promise<void> {
-    this.calls.push('retire')
+  async drainAndCleanup(signal: AbortSignal): Promise<void> {
+    this.calls.push('drainAndCleanup')
     await this.duringRetire(signal)
     if (!signal.aborted) this.kernel.clear()
   }

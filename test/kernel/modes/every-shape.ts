@@ -1,6 +1,6 @@
 import type { EntryId, ForwardingEntry, Frontend } from '../../../src/forwarding/entry.ts'
 import type { Family } from '../../../src/lib/ip.ts'
-import { backend, cidr, entry, frontend, ip } from '../../../src/modes/fixtures.ts'
+import { backend, cidr, entry, frontend, ip } from '../../../src/modes/testing/mode-fixtures.ts'
 
 /** Addresses of one family by number, so that both families get the same shapes. */
 function addresses(family: Family) {

@@ -13,8 +13,8 @@ import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.t
 import type { ProgramRunner } from '../../../src/kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
 /** What the real iptables refuses, who is blamed for it, and that everybody else is served. */

@@ -13,11 +13,11 @@ import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.t
 import { NetlinkRoutes } from '../../../src/kernel/route/netlink-routes.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { ownMark } from '../../../src/modes/netfilter/mark.ts'
-import { FakeForwarder } from '../../../src/modes/userspace/fake-forwarder.ts'
-import { Ledger } from '../../../src/modes/userspace/ledger.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
+import { ForwarderState } from '../../../src/modes/userspace/forwarder-state.ts'
 import { UserspaceMode } from '../../../src/modes/userspace/mode.ts'
+import { FakeForwarder } from '../../../src/modes/userspace/testing/fake-forwarder.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { greetingWithMark, TransparentListener } from './transparent-listener.ts'
 
@@ -59,7 +59,7 @@ const mode = new UserspaceMode(
     balancing: 'rr',
   },
   {
-    ledger: new Ledger(forwarder),
+    forwarderState: new ForwarderState(forwarder),
     kernel: {
       iptables: await openIptables({ runner, backend: backendName as Backend }),
       ...{ sets, routes, monitor: noopMonitor, clock: systemClock },

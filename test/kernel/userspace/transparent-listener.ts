@@ -11,7 +11,7 @@ import { Sockets } from '../../../src/kernel/sockets/sockets.ts'
 import { openSyscalls } from '../../../src/kernel/sockets/syscalls.ts'
 import { UntranslatedDatagrams } from '../../../src/kernel/sockets/untranslated-datagrams.ts'
 import type { Family } from '../../../src/lib/ip.ts'
-import { ip } from '../../../src/modes/fixtures.ts'
+import { ip } from '../../../src/modes/testing/mode-fixtures.ts'
 
 const ANY = { 4: ip('0.0.0.0'), 6: ip('::') } as const
 

@@ -1,5 +1,5 @@
 import type { EntryId } from '../../../src/forwarding/entry.ts'
-import { backend, ip } from '../../../src/modes/fixtures.ts'
+import { backend, ip } from '../../../src/modes/testing/mode-fixtures.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { ORDERS, type Order } from './order.ts'
 import { backendAddress, DOOR } from './stage.ts'

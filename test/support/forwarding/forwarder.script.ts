@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EntryId } from '../../../src/forwarding/entry.ts'
-import { openForwarder } from '../../../src/modes/userspace/crew/open-forwarder.ts'
 import type {
   DataPath,
   Forwarder,
   ForwarderLimits,
 } from '../../../src/modes/userspace/forwarder.ts'
+import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { serveCalls, tellNews } from './serve-calls.ts'
 

@@ -1,4 +1,4 @@
-import { backend } from '../../../src/modes/fixtures.ts'
+import { backend } from '../../../src/modes/testing/mode-fixtures.ts'
 import type { DataPath, ForwarderLimits } from '../../../src/modes/userspace/forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { ECHO_PORT, routeTo } from './doors.ts'

@@ -14,11 +14,11 @@ import { FakeMonitor } from '../../../src/kernel/nftables-monitor/testing/fake-m
 import { FakeRelays } from '../../../src/kernel/relay/testing/fake-relays.ts'
 import { FakeRoutes } from '../../../src/kernel/route/testing/fake-routes.ts'
 import { FakeClock } from '../../../src/lib/fake-clock.ts'
-import { backend, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
 import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts'
 import { specText } from '../../../src/modes/ipvs/server-spec.ts'
 import type { IpvsSettings } from '../../../src/modes/ipvs/settings.ts'
 import type { ObjectKey } from '../../../src/modes/mode.ts'
+import { backend, entry, frontend, ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { driveMode } from './drive-mode.ts'
 
 export function ipvsSettings(overrides: Partial<IpvsSettings> = {}): IpvsSettings {

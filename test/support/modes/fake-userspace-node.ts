@@ -4,18 +4,18 @@ import { FakeIptables } from '../../../src/kernel/iptables/testing/fake-iptables
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/testing/fake-monitor.ts'
 import { FakeRoutes } from '../../../src/kernel/route/testing/fake-routes.ts'
 import { FakeClock } from '../../../src/lib/fake-clock.ts'
-import { ip, settings } from '../../../src/modes/fixtures.ts'
-import { FakeForwarder } from '../../../src/modes/userspace/fake-forwarder.ts'
-import { Ledger } from '../../../src/modes/userspace/ledger.ts'
+import { ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
+import { ForwarderState } from '../../../src/modes/userspace/forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../../../src/modes/userspace/mode.ts'
 import type {
-  TransparentEntrance,
+  TransparentListening,
   UserspaceSettings,
 } from '../../../src/modes/userspace/settings.ts'
+import { FakeForwarder } from '../../../src/modes/userspace/testing/fake-forwarder.ts'
 import { driveMode } from './drive-mode.ts'
 
 export function redirected(
-  overrides: Partial<Omit<TransparentEntrance, 'kind'>> = {},
+  overrides: Partial<Omit<TransparentListening, 'kind'>> = {},
 ): UserspaceSettings {
   const nodeAddresses = [ip('192.0.2.10'), ip('fd00:2::10')]
   const entrance = { kind: 'transparent', nodeAddresses } as const
@@ -54,7 +54,7 @@ export function fakeUserspaceNode({
   forwarder = new FakeForwarder(),
   given = redirected(),
 }: FakeUserspaceNode = {}) {
-  const ledger = new Ledger(forwarder)
-  const mode = new UserspaceMode(given, { ledger, kernel })
-  return { kernel, forwarder, ledger, mode, ...driveMode(mode) }
+  const forwarderState = new ForwarderState(forwarder)
+  const mode = new UserspaceMode(given, { forwarderState, kernel })
+  return { kernel, forwarder, forwarderState, mode, ...driveMode(mode) }
 }

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { backend, cidr, entry, frontend, ip, settings } from '../../../src/modes/fixtures.ts'
-import { markOf, markPattern } from '../../../src/modes/ipvs/shortcut-mark.ts'
+import { markOf, markPattern } from '../../../src/modes/ipvs/short-circuit-mark.ts'
+import {
+  backend,
+  cidr,
+  entry,
+  frontend,
+  ip,
+  settings,
+} from '../../../src/modes/testing/mode-fixtures.ts'
 
 /** An entry that comes or changes, or (undefined) goes. */
 export interface EntryChange {

@@ -3,8 +3,8 @@ import { fakeNode, ownersOf, serviceAt } from '../../../../test/support/modes/fa
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
-import { backend, entry, frontend } from '../../fixtures.ts'
 import type { ObjectKey } from '../../mode.ts'
+import { backend, entry, frontend } from '../../testing/mode-fixtures.ts'
 
 const through = (address: string) => ({ pools: { cluster: [backend(address)], local: [] } })
 const EMPTY = { pools: { cluster: [], local: [] } }

@@ -1,6 +1,6 @@
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { ObjectKey, Refusal } from '../../mode.ts'
+import type { KernelError, ObjectKey } from '../../mode.ts'
 import { blame } from './blame.ts'
 import { objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
@@ -24,7 +24,7 @@ export interface ApplyContext {
 }
 
 export interface Applied {
-  readonly failed: Map<ObjectKey, Refusal>
+  readonly failed: Map<ObjectKey, KernelError>
   /** Chains that now stand empty: their rules were refused, or they could not be deleted. */
   readonly emptied: Set<ObjectKey>
   /** Nobody knows which of the failed commits took effect. */
@@ -138,7 +138,7 @@ function hasWork({ set, unset, stubs }: Commit): boolean {
   return set.length + unset.length + stubs.length > 0
 }
 
-function refusal(failure: Failure): Refusal {
+function refusal(failure: Failure): KernelError {
   return { code: CODES[failure.kind], message: failure.message }
 }
 

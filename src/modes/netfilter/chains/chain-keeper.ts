@@ -1,10 +1,17 @@
 import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { ApplyResult, Change, Digest, ForeignChange, ObjectKey, Refusal } from '../../mode.ts'
+import type {
+  ApplyResult,
+  Change,
+  Digest,
+  ForeignChange,
+  KernelError,
+  ObjectKey,
+} from '../../mode.ts'
 import { type Applied, applyCommits } from './apply.ts'
 import { foreignChange } from './foreign-change.ts'
-import type { ChainContents, ChainKeeperOptions, Territory } from './keeper-options.ts'
+import type { ChainContents, ChainKeeperOptions, OwnedChains } from './keeper-options.ts'
 import { countOfDigest, digestCount, digestRules } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
 import { type Commit, plan } from './plan.ts'
@@ -34,7 +41,7 @@ export class ChainKeeper {
   readonly #iptables: Iptables
   readonly #monitor: RuleMonitor
   readonly #families: readonly Family[]
-  readonly #territory: Territory
+  readonly #owned: OwnedChains
   readonly #contents: ChainContents
   /** Objects that the kernel holds, as last seen or written; jumps with their count. */
   readonly #present = new Map<ObjectKey, Digest>()
@@ -46,17 +53,17 @@ export class ChainKeeper {
     this.#monitor = monitor
     this.#families = families
     this.#contents = contents
-    this.#territory = { prefix, tables }
+    this.#owned = { prefix, tables }
   }
 
   /** Writes chains and jumps; refusals come back by object, as from `Mode.apply`. */
   async apply(change: Change): Promise<ApplyResult> {
     const commits = plan(change, {
-      tables: this.#territory.tables,
+      tables: this.#owned.tables,
       chainsPerCommit: CHAINS_PER_COMMIT[this.#iptables.backend],
       rankOf: (chain) => this.#contents.rankOf?.(chain) ?? 0,
     })
-    const failed = new Map<ObjectKey, Refusal>()
+    const failed = new Map<ObjectKey, KernelError>()
     const left = new Map<ObjectKey, Digest>()
     if (commits.length === 0) return { failed, left, uncertain: false }
     let uncertain = false
@@ -91,7 +98,7 @@ export class ChainKeeper {
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     return this.#monitor.start((change) => {
       const jumpsIn: ChainContents['jumpsIn'] = (place) => this.#contents.jumpsIn(place)
-      const foreign = foreignChange(change, this.#territory, jumpsIn)
+      const foreign = foreignChange(change, this.#owned, jumpsIn)
       if (foreign) onForeignChange(foreign)
     })
   }
@@ -104,7 +111,7 @@ export class ChainKeeper {
   }
 
   get #view() {
-    return { iptables: this.#iptables, prefix: this.#territory.prefix }
+    return { iptables: this.#iptables, prefix: this.#owned.prefix }
   }
 
   async #observeAmong(keys: ReadonlySet<ObjectKey>): Promise<ReadonlyMap<ObjectKey, Digest>> {
@@ -114,7 +121,7 @@ export class ChainKeeper {
   async #observeAll(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map<ObjectKey, Digest>()
     for (const family of this.#families) {
-      for (const table of this.#territory.tables) {
+      for (const table of this.#owned.tables) {
         const view = { ...this.#view, precedes: !this.#isAdopted }
         const found = await observeTable(view, family, table)
         for (const [key, digest] of found) seen.set(key, digest)
@@ -141,7 +148,7 @@ export class ChainKeeper {
   #commit(family: Family, commits: readonly Commit[], own: OwnWrites): Promise<Applied> {
     return applyCommits(family, commits, {
       iptables: this.#iptables,
-      prefix: this.#territory.prefix,
+      prefix: this.#owned.prefix,
       wrote: (result) => count(own, result),
       contents: {
         rulesOf: (key) => this.#contents.rulesOf(key),

@@ -1,6 +1,6 @@
 import type { RuleChange, TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
-import type { Territory } from './keeper-options.ts'
+import type { OwnedChains } from './keeper-options.ts'
 import { keyOf } from './object.ts'
 import type { Place } from './place.ts'
 
@@ -8,7 +8,7 @@ import type { Place } from './place.ts'
  * Whether a chain may hold something of a mode: one of its chains, or a built-in one it
  * may jump from. `chain` undefined: the whole table.
  */
-export function concerns({ prefix, tables }: Territory, touched: TouchedChain): boolean {
+export function concerns({ prefix, tables }: OwnedChains, touched: TouchedChain): boolean {
   if (!tables.some((table) => table === touched.table)) return false
   const { chain } = touched
   return chain === undefined || chain.startsWith(prefix) || /^[A-Z]+$/.test(chain)
@@ -17,23 +17,21 @@ export function concerns({ prefix, tables }: Territory, touched: TouchedChain): 
 /** The objects of a mode that a change by somebody else may have touched; undefined: none. */
 export function foreignChange(
   { touched, by }: RuleChange,
-  territory: Territory,
+  owned: OwnedChains,
   jumpsIn: (place: Place) => readonly ObjectKey[],
 ): ForeignChange | undefined {
   const name = by === undefined ? 'another program' : `${by.process} (pid ${by.pid})`
   if (touched === 'unknown') return { keys: 'all', by: name }
-  const ours = touched.filter((one) => concerns(territory, one))
+  const ours = touched.filter((one) => concerns(owned, one))
   const places = ours.filter(isPlace)
   if (places.length < ours.length) return { keys: 'all', by: name }
   const keys = places.flatMap((place) =>
-    place.chain.startsWith(territory.prefix)
-      ? [keyOf({ kind: 'chain', ...place })]
-      : jumpsIn(place),
+    place.chain.startsWith(owned.prefix) ? [keyOf({ kind: 'chain', ...place })] : jumpsIn(place),
   )
   return keys.length === 0 ? undefined : { keys: [...new Set(keys)], by: name }
 }
 
-/** One chain, not a whole table; its table is one of the territory's. */
+/** One chain, not a whole table; its table is one of the owned's. */
 function isPlace(touched: TouchedChain): touched is TouchedChain & Place {
   return touched.chain !== undefined
 }

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../mode.ts'
 import type { Place, Table } from './place.ts'
 
 /** Where a mode's chains are, and how they are known as its own. */
-export interface Territory {
+export interface OwnedChains {
   /** Begins the name of every chain of the mode and of nothing else; letters and dashes. */
   readonly prefix: string
   /** In the order in which a change is written. */
@@ -26,7 +26,7 @@ export interface ChainContents {
   rankOf?(chain: string): number
 }
 
-export interface ChainKeeperOptions extends Territory {
+export interface ChainKeeperOptions extends OwnedChains {
   readonly iptables: Iptables
   readonly monitor: RuleMonitor
   readonly families: readonly Family[]

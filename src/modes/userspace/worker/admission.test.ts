@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { cidr } from '../../fixtures.ts'
+import { cidr } from '../../testing/mode-fixtures.ts'
 import { admit } from './admission.ts'
-import { affinityTable, at, NO_CHANCE, newCounters, route } from './fixtures.ts'
 import { createOccupancy, Occupancy } from './occupancy.ts'
+import { RouteTable } from './route-table.ts'
 import { SessionBook } from './session-book.ts'
-import { Switchboard } from './switchboard.ts'
+import { affinityTable, at, NO_CHANCE, newCounters, route } from './testing/worker-fixtures.ts'
 
 function setUp(connections = 1) {
   const counters = newCounters()
-  const switchboard = new Switchboard({ drainMs: 0, random: NO_CHANCE })
+  const routeTable = new RouteTable({ drainMs: 0, random: NO_CHANCE })
   const [door] = route().doors
   const doors = [{ ...door!, sourceRanges: [cidr('192.0.2.0/24')] }]
-  switchboard.replace(route().id, route({ doors }), 0)
+  routeTable.replace(route().id, route({ doors }), 0)
   const limits = { connections, perClient: 1, idleMs: 0, udpIdleMs: 0, attempts: 1, retryMs: 1 }
   const book = new SessionBook({
     counters,
@@ -19,7 +19,7 @@ function setUp(connections = 1) {
     limits,
   })
   const parts = {
-    switchboard,
+    routeTable,
     book,
     counters,
     limits,
@@ -38,7 +38,7 @@ function setUp(connections = 1) {
 
 test('a client that may enter is to be served', () => {
   const { come } = setUp()
-  expect(come('192.0.2.1')?.knock.entrance.served.route.id).toBe(route().id)
+  expect(come('192.0.2.1')?.request.entrance.served.route.id).toBe(route().id)
 })
 
 test.each([

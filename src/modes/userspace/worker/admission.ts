@@ -1,12 +1,12 @@
 import { hostKey } from '../../../kernel/sockets/socket-address.ts'
 import type { RouteProtocol } from '../route.ts'
-import { type Knock, Selection, type SelectionParts } from './selection.ts'
+import type { RouteTable } from './route-table.ts'
+import { type ConnectionRequest, Selection, type SelectionParts } from './selection.ts'
 import type { SessionBook } from './session-book.ts'
 import { mayEnter } from './source-ranges.ts'
-import type { Switchboard } from './switchboard.ts'
 
 export interface AdmissionParts extends SelectionParts {
-  readonly switchboard: Switchboard
+  readonly routeTable: RouteTable
   readonly book: SessionBook
 }
 
@@ -14,10 +14,10 @@ export interface AdmissionParts extends SelectionParts {
 export function admit(
   parts: AdmissionParts,
   protocol: RouteProtocol,
-  visitor: Omit<Knock, 'entrance'>,
+  visitor: Omit<ConnectionRequest, 'entrance'>,
 ): Selection | undefined {
-  const { switchboard, book, counters } = parts
-  const entrance = switchboard.find(protocol, visitor.destination)
+  const { routeTable, book, counters } = parts
+  const entrance = routeTable.find(protocol, visitor.destination)
   if (entrance === undefined) counters.add('unserved')
   else if (!mayEnter(entrance.door, visitor.client)) counters.add('outsideRanges')
   else if (book.admit({ protocol, client: hostKey(visitor.client) }, visitor.now))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backend } from '../../fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import { BackendState } from './backend-state.ts'
 
 /** Milliseconds that it is set aside when it fails at `now`. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backend } from '../../fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import type { Balancing } from '../route.ts'
 import { BackendState } from './backend-state.ts'
 import { chooseBackend } from './choose-backend.ts'
-import { FakeSession } from './fixtures.ts'
+import { FakeSession } from './testing/worker-fixtures.ts'
 
 function states(weights: readonly number[]): readonly BackendState[] {
   return weights.map((weight, index) => new BackendState(backend(`10.1.0.${index}`, { weight })))

@@ -4,16 +4,16 @@ import type { BackendState } from './backend-state.ts'
 import { Counters } from './counters.ts'
 import type { Order, WorkerSetup } from './messages.ts'
 import { Occupancy } from './occupancy.ts'
+import { RouteTable } from './route-table.ts'
 import type { SelectionParts } from './selection.ts'
 import { SessionBook } from './session-book.ts'
-import { Switchboard } from './switchboard.ts'
 
 /** Milliseconds between two looks at idle clients and backends that drain. */
 export const HOUSEKEEPING_MS = 1_000
 
 /** What a worker knows, however it moves the bytes: routes, clients, numbers. */
 export class Dispatcher {
-  readonly switchboard: Switchboard
+  readonly routeTable: RouteTable
   readonly book: SessionBook
   readonly counters: Counters
   readonly selection: SelectionParts
@@ -21,7 +21,7 @@ export class Dispatcher {
 
   constructor({ limits, affinity, counters, occupancy }: WorkerSetup, wallTime: () => number) {
     this.counters = new Counters(counters)
-    this.switchboard = new Switchboard({ drainMs: limits.drainMs, random: systemRandom })
+    this.routeTable = new RouteTable({ drainMs: limits.drainMs, random: systemRandom })
     this.book = new SessionBook({
       counters: this.counters,
       occupancy: new Occupancy(occupancy),
@@ -38,7 +38,7 @@ export class Dispatcher {
   }
 
   take({ routes = [] }: Order, now: number): void {
-    for (const [id, route] of routes) this.switchboard.replace(id, route, now)
+    for (const [id, route] of routes) this.routeTable.replace(id, route, now)
     this.#endDrained(now)
   }
 
@@ -52,13 +52,13 @@ export class Dispatcher {
 
   #endDrained(now: number): void {
     let draining = 0
-    for (const { leavesAt = now, sessions } of this.switchboard.draining()) {
+    for (const { leavesAt = now, sessions } of this.routeTable.draining()) {
       if (leavesAt > now && sessions.size > 0) draining++
       if (leavesAt > now) continue
       this.counters.add('drainedOut', sessions.size)
       for (const session of sessions) session.abort()
     }
-    this.switchboard.sweep()
+    this.routeTable.sweep()
     this.counters.set('drainingNow', draining)
   }
 }

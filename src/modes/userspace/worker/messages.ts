@@ -5,7 +5,7 @@ import type { SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { DataPath, ForwarderLimits } from '../forwarder.ts'
 import type { Route, RouteProtocol, Side } from '../route.ts'
 import type { CounterMemory } from './counters.ts'
-import type { DoorAddress } from './door-address.ts'
+import type { ListenerAddress } from './listener-address.ts'
 import type { OccupancyMemory } from './occupancy.ts'
 
 /** A socket at which clients arrive, opened by the main thread. */
@@ -34,9 +34,9 @@ export interface WorkerSetup {
 }
 
 /** What a JavaScript worker does, which listens itself: first it closes, last it opens. */
-export interface DoorChange {
-  readonly open: readonly DoorAddress[]
-  readonly close: readonly DoorAddress[]
+export interface ListenerOrder {
+  readonly open: readonly ListenerAddress[]
+  readonly close: readonly ListenerAddress[]
 }
 
 /** In the order in which they are to take effect; each is answered by its number. */
@@ -49,12 +49,12 @@ export interface Order {
   /** Sockets that no other worker has any more: this one closes them, once nobody waits there. */
   readonly release?: readonly number[]
   /** For JavaScript workers. */
-  readonly doors?: DoorChange
+  readonly doors?: ListenerOrder
   readonly end?: true
 }
 
 export interface Answer {
   readonly number: number
-  /** Doors that could not be opened, by `doorKey`, and why. */
+  /** Doors that could not be opened, by `listenerKey`, and why. */
   readonly refused?: readonly (readonly [key: string, message: string])[]
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { at } from './fixtures.ts'
 import { proxyHeader } from './proxy-header.ts'
+import { at } from './testing/worker-fixtures.ts'
 
 /** Examples as in sections 2.1 and 2.2 of the PROXY protocol (haproxy.org). */
 const FOUR = { client: at('192.168.0.1', 56_324), destination: at('192.168.0.11', 443) }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { backend } from '../../fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import type { Route } from '../route.ts'
-import { affinityTable, at, newCounters, served } from './fixtures.ts'
 import { Selection } from './selection.ts'
+import { affinityTable, at, newCounters, served } from './testing/worker-fixtures.ts'
 
 const THREE = [backend('10.1.0.1'), backend('10.1.0.2'), backend('10.1.0.3')]
 
@@ -16,7 +16,7 @@ function setUp(overrides: Partial<Route> = {}) {
     wallTime: () => wall.time,
   }
   const [door] = target.route.doors
-  const knock = (now: number, client = '192.0.2.1', side: 'pods' | 'others' = 'others') => {
+  const request = (now: number, client = '192.0.2.1', side: 'pods' | 'others' = 'others') => {
     wall.time = now
     const entrance = {
       served: target,
@@ -30,8 +30,8 @@ function setUp(overrides: Partial<Route> = {}) {
     counters,
     limits,
     parts,
-    come: (now: number, client?: string) => knock(now, client, 'pods'),
-    knock,
+    come: (now: number, client?: string) => request(now, client, 'pods'),
+    request,
   }
 }
 
@@ -49,9 +49,9 @@ test('a client is sent to one after the other, to nobody twice', () => {
 })
 
 test('each side has its pool', () => {
-  const { knock } = setUp()
-  expect(ipOf(knock(0).next(0))).toBe('10.1.0.2')
-  expect(knock(0).next(0)?.backend).toBe(THREE[1])
+  const { request } = setUp()
+  expect(ipOf(request(0).next(0))).toBe('10.1.0.2')
+  expect(request(0).next(0)?.backend).toBe(THREE[1])
 })
 
 test('not more are tried than allowed, and none once it has taken too long', () => {

@@ -6,7 +6,7 @@ import type { Side } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 import { chooseBackend } from './choose-backend.ts'
 import type { Counters } from './counters.ts'
-import type { Entrance } from './switchboard.ts'
+import type { Entrance } from './route-table.ts'
 
 export interface SelectionParts {
   readonly affinity: AffinityTable
@@ -18,7 +18,7 @@ export interface SelectionParts {
   readonly wallTime: () => number
 }
 
-export interface Knock {
+export interface ConnectionRequest {
   readonly entrance: Entrance
   readonly side: Side
   readonly client: SocketAddress
@@ -29,13 +29,13 @@ export interface Knock {
 
 /** One client on its way to a backend: which one to try next, and what came of it. */
 export class Selection {
-  readonly knock: Knock
+  readonly request: ConnectionRequest
   readonly #parts: SelectionParts
   readonly #tried = new Set<BackendState>()
 
-  constructor(parts: SelectionParts, knock: Knock) {
+  constructor(parts: SelectionParts, request: ConnectionRequest) {
     this.#parts = parts
-    this.knock = knock
+    this.request = request
   }
 
   /** Undefined: nobody is left, or enough were tried, or for long enough. */
@@ -56,7 +56,7 @@ export class Selection {
 
   /** The backend that the client had last, unless it is known not to answer; or a new one. */
   #choose(now: number): BackendState | undefined {
-    const { balancing } = this.knock.entrance.served.route
+    const { balancing } = this.request.entrance.served.route
     const pool = this.#pool
     return stickyChoice(this.#parts.affinity, this.#visit(), {
       find: (token) => {
@@ -71,20 +71,20 @@ export class Selection {
 
   #isOver(now: number): boolean {
     const { attempts, retryMs } = this.#parts.limits
-    return this.#tried.size >= attempts || now - this.knock.now >= retryMs
+    return this.#tried.size >= attempts || now - this.request.now >= retryMs
   }
 
   get #pool(): ReadonlyMap<number, BackendState> {
-    const { served, door } = this.knock.entrance
-    return served.pool(door.pools[this.knock.side])
+    const { served, door } = this.request.entrance
+    return served.pool(door.pools[this.request.side])
   }
 
   #visit(): Visit {
-    const { served } = this.knock.entrance
+    const { served } = this.request.entrance
     const seconds = served.route.affinity?.seconds
     return {
       group: served.group,
-      client: ipPart(this.knock.client),
+      client: ipPart(this.request.client),
       seconds,
       now: this.#parts.wallTime(),
     }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { backend } from '../../fixtures.ts'
+import { backend } from '../../testing/mode-fixtures.ts'
 import type { BackendState } from './backend-state.ts'
-import { DRAIN_MS, FakeSession, route, served } from './fixtures.ts'
 import type { ServedRoute } from './served-route.ts'
+import { DRAIN_MS, FakeSession, route, served } from './testing/worker-fixtures.ts'
 
 const [one, two] = [backend('10.1.0.1'), backend('10.1.0.2')]
 
@@ -81,7 +81,7 @@ test('clients of UDP do not stay with a backend that left', () => {
 test('with the route all of its backends leave', () => {
   const target = served()
   stateOf(target, one).sessions.add(new FakeSession())
-  target.retire(10)
+  target.drain(10)
   expect([...target.states()].map(({ leavesAt }) => leavesAt)).toEqual([10 + DRAIN_MS])
   expect([target.pool('cluster').size, target.isEmpty]).toEqual([0, false])
 })

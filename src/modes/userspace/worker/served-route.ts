@@ -74,7 +74,7 @@ export class ServedRoute {
   }
 
   /** The route is gone: every backend leaves. */
-  retire(now: number): void {
+  drain(now: number): void {
     this.update({ ...this.#route, pools: { cluster: [], local: [] } }, now)
   }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../lib/random.ts'
-import { FakeSession, newCounters } from './fixtures.ts'
 import { createOccupancy, Occupancy } from './occupancy.ts'
 import { SessionBook } from './session-book.ts'
+import { FakeSession, newCounters } from './testing/worker-fixtures.ts'
 
 const tcp = (client: string) => ({ protocol: 'TCP', client }) as const
 const newOccupancy = () => new Occupancy(createOccupancy(systemRandom))

@@ -1,6 +1,6 @@
+import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/configuration.ts'
 import { cidrList, cidrPair } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
-import { DETECT_LOCAL_MODES } from '../configuration.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
 import { nodePortAddresses } from '../node-port-addresses.ts'
 

@@ -1,35 +1,33 @@
 import { NetlinkSets } from '../../../kernel/ipset/netlink-sets.ts'
-import type { Sets } from '../../../kernel/ipset/sets.ts'
 import { openIptables } from '../../../kernel/iptables/command-iptables.ts'
 import type { Backend, Iptables } from '../../../kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../../kernel/sysctl/proc-sysctl.ts'
 import { systemClock as clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { IptablesMode } from '../../../modes/iptables/mode.ts'
+import type {
+  CleanupHost,
+  ModeDefinition,
+  Removal,
+} from '../../../modes/definition/mode-definition.ts'
 import type { ExitCode } from '../../../settings/answers.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import { MODES } from '../../mode-registry.ts'
 import { presentFamilies } from '../kernel/present-families.ts'
 import { NO_RULES, readRights } from '../kernel/rights.ts'
 import { LoopbackRouting } from '../loopback/loopback-routing.ts'
-import {
-  cleanupSettings,
-  ipvsCleanupSettings,
-  userspaceCleanupSettings,
-} from './cleanup-settings.ts'
 import { loadedTables } from './loaded-tables.ts'
-import { type Removal, removeAll } from './removals.ts'
+import { removeAll } from './removals.ts'
 import { removeBehindGuard } from './remove-behind-guard.ts'
 
-/** What `iptables` is here, and both back ends by name where this machine has them. */
-const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
+/** What `iptables` is here, and both variants by name where this machine has them. */
+const VARIANTS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
 
-/** Removes our objects, whichever mode and back end they were made with. */
+/** Removes our objects, whichever mode and iptables variant they were made with. */
 export async function cleanUpKernel(
   config: NodeProxyConfiguration,
   log: Logger,
@@ -43,17 +41,13 @@ export async function cleanUpKernel(
   const runner = new Spawner()
   const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
   try {
-    const backends: Iptables[] = []
-    for (const backend of BACKENDS) backends.push(...(await open(backend, { runner, log })))
-    const means = { sets, config }
+    const variants: Iptables[] = []
+    for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
     const sysctl = new ProcSysctl()
-    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(backends), log })
-    const removals = [
-      ...backends.map((iptables) => iptablesRules(iptables, means)),
-      ...backends.map((iptables) => ipvs(iptables, means)),
-      ...backends.map((iptables) => userspace(iptables, means)),
-      ...backends.map((iptables) => iptablesSets(iptables, means)),
-    ]
+    const loopback = new LoopbackRouting({ sysctl, iptables: await answering(variants), log })
+    const families = presentFamilies()
+    const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
+    const removals = removalsOf(MODES, hosts)
     const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )
@@ -69,10 +63,22 @@ export async function cleanUpKernel(
   }
 }
 
+/** Each stage of every mode and iptables variant before the next stage. */
+export function removalsOf(
+  modes: readonly ModeDefinition[],
+  hosts: readonly CleanupHost[],
+): readonly Removal[] {
+  const all = modes.flatMap((mode) => hosts.map((host) => mode.cleanup(host)))
+  const stages = Math.max(0, ...all.map(({ length }) => length))
+  return Array.from({ length: stages }, (_none, stage) =>
+    all.flatMap((removals) => removals.slice(stage, stage + 1)),
+  ).flat()
+}
+
 /** Without those whose tables this kernel does not have. */
-async function answering(backends: readonly Iptables[]): Promise<readonly Iptables[]> {
+async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
   const answers: Iptables[] = []
-  for (const iptables of backends) {
+  for (const iptables of variants) {
     const ask = async () => {
       await iptables.listChain(4, 'filter', 'INPUT')
       answers.push(iptables)
@@ -82,59 +88,16 @@ async function answering(backends: readonly Iptables[]): Promise<readonly Iptabl
   return answers
 }
 
-interface Means {
-  readonly sets: Sets
-  readonly config: NodeProxyConfiguration
-}
-
-/** None where the machine has no such back end. */
+/** None where the machine has no such variant of iptables. */
 async function open(
-  backend: Backend | undefined,
+  variant: Backend | undefined,
   { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
 ): Promise<readonly Iptables[]> {
   try {
-    return [loadedTables(await openIptables({ runner, ...(backend && { backend }) }))]
+    return [loadedTables(await openIptables({ runner, ...(variant && { backend: variant }) }))]
   } catch (error) {
-    log.debug({ backend, err: error }, 'this machine has no such back end')
+    log.debug({ backend: variant, err: error }, 'this machine has no such variant of iptables')
     return []
-  }
-}
-
-function iptablesMode(iptables: Iptables, { sets, config }: Means): IptablesMode {
-  const settings = { ...cleanupSettings(config), families: presentFamilies() }
-  return new IptablesMode(settings, { iptables, sets, monitor: noopMonitor })
-}
-
-/** Rules first: those of another back end may still name a set. */
-function iptablesRules(iptables: Iptables, means: Means): Removal {
-  return () => iptablesMode(iptables, means).removeRules()
-}
-
-function iptablesSets(iptables: Iptables, means: Means): Removal {
-  return () => iptablesMode(iptables, means).cleanup()
-}
-
-function ipvs(iptables: Iptables, { sets, config }: Means): Removal {
-  return async () => {
-    const { openIpvsDeaf } = await import('../modes/open-ipvs.ts')
-    const ground = openIpvsDeaf({ iptables, sets, clock })
-    try {
-      await ground.build(ipvsCleanupSettings(config, presentFamilies())).cleanup()
-    } finally {
-      await ground.close()
-    }
-  }
-}
-
-function userspace(iptables: Iptables, { sets, config }: Means): Removal {
-  return async () => {
-    const { openUserspaceDeaf } = await import('../modes/open-userspace.ts')
-    const ground = openUserspaceDeaf({ iptables, sets, clock })
-    try {
-      await ground.build(userspaceCleanupSettings(config, presentFamilies())).cleanup()
-    } finally {
-      ground.close()
-    }
   }
 }
 

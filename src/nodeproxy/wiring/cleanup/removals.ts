@@ -1,5 +1,4 @@
-/** Removes something; rejects with what stays. */
-export type Removal = () => Promise<void>
+import type { Removal } from '../../../modes/definition/mode-definition.ts'
 
 /**
  * Runs them in order, and those that failed once more when all others are done,

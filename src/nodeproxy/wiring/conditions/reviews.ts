@@ -5,12 +5,12 @@ import type { Configuration } from '../configuration.ts'
 import type { Engine, Running } from '../engine/engine.ts'
 import type { Modes } from '../modes/modes.ts'
 import { describeRules } from '../observation/first-rules.ts'
-import { reviewBindings, reviewRefusals } from './binding-conditions.ts'
+import { reviewKernelErrors } from './kernel-errors.ts'
 import { reviewNode } from './node-conditions.ts'
 
 export interface ReviewsParts {
   readonly configuration: Pick<Configuration, 'current'>
-  readonly modes: Pick<Modes, 'named'>
+  readonly modes: Pick<Modes, 'current' | 'others'>
   readonly nodeName: string
   readonly conditions: Conditions
   readonly log: Pick<Logger, 'info'>
@@ -43,15 +43,19 @@ export class Reviews {
     const { running, store } = this.#parts.engine()
     if (running === undefined) return
     const config = configuration.current
-    const bindings = modes.named(running.mode.name)?.bindings?.(config)
     const serviceOf = (key: ServiceKey): Service | undefined => store.service(key)
-    reviewBindings(conditions, { config, bindings, serviceOf })
+    for (const { name, review } of [modes.current, ...modes.others]) {
+      review?.services(conditions, { config, isAtWork: name === running.mode.name, serviceOf })
+    }
   }
 
   /** Something was written. */
   applied(): void {
-    const { running } = this.#parts.engine()
-    if (running) reviewRefusals(this.#parts.conditions, running.tracker.failures())
+    const { conditions, modes, engine } = this.#parts
+    const { running } = engine()
+    if (running === undefined) return
+    const reviews = [modes.current, ...modes.others].flatMap(({ review }) => review ?? [])
+    reviewKernelErrors(conditions, reviews, running.tracker.failures())
   }
 
   /** A mode holds what it should; the first time since this process began is logged. */

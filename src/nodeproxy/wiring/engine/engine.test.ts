@@ -64,7 +64,7 @@ function rig() {
       flows.push(...some)
       return some.length
     },
-    blueprint: () => {
+    spec: () => {
       const { mode } = world
       return { ...world, verifyPeriodMs: 30_000, build: () => build(mode) }
     },
@@ -91,7 +91,7 @@ test('nothing is built before the cluster was listed, and then everything writte
   expect([...kernel.keys()]).toEqual([objectOf('s1')])
 })
 
-test('another blueprint is another mode over the same table: nothing is written again', async () => {
+test('another spec is another mode over the same table: nothing is written again', async () => {
   const { engine, built, clock, world, kernel, told, lines, watching } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
@@ -106,7 +106,7 @@ test('another blueprint is another mode over the same table: nothing is written 
   expect([watching(), told.drifted, lines]).toEqual([1, 0, []])
 })
 
-test('the same blueprint compiles everything again in the same mode', async () => {
+test('the same spec compiles everything again in the same mode', async () => {
   const { engine, built, clock, told } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
@@ -262,10 +262,10 @@ test('another mode is complete before the old one retires', async () => {
   built[1]!.duringApply = () => promise
   await clock.advance(0)
   expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 1])
-  expect(built[0]?.calls).not.toContain('retire')
+  expect(built[0]?.calls).not.toContain('drainAndCleanup')
   resolve()
   await clock.advance(0)
-  expect(built[0]?.calls.at(-1)).toBe('retire')
+  expect(built[0]?.calls.at(-1)).toBe('drainAndCleanup')
   expect([kernelOf('one').size, kernelOf('two').size]).toEqual([0, 1])
   expect(engine.running?.mode.name).toBe('two')
   await to('two')
@@ -278,10 +278,10 @@ test('a Service that the new mode could not write yet holds the old mode back', 
   engine.refresh()
   built[1]!.refused.set(objectOf('s1'), REFUSED)
   await clock.advance(500)
-  expect(built[0]?.calls).not.toContain('retire')
+  expect(built[0]?.calls).not.toContain('drainAndCleanup')
   built[1]!.refused.clear()
   await clock.advance(600)
-  expect(built[0]?.calls).toContain('retire')
+  expect(built[0]?.calls).toContain('drainAndCleanup')
   expect(kernelOf('one').size).toBe(0)
 })
 
@@ -296,10 +296,10 @@ test('a mode that was left is never complete any more', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   built[1]!.duringApply = () => promise
   await clock.advance(120_000)
-  expect(built.map(({ calls }) => calls.includes('retire'))).toEqual([false, false])
+  expect(built.map(({ calls }) => calls.includes('drainAndCleanup'))).toEqual([false, false])
   resolve()
   await clock.advance(0)
-  expect(built.map(({ calls }) => calls.includes('retire'))).toEqual([true, false])
+  expect(built.map(({ calls }) => calls.includes('drainAndCleanup'))).toEqual([true, false])
 })
 
 test('a mode that cannot be written at all never makes the old one leave', async () => {
@@ -309,7 +309,7 @@ test('a mode that cannot be written at all never makes the old one leave', async
   built[1]!.applyErrors.push(...Array.from({ length: 500 }, () => new Error('no')))
   await clock.advance(200_000)
   expect(told.failed.length).toBeGreaterThan(10)
-  expect(built[0]?.calls).not.toContain('retire')
+  expect(built[0]?.calls).not.toContain('drainAndCleanup')
 })
 
 test('switching back stops the retirement first, and the old mode repairs what it took', async () => {
@@ -332,7 +332,7 @@ test('switching back stops the retirement first, and the old mode repairs what i
   await clock.advance(0)
   expect(built[2]?.calls).toEqual(['observe all', 'apply +1 -0'])
   expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 0])
-  expect(built[1]?.calls.at(-1)).toBe('retire')
+  expect(built[1]?.calls.at(-1)).toBe('drainAndCleanup')
 })
 
 test('a mode that is called back while the other one begins is not sent away by its last run', async () => {
@@ -368,7 +368,7 @@ test('a change back and forth while a mode ends its work changes nothing', async
   }
   resolve()
   await clock.advance(0)
-  expect(built.flatMap(({ calls }) => calls)).not.toContain('retire')
+  expect(built.flatMap(({ calls }) => calls)).not.toContain('drainAndCleanup')
   expect([kernelOf('one').size, kernelOf('two').size]).toEqual([2, 0])
 })
 

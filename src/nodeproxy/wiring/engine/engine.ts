@@ -4,6 +4,7 @@ import type { NodeContext } from '../../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../../forwarding/table.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
+import type { ModeSpec } from '../../../modes/definition/mode-spec.ts'
 import type { Mode } from '../../../modes/mode.ts'
 import { DeltaTracker } from '../../../sync/delta-tracker.ts'
 import { NodeModel } from '../../../sync/node-model.ts'
@@ -13,18 +14,6 @@ import type { Logger } from '../../../telemetry/logger.ts'
 import { Completion } from './completion.ts'
 import type { PendingCleanups } from './pending-cleanups.ts'
 
-/** What a mode is built from; another one means another mode, or another instance. */
-export interface Blueprint {
-  /** Name of the mode. */
-  readonly mode: string
-  /** Plain data. */
-  readonly settings: unknown
-  readonly minPeriodMs: number
-  readonly verifyPeriodMs: number
-  /** Not compared. */
-  build(): Mode
-}
-
 export interface EngineParts {
   /** Written by the engine alone. */
   readonly store: ClusterStore
@@ -33,7 +22,7 @@ export interface EngineParts {
   readonly observe: (mode: Mode) => SyncObserver
   readonly cutFlows: SyncLoopParts['cutFlows']
   /** What the configuration and the cluster require now. */
-  readonly blueprint: () => Blueprint
+  readonly spec: () => ModeSpec
   readonly nodeContext: () => NodeContext
   /** Takes the modes that are not at work any more. */
   readonly pendingCleanups: Pick<PendingCleanups, 'add' | 'recall' | 'stop'>
@@ -48,14 +37,14 @@ export interface Running {
 }
 
 interface Assembly extends Running {
-  readonly blueprint: Blueprint
+  readonly spec: ModeSpec
   readonly model: NodeModel
   readonly loop: SyncLoop
   readonly completion: Completion
 }
 
 /**
- * The sync loop and its state. When the blueprint changes (the configuration, the Node's pod networks)
+ * The sync loop and its state. When the ModeSpec changes (the configuration, the Node's pod networks)
  * a new mode instance takes over: it gets the entries as they are, reads the kernel and writes only
  * what differs, so that no connection is dropped and no stale flow forgotten. If it is another kind of
  * mode, the kernel keeps the state of the old one until the new one is complete; then it is removed.
@@ -83,17 +72,17 @@ export class Engine {
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
     if (this.#current === undefined) this.store.apply(events)
     else this.#current.loop.enqueue(events, onApplied)
-    if (events.some(({ kind }) => kind === 'node')) this.#followBlueprint()
+    if (events.some(({ kind }) => kind === 'node')) this.#followSpec()
   }
 
   /** The cluster is listed completely. */
   start(): void {
-    if (this.#current === undefined) this.#switchTo(this.#parts.blueprint())
+    if (this.#current === undefined) this.#switchTo(this.#parts.spec())
   }
 
-  /** Something changed on which the blueprint or every entry depends. */
+  /** Something changed on which the spec or every entry depends. */
   refresh(): void {
-    if (!this.#followBlueprint()) this.#current?.loop.recompileAll()
+    if (!this.#followSpec()) this.#current?.loop.recompileAll()
   }
 
   /** Ends after the run in progress; the kernel keeps what it has. */
@@ -105,16 +94,16 @@ export class Engine {
     await this.#parts.pendingCleanups.stop()
   }
 
-  #followBlueprint(): boolean {
+  #followSpec(): boolean {
     if (this.#current === undefined) return false
-    const next = this.#parts.blueprint()
-    if (isSame(next, this.#current.blueprint)) return false
+    const next = this.#parts.spec()
+    if (isSame(next, this.#current.spec)) return false
     this.#switchTo(next)
     return true
   }
 
-  #switchTo(blueprint: Blueprint): void {
-    const next = this.#assemble(blueprint, this.#current)
+  #switchTo(spec: ModeSpec): void {
+    const next = this.#assemble(spec, this.#current)
     this.#current = next
     this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
@@ -124,10 +113,10 @@ export class Engine {
     if (this.#isSuperseded(next)) return
     // A completion of the active mode from here on would remove `next`.
     this.#active?.completion.cancel()
-    await this.#parts.pendingCleanups.recall(next.blueprint.mode)
+    await this.#parts.pendingCleanups.recall(next.spec.mode)
     if (this.#isSuperseded(next)) return
     if (this.#active) {
-      await this.#leave(this.#active, next.blueprint.mode)
+      await this.#leave(this.#active, next.spec.mode)
       next.model.moveTo(next.mode.program)
     }
     this.#active = next
@@ -139,27 +128,27 @@ export class Engine {
     return this.#stopped || this.#current !== assembly
   }
 
-  async #leave({ loop, blueprint, mode }: Assembly, successor: string): Promise<void> {
+  async #leave({ loop, spec, mode }: Assembly, successor: string): Promise<void> {
     await loop.stop()
-    if (blueprint.mode === successor) return
-    this.#parts.log.info({ from: blueprint.mode, to: successor }, 'changing the proxy mode')
-    this.#parts.pendingCleanups.add(blueprint.mode, mode)
+    if (spec.mode === successor) return
+    this.#parts.log.info({ from: spec.mode, to: successor }, 'changing the proxy mode')
+    this.#parts.pendingCleanups.add(spec.mode, mode)
   }
 
-  #assemble(blueprint: Blueprint, before: Assembly | undefined): Assembly {
+  #assemble(spec: ModeSpec, before: Assembly | undefined): Assembly {
     const { clock, cutFlows, nodeContext } = this.#parts
-    const mode = blueprint.build()
+    const mode = spec.build()
     const { program } = mode
     const table = before?.table ?? new ForwardingTable(nodeContext())
     const tracker = new DeltaTracker()
     const { store } = this
     const model = before?.model ?? new NodeModel({ store, table, program, nodeContext })
-    const { minPeriodMs, verifyPeriodMs } = blueprint
-    const onComplete = (refused: number) => this.#completed(blueprint.mode, refused)
+    const { minPeriodMs, verifyPeriodMs } = spec
+    const onComplete = (refused: number) => this.#completed(spec.mode, refused)
     const completion = new Completion({ tracker, program, clock, onComplete })
     const observer = this.#observe(mode, completion)
     const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
-    return { blueprint, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
+    return { spec, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
   }
 
   #observe(mode: Mode, completion: Completion): SyncObserver {
@@ -185,7 +174,7 @@ export class Engine {
   }
 }
 
-function isSame(a: Blueprint, b: Blueprint): boolean {
+function isSame(a: ModeSpec, b: ModeSpec): boolean {
   return (
     a.mode === b.mode &&
     a.minPeriodMs === b.minPeriodMs &&

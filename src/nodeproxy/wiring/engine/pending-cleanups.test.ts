@@ -16,7 +16,7 @@ function rig() {
     const signals: AbortSignal[] = []
     return {
       ...{ signals, resolve, reject, draining },
-      async retire(signal: AbortSignal) {
+      async drainAndCleanup(signal: AbortSignal) {
         signals.push(signal)
         signal.addEventListener('abort', () => resolve())
         await promise
@@ -70,7 +70,7 @@ test('a retirement that fails is told and tried again', async () => {
   const { clock, lines, retired, pendingCleanups } = rig()
   let attempts = 0
   pendingCleanups.add('a', {
-    async retire() {
+    async drainAndCleanup() {
       attempts++
       if (attempts < 3) throw new Error('busy')
     },
@@ -86,7 +86,7 @@ test('a retirement that fails is told and tried again', async () => {
 test('nothing begins after the end, and what waits for another try does not wait on', async () => {
   const { clock, pendingCleanups, slow } = rig()
   const b = slow(0)
-  pendingCleanups.add('a', { retire: () => Promise.reject(new Error('busy')) })
+  pendingCleanups.add('a', { drainAndCleanup: () => Promise.reject(new Error('busy')) })
   pendingCleanups.add('b', b)
   pendingCleanups.completed('c')
   await clock.advance(0)

@@ -1,12 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { sleep } from '../../../lib/sleep.ts'
+import type { PendingCleanup } from '../../../modes/definition/pending-cleanup.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-
-/** A mode whose state is to be removed from the kernel; see `Mode.retire`. */
-export interface Retiree {
-  retire(signal: AbortSignal): Promise<void>
-  readonly draining?: number
-}
 
 export interface PendingCleanupsParts {
   readonly clock: Clock
@@ -14,7 +9,7 @@ export interface PendingCleanupsParts {
 }
 
 interface Removal {
-  readonly retiree: Retiree
+  readonly pending: PendingCleanup
   readonly stop: AbortController
   readonly ended: Promise<void>
 }
@@ -27,7 +22,7 @@ const RETRY_MS = 30_000
  */
 export class PendingCleanups {
   readonly #parts: PendingCleanupsParts
-  readonly #pending = new Map<string, Retiree>()
+  readonly #pending = new Map<string, PendingCleanup>()
   readonly #running = new Map<string, Removal>()
 
   constructor(parts: PendingCleanupsParts) {
@@ -35,8 +30,8 @@ export class PendingCleanups {
   }
 
   /** `mode` may have state in the kernel and is not at work. Replaces an earlier call for it. */
-  add(mode: string, retiree: Retiree): void {
-    this.#pending.set(mode, retiree)
+  add(mode: string, pending: PendingCleanup): void {
+    this.#pending.set(mode, pending)
   }
 
   /** `mode` is to work again: resolves when its removal has ended. */
@@ -49,14 +44,14 @@ export class PendingCleanups {
   /** `mode` is at work and holds every object: starts the removal of all others. */
   completed(mode: string): void {
     this.#pending.delete(mode)
-    for (const [other, retiree] of this.#pending) {
-      if (!this.#running.has(other)) this.#begin(other, retiree)
+    for (const [other, pending] of this.#pending) {
+      if (!this.#running.has(other)) this.#begin(other, pending)
     }
   }
 
   /** Backends that keep connections in modes that are being removed. */
   get draining(): number {
-    const counts = [...this.#running.values()].map(({ retiree }) => retiree.draining ?? 0)
+    const counts = [...this.#running.values()].map(({ pending }) => pending.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
@@ -66,19 +61,19 @@ export class PendingCleanups {
     await Promise.all([...this.#running.keys()].map((mode) => this.recall(mode)))
   }
 
-  #begin(mode: string, retiree: Retiree): void {
+  #begin(mode: string, pending: PendingCleanup): void {
     const stop = new AbortController()
-    const ended = this.#retire(mode, retiree, stop.signal).finally(() => {
+    const ended = this.#remove(mode, pending, stop.signal).finally(() => {
       this.#running.delete(mode)
     })
-    this.#running.set(mode, { retiree, stop, ended })
+    this.#running.set(mode, { pending, stop, ended })
   }
 
-  async #retire(mode: string, retiree: Retiree, signal: AbortSignal): Promise<void> {
+  async #remove(mode: string, pending: PendingCleanup, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts
     while (!signal.aborted) {
       try {
-        await retiree.retire(signal)
+        await pending.drainAndCleanup(signal)
         if (signal.aborted) return
         this.#pending.delete(mode)
         log.info({ mode }, 'removed every rule and object of the previous proxy mode')

@@ -6,15 +6,15 @@ import { NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
 import { noopSysctl } from '../../../kernel/sysctl/noop-sysctl.ts'
 import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { Lack } from '../modes/mode-kind.ts'
 import type { Kernel } from './kernel.ts'
 import { presentFamilies } from './present-families.ts'
 
 /** The kernel as every process may see it: nothing of it is changed, and no program is started. */
-export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
+export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement): Kernel {
   return {
-    netfilter: { ok: false, lack },
+    netfilter: { ok: false, missing },
     families: presentFamilies(),
     conntrack: noopConntrack,
     sysctl: noopSysctl,
@@ -30,6 +30,6 @@ const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting
 /** Says once what is not done in such a kernel, and why. */
 export function tellWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
   if (netfilter.ok) return
-  const { code, what, remedy } = netfilter.lack
+  const { code, what, remedy } = netfilter.missing
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)
 }

@@ -14,9 +14,10 @@ import { KernelTraces } from '../../../kernel/traces/kernel-traces.ts'
 import type { Traces } from '../../../kernel/traces/traces.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Family } from '../../../lib/ip.ts'
-import type { IptablesBackend } from '../../config/configuration.ts'
+import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
+import type { IptablesVariantChoice } from '../../config/configuration.ts'
 import { openKernelWithoutRules } from './kernel-without-rules.ts'
-import { type NetfilterAccess, openNetfilter } from './netfilter.ts'
+import { openNetfilter } from './netfilter.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
 /** Every way in which the daemon touches this kernel; what only one mode needs, that mode opens. */
@@ -33,19 +34,19 @@ export interface Kernel {
 
 export interface KernelOptions {
   readonly clock: Clock
-  readonly backend: IptablesBackend
+  readonly variant: IptablesVariantChoice
   readonly rights: Rights
 }
 
 /** Opens the real kernel of this network namespace, as far as this process may. */
-export async function openKernel({ clock, backend, rights }: KernelOptions): Promise<Kernel> {
+export async function openKernel({ clock, variant, rights }: KernelOptions): Promise<Kernel> {
   if (!rights.netAdmin) return openKernelWithoutRules(clock, NO_RULES)
   const runner = new Spawner()
   try {
-    const netfilter = await openNetfilter({ runner, clock, backend })
+    const netfilter = await openNetfilter({ runner, clock, variant })
     if (netfilter.ok) return withRules(netfilter, { clock, runner })
     await runner.close()
-    return openKernelWithoutRules(clock, netfilter.lack)
+    return openKernelWithoutRules(clock, netfilter.missing)
   } catch (error) {
     await runner.close()
     throw error

@@ -11,7 +11,7 @@ function opening(restore: Partial<ProgramResult>, version = 'iptables v1.8.9 (nf
       ? { status: 127, stderr: 'sh: iptables: not found\n' }
       : { stdout: version }
   })
-  return openNetfilter({ runner, clock: new FakeClock(), backend: '' })
+  return openNetfilter({ runner, clock: new FakeClock(), variant: '' })
 }
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
 test('a machine without iptables is a value', async () => {
   expect(await opening({}, '')).toEqual({
     ok: false,
-    lack: {
+    missing: {
       code: 'NP_KERNEL_IPTABLES',
       what: expect.stringContaining('not found'),
       remedy: expect.stringContaining('install iptables'),
@@ -37,6 +37,6 @@ test('anything else that fails is an error', async () => {
   const runner = new FakeRunner(() => {
     throw new Error('the helper is lost')
   })
-  const opened = openNetfilter({ runner, clock: new FakeClock(), backend: '' })
+  const opened = openNetfilter({ runner, clock: new FakeClock(), variant: '' })
   await expect(opened).rejects.toThrow('the helper is lost')
 })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Lack } from '../modes/mode-kind.ts'
+import type { MissingRequirement } from '../../../modes/mode.ts'
 
 /** What the kernel lets this process do, see capabilities(7). */
 export interface Rights {
@@ -17,7 +17,7 @@ export function readRights(statusFile = '/proc/self/status'): Rights {
 }
 
 /** Why a process without the right cannot do what needs rules. */
-export const NO_RULES: Lack = {
+export const NO_RULES: MissingRequirement = {
   code: 'NP_NODEPROXY_UNPRIVILEGED',
   what: 'this process has no right to write rules (CAP_NET_ADMIN)',
   remedy:

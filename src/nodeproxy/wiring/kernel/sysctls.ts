@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
@@ -31,27 +32,6 @@ export function applySysctls(
 /** Whether packets for 127.0.0.0/8 are routed, whoever opened it: to the kernel all but 0 is 1. */
 export function routesLocalnet(sysctl: Sysctl): boolean {
   return (readSetting(sysctl, ROUTE_LOCALNET) ?? '0') !== '0'
-}
-
-export interface EnsureParts {
-  readonly sysctl: Sysctl
-  readonly log: Logger
-  /** For the log. */
-  readonly why?: string
-}
-
-/** Makes a setting so; one that cannot be written is a warning. */
-export function ensureSetting(
-  path: string,
-  value: string,
-  { sysctl, log, why }: EnsureParts,
-): void {
-  const facts = { sysctl: path, value, ...(why !== undefined && { why }) }
-  try {
-    if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
-  } catch (error) {
-    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
-  }
 }
 
 function readSetting(sysctl: Sysctl, path: string): string | undefined {

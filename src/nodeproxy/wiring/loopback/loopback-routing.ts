@@ -2,11 +2,9 @@ import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { Mutex } from '../../../lib/mutex.ts'
-import { CHAIN as IPTABLES } from '../../../modes/iptables/names.ts'
-import { CHAIN as IPVS } from '../../../modes/ipvs/names.ts'
 import { type FoundRouting, LoopbackGuard } from '../../../modes/netfilter/loopback-guard.ts'
-import { CHAIN as USERSPACE } from '../../../modes/userspace/names.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
+import { MODES } from '../../mode-registry.ts'
 import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 
 export interface LoopbackRoutingParts {
@@ -17,7 +15,7 @@ export interface LoopbackRoutingParts {
 }
 
 /** Guards of the modes. Alone they are of a version that did not keep the value it found. */
-const OF_MODES = [IPTABLES.martians, IPVS.martians, USERSPACE.martians]
+const OF_MODES = MODES.flatMap(({ loopbackGuard }) => loopbackGuard ?? [])
 
 /**
  * Opens 127.0.0.0/8 to routing (route_localnet) and closes it again, so that no packet of a neighbour

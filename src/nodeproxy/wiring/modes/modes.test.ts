@@ -1,20 +1,24 @@
 import { expect, test } from 'vitest'
+import type { MissingRequirement } from '../../../modes/mode.ts'
+import { type FakeDriver, fakeDriver } from '../../../modes/testing/fake-driver.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
-import { type FakeKind, fakeKind } from './fake-kind.fixture.ts'
-import type { Lack } from './mode-kind.ts'
 import { Modes } from './modes.ts'
 
-const lack = (what: string): Lack => ({ code: 'NP_LACK', what, remedy: `modprobe ${what}` })
+const lack = (what: string): MissingRequirement => ({
+  code: 'NP_LACK',
+  what,
+  remedy: `modprobe ${what}`,
+})
 
 function rig(values: Readonly<Record<string, unknown>> = {}) {
   const { log, lines } = recordingLog()
   const demands = ({ ipvs }: NodeProxyConfiguration) => ipvs.scheduler
-  const ipvs = fakeKind('ipvs', { demands })
-  const iptables = fakeKind('iptables')
-  const kinds: readonly FakeKind[] = [ipvs, iptables]
+  const ipvs = fakeDriver<NodeProxyConfiguration>('ipvs', { demands })
+  const iptables = fakeDriver<NodeProxyConfiguration>('iptables')
+  const drivers: readonly FakeDriver<NodeProxyConfiguration>[] = [ipvs, iptables]
   const parts = {
-    ...{ kinds, log },
+    ...{ drivers, log },
     trial: (config: NodeProxyConfiguration) => ({
       config,
       node: undefined,
@@ -56,7 +60,7 @@ test('nftables is the best that the kernel can do, with a warning', async () => 
 
 test('auto says what the better ones lack', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
-  ipvs.lacks = [lack('ip_vs'), lack('xt_set')]
+  ipvs.missing = [lack('ip_vs'), lack('xt_set')]
   expect((await choose()).current.name).toBe('iptables')
   expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["ip_vs","xt_set"\]/)
   expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better ones lack something"/)
@@ -64,8 +68,8 @@ test('auto says what the better ones lack', async () => {
 
 test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', async (mode) => {
   const { choose, ipvs, iptables, lines } = rig({ mode })
-  ipvs.lacks = [lack('ip_vs'), lack('xt_set')]
-  iptables.lacks = [{ ...lack('nat'), code: 'NP_OTHER' }]
+  ipvs.missing = [lack('ip_vs'), lack('xt_set')]
+  iptables.missing = [{ ...lack('nat'), code: 'NP_OTHER' }]
   await expect(choose()).rejects.toThrow(
     expect.objectContaining({
       code: 'NP_LACK',
@@ -74,7 +78,7 @@ test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', as
     }),
   )
   expect(lines.filter((line) => line.startsWith('error'))).toEqual(
-    [...ipvs.lacks, ...(mode === 'auto' ? iptables.lacks : [])].map(
+    [...ipvs.missing, ...(mode === 'auto' ? iptables.missing : [])].map(
       ({ code, remedy, what }) => `error ${what} ${JSON.stringify({ code, remedy })}`,
     ),
   )
@@ -83,12 +87,12 @@ test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', as
 test('another mode is taken over only when the kernel can do it and the configuration is', async () => {
   const { choose, ipvs } = rig({ mode: 'iptables' })
   const modes = await choose()
-  ipvs.lacks = [lack('ip_vs')]
+  ipvs.missing = [lack('ip_vs')]
   expect(await modes.consider(configuration({ mode: 'ipvs' }))).toEqual({
     ok: false,
     reasons: ['ip_vs; modprobe ip_vs (NP_LACK)'],
   })
-  ipvs.lacks = []
+  ipvs.missing = []
   const verdict = await modes.consider(configuration({ mode: 'ipvs' }))
   expect(modes.current.name).toBe('iptables')
   if (verdict.ok) verdict.adopt()
@@ -107,10 +111,10 @@ test('what is the same is not tried again', async () => {
 test('what the mode at work asks of the kernel anew is tried anew', async () => {
   const { choose, ipvs } = rig({ mode: 'ipvs' })
   const modes = await choose()
-  ipvs.lacks = [lack('ip_vs_mh')]
+  ipvs.missing = [lack('ip_vs_mh')]
   const changed = configuration({ mode: 'ipvs', 'ipvs.scheduler': 'sh' })
   expect(await modes.consider(changed)).toMatchObject({ ok: false })
-  ipvs.lacks = []
+  ipvs.missing = []
   const verdict = await modes.consider(changed)
   if (verdict.ok) verdict.adopt()
   expect(await modes.consider(changed)).toMatchObject({ ok: true })

@@ -1,9 +1,11 @@
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
+import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
+import type { MissingRequirement } from '../../../modes/mode.ts'
+import type { ModeInputs } from '../../../modes/netfilter/mode-inputs.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
-import type { Lack, ModeKind, Situation } from './mode-kind.ts'
 
 /** What is said about a changed configuration. */
 export type Verdict =
@@ -11,61 +13,65 @@ export type Verdict =
   | { readonly ok: false; readonly reasons: readonly string[] }
 
 /** Makes the situation in which a mode is tried, before Node and addresses are known. */
-export type Trial = (config: NodeProxyConfiguration) => Situation
+export type Trial = (config: NodeProxyConfiguration) => ModeInputs<NodeProxyConfiguration>
 
 export interface ModesParts {
   /** All that there are, best first. */
-  readonly kinds: readonly ModeKind[]
+  readonly drivers: readonly ModeDriver<NodeProxyConfiguration>[]
   readonly trial: Trial
   readonly log: Logger
 }
 
 type Choice =
-  | { readonly ok: true; readonly kind: ModeKind }
-  | { readonly ok: false; readonly lacks: readonly Lack[] }
+  | { readonly ok: true; readonly driver: ModeDriver<NodeProxyConfiguration> }
+  | { readonly ok: false; readonly missing: readonly MissingRequirement[] }
 
 /** The modes of this daemon, and which of them the configuration and the kernel ask for. */
 export class Modes {
   readonly #parts: ModesParts
-  #current: ModeKind
+  #current: ModeDriver<NodeProxyConfiguration>
   #config: NodeProxyConfiguration
 
-  /** Throws the code of what the kernel lacks; every lack is in the log then. */
+  /** Throws the code of what the kernel missing; every lack is in the log then. */
   static async choose(parts: ModesParts, config: NodeProxyConfiguration): Promise<Modes> {
     const choice = await chooseFirst(parts, config)
-    if (choice.ok) return new Modes(parts, choice.kind, config)
-    for (const { code, what, remedy } of choice.lacks) parts.log.error({ code, remedy }, what)
-    throw cannotWork(choice.lacks)
+    if (choice.ok) return new Modes(parts, choice.driver, config)
+    for (const { code, what, remedy } of choice.missing) parts.log.error({ code, remedy }, what)
+    throw cannotWork(choice.missing)
   }
 
-  private constructor(parts: ModesParts, current: ModeKind, config: NodeProxyConfiguration) {
+  private constructor(
+    parts: ModesParts,
+    current: ModeDriver<NodeProxyConfiguration>,
+    config: NodeProxyConfiguration,
+  ) {
     this.#parts = parts
     this.#current = current
     this.#config = config
   }
 
   /** At work, or about to be. */
-  get current(): ModeKind {
+  get current(): ModeDriver<NodeProxyConfiguration> {
     return this.#current
   }
 
-  get others(): readonly ModeKind[] {
-    return this.#parts.kinds.filter((kind) => kind !== this.#current)
+  get others(): readonly ModeDriver<NodeProxyConfiguration>[] {
+    return this.#parts.drivers.filter((driver) => driver !== this.#current)
   }
 
-  named(name: string): ModeKind | undefined {
-    return this.#parts.kinds.find((kind) => kind.name === name)
+  named(name: string): ModeDriver<NodeProxyConfiguration> | undefined {
+    return this.#parts.drivers.find((driver) => driver.name === name)
   }
 
   /** Whether the kernel can do what another configuration asks for; it takes effect with `adopt`. */
   async consider(config: NodeProxyConfiguration): Promise<Verdict> {
     try {
       const choice = await this.#choiceFor(config)
-      if (!choice.ok) return { ok: false, reasons: choice.lacks.map(reasonOf) }
+      if (!choice.ok) return { ok: false, reasons: choice.missing.map(reasonOf) }
       return {
         ok: true,
         adopt: () => {
-          this.#current = choice.kind
+          this.#current = choice.driver
           this.#config = config
         },
       }
@@ -76,17 +82,17 @@ export class Modes {
   }
 
   async close(): Promise<void> {
-    for (const kind of this.#parts.kinds) await kind.close()
+    for (const driver of this.#parts.drivers) await driver.close()
   }
 
   async #choiceFor(config: NodeProxyConfiguration): Promise<Choice> {
-    const kind = this.#current
+    const driver = this.#current
     const isSameMode = config.mode === this.#config.mode
-    const isSame = isSameMode && isDeepEqual(kind.demands(config), kind.demands(this.#config))
-    if (isSame) return { ok: true, kind }
+    const isSame = isSameMode && isDeepEqual(driver.demands(config), driver.demands(this.#config))
+    if (isSame) return { ok: true, driver }
     if (!isSameMode) return chooseFirst(this.#parts, config)
-    const { lacks } = await kind.prepare(this.#parts.trial(config))
-    return lacks.length > 0 ? { ok: false, lacks } : { ok: true, kind }
+    const { missing } = await driver.prepare(this.#parts.trial(config))
+    return missing.length > 0 ? { ok: false, missing } : { ok: true, driver }
   }
 }
 
@@ -98,34 +104,37 @@ const SUBSTITUTED = {
 
 /** The first mode that the kernel can do, of those that the configuration allows. */
 async function chooseFirst(
-  { kinds, trial, log }: ModesParts,
+  { drivers, trial, log }: ModesParts,
   config: NodeProxyConfiguration,
 ): Promise<Choice> {
-  const all = kinds.map(({ name }) => name)
+  const all = drivers.map(({ name }) => name)
   const names = chooseModes(config.mode, all)
   if (isSubstituted(config.mode, all)) log.warn(SUBSTITUTED, 'there is no nftables mode yet')
-  const lacks: Lack[] = []
-  for (const kind of kinds.filter(({ name }) => names.includes(name))) {
-    const readiness = await kind.prepare(trial(config))
-    if (readiness.lacks.length === 0) {
-      const why = lacks.length > 0 ? 'better ones lack something' : whyFirst(config)
-      log.info({ mode: kind.name, why, ...readiness.facts }, 'the mode is chosen')
-      return { ok: true, kind }
+  const missing: MissingRequirement[] = []
+  for (const driver of drivers.filter(({ name }) => names.includes(name))) {
+    const readiness = await driver.prepare(trial(config))
+    if (readiness.missing.length === 0) {
+      const why = missing.length > 0 ? 'better ones lack something' : whyFirst(config)
+      log.info({ mode: driver.name, why, ...readiness.facts }, 'the mode is chosen')
+      return { ok: true, driver }
     }
-    lacks.push(...readiness.lacks)
+    missing.push(...readiness.missing)
     if (names.length === 1) continue
-    const missing = readiness.lacks.map(({ what }) => what)
-    log.warn({ mode: kind.name, missing }, 'this kernel cannot do a mode; the next is tried')
+    const reasons = readiness.missing.map(({ what }) => what)
+    log.warn(
+      { mode: driver.name, missing: reasons },
+      'this kernel cannot do a mode; the next is tried',
+    )
   }
-  return { ok: false, lacks }
+  return { ok: false, missing }
 }
 
-function cannotWork(lacks: readonly Lack[]): NodeProxyError {
-  const things = lacks.length === 1 ? '1 thing' : `${lacks.length} things`
+function cannotWork(missing: readonly MissingRequirement[]): NodeProxyError {
+  const things = missing.length === 1 ? '1 thing' : `${missing.length} things`
   return new NodeProxyError(
-    lacks[0]?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
+    missing[0]?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
     `this kernel lacks ${things} that the mode needs`,
-    { hint: [...new Set(lacks.map(({ remedy }) => remedy))].join('; ') },
+    { hint: [...new Set(missing.map(({ remedy }) => remedy))].join('; ') },
   )
 }
 
@@ -134,6 +143,6 @@ function whyFirst({ mode }: NodeProxyConfiguration): string {
   return isBest ? 'the best that there is, and this kernel can do it' : 'configured'
 }
 
-function reasonOf({ what, remedy, code }: Lack): string {
+function reasonOf({ what, remedy, code }: MissingRequirement): string {
   return `${what}; ${remedy} (${code})`
 }

@@ -5,14 +5,15 @@ import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
 import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
 import { FakeModules } from '../../../kernel/modules/testing/fake-modules.ts'
-import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/testing/fake-sysctl.ts'
 import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
-import { AVAILABLE_MODES } from '../../available-modes.ts'
+import { MODES } from '../../mode-registry.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { NO_RULES } from '../kernel/rights.ts'
-import { kindsOf, openModes } from './open-modes.ts'
+import { driversOf, openModes } from './open-modes.ts'
+
+const NAMES = MODES.map(({ name }) => name)
 
 function rig() {
   const iptables = new FakeIptables()
@@ -20,7 +21,7 @@ function rig() {
   const kernel: Kernel = {
     netfilter: {
       ...{ ok: true, families: [4, 6] },
-      parts: { iptables, modules, sets: new FakeSets(), monitor: new FakeMonitor() },
+      parts: { iptables, modules, sets: new FakeSets() },
     },
     families: [4, 6],
     conntrack: new FakeConntrack(),
@@ -35,14 +36,14 @@ function rig() {
 
 test('the modes that can be chosen are those that can be named', () => {
   const { kernel, log } = rig()
-  expect(kindsOf(kernel, log).map(({ name }) => name)).toEqual(AVAILABLE_MODES)
+  expect(driversOf(MODES, kernel, log).map(({ name }) => name)).toEqual(NAMES)
 })
 
 test('without rules the modes that write them can be named too, and say what they lack', async () => {
   const { kernel, log, lines } = rig()
-  const denied: Kernel = { ...kernel, netfilter: { ok: false, lack: NO_RULES } }
-  expect(kindsOf(denied, log).map(({ name }) => name)).toEqual(AVAILABLE_MODES)
-  await expect(openModes(denied, configuration({ mode: 'auto' }), log)).rejects.toThrow(
+  const denied: Kernel = { ...kernel, netfilter: { ok: false, missing: NO_RULES } }
+  expect(driversOf(MODES, denied, log).map(({ name }) => name)).toEqual(NAMES)
+  await expect(openModes(denied, configuration({ mode: 'auto' }), { log })).rejects.toThrow(
     expect.objectContaining({ code: 'NP_NODEPROXY_UNPRIVILEGED' }),
   )
   expect(
@@ -57,7 +58,7 @@ test('without rules the modes that write them can be named too, and say what the
 test('what the kernel can do is found out by trying, once, whatever the mode', async () => {
   const { kernel, iptables, modules, log } = rig()
   iptables.refuse(/--random-fully|-m socket/)
-  const { modes, facts } = await openModes(kernel, configuration(), log)
+  const { modes, facts } = await openModes(kernel, configuration(), { log })
   const can = { hairpin: 'bpf', randomFully: false, matchesSockets: false }
   expect(facts).toEqual({ families: [4, 6], ...can })
   expect(modes.current.name).toBe('iptables')

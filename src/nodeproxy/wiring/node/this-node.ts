@@ -3,15 +3,15 @@ import type { NodeContext } from '../../../forwarding/node-context.ts'
 import type { Addresses } from '../../../kernel/addresses/addresses.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
+import { nodePortScope } from '../../../modes/netfilter/configured-scope.ts'
+import type { KernelFacts, ModeInputs } from '../../../modes/netfilter/mode-inputs.ts'
 import type { NodePortScope } from '../../../modes/netfilter/node-port-scope.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { routesLocalnet } from '../kernel/sysctls.ts'
 import { LocalAddresses } from './local-addresses.ts'
-import type { KernelFacts } from './netfilter-settings.ts'
 import { nodeContext } from './node-identity.ts'
-import { nodePortScope } from './node-port-scope.ts'
 
 export interface ThisNodeParts {
   readonly configuration: { readonly current: NodeProxyConfiguration }
@@ -52,7 +52,7 @@ export class ThisNode {
   }
 
   /** What a mode takes its settings from. */
-  get modeInputs() {
+  get modeInputs(): ModeInputs<NodeProxyConfiguration> {
     const { configuration, facts, kernel } = this.#parts
     return {
       config: configuration.current,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../lib/fake-clock.ts'
-import type { ObjectKey, Refusal } from '../../../modes/mode.ts'
+import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
 import type { AppliedRun } from '../../../sync/observer.ts'
 import { Health } from '../../../telemetry/health/health.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
@@ -10,7 +10,7 @@ import { observeSync } from './sync-observer.ts'
 
 const CHAIN = '4/nat/NPROXY-VIPS' as ObjectKey
 const JUMP = '6/filter/INPUT>-j NPROXY-FILTER' as ObjectKey
-const REFUSED: Refusal = { code: 'NP_IPTABLES_REFUSED', message: 'words of iptables' }
+const REFUSED: KernelError = { code: 'NP_IPTABLES_REFUSED', message: 'words of iptables' }
 
 function rig() {
   const clock = new FakeClock()

@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import type { ObjectDescription, ObjectKey, Refusal } from '../../../modes/mode.ts'
+import type { KernelError, ObjectDescription, ObjectKey } from '../../../modes/mode.ts'
 import type { AppliedRun, SyncObserver } from '../../../sync/observer.ts'
 import type { FamilyName } from '../../../telemetry/health/family-progress.ts'
 import type { Health } from '../../../telemetry/health/health.ts'
@@ -107,7 +107,7 @@ function tellRefusals(
 }
 
 function familiesOfRules(
-  failed: ReadonlyMap<ObjectKey, Refusal>,
+  failed: ReadonlyMap<ObjectKey, KernelError>,
   describe: SyncObserverParts['describe'],
 ): ReadonlySet<FamilyName> {
   const objects = [...failed.keys()].map(describe)

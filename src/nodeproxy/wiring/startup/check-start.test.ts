@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connectionTo } from '../../../client/connection/load-connection.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { bindMap } from '../../config/bind-map.ts'
+import { bindMap } from '../../../modes/userspace/driver/bind-map.ts'
 import { configuration } from '../../testing/wiring.ts'
 import { checkStart } from './check-start.ts'
 

@@ -1,11 +1,12 @@
 import type { Connection } from '../../../client/connection/connection.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { AVAILABLE_MODES } from '../../available-modes.ts'
+import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
+import type { MissingRequirement } from '../../../modes/mode.ts'
+import type { RulesAccess } from '../../../modes/netfilter/access.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { chooseModes } from '../../config/mode-choice.ts'
+import { MODES } from '../../mode-registry.ts'
 import { NO_RULES, type Rights } from '../kernel/rights.ts'
-import type { Lack } from '../modes/mode-kind.ts'
-import { chooseEntry } from '../modes/userspace-entry.ts'
 
 /** What the daemon needs from outside the kernel, or why it cannot start. */
 export type StartCheck =
@@ -14,11 +15,11 @@ export type StartCheck =
 
 export interface StartParts {
   readonly rights: Rights
+  /** Those of this build unless given. */
+  readonly modes?: readonly ModeDefinition[]
   /** Undefined: this start speaks to no API server. */
   readonly connect: (() => Promise<Connection>) | undefined
 }
-
-type StartConfiguration = Pick<NodeProxyConfiguration, 'mode' | 'userspace'>
 
 /**
  * Finds what makes a start hopeless, whatever the kernel and the API server do: a
@@ -26,11 +27,11 @@ type StartConfiguration = Pick<NodeProxyConfiguration, 'mode' | 'userspace'>
  * that cannot be read. Reads files and touches nothing.
  */
 export async function checkStart(
-  config: StartConfiguration,
-  { rights, connect }: StartParts,
+  config: NodeProxyConfiguration,
+  { rights, connect, modes = MODES }: StartParts,
 ): Promise<StartCheck> {
-  const lacks = lacksOf(config, rights)
-  if (lacks.length > 0) return { ok: false, error: cannotStart(lacks) }
+  const missing = missingOf(config, rights, modes)
+  if (missing.length > 0) return { ok: false, error: cannotStart(missing) }
   try {
     const connection = await connect?.()
     await connection?.tls?.material()
@@ -42,18 +43,28 @@ export async function checkStart(
   }
 }
 
-/** Empty when one of the configured modes may work with these rights. */
-function lacksOf(config: StartConfiguration, { netAdmin }: Rights): readonly Lack[] {
-  const modes = chooseModes(config.mode, AVAILABLE_MODES)
-  if (netAdmin && modes.some((mode) => mode !== 'userspace')) return []
-  if (!modes.includes('userspace')) return [NO_RULES]
-  if (netAdmin && config.userspace.entry !== 'bind') return []
-  const choice = chooseEntry(config, { ok: false, lack: NO_RULES })
-  return choice.ok ? [] : choice.lacks
+/**
+ * Empty when one of the configured modes may work with these rights; otherwise what the last one
+ * requires, because modes come in the order of preference and the last one requires the least.
+ */
+function missingOf(
+  config: NodeProxyConfiguration,
+  { netAdmin }: Rights,
+  all: readonly ModeDefinition[],
+): readonly MissingRequirement[] {
+  const access: RulesAccess = netAdmin ? { ok: true } : { ok: false, missing: NO_RULES }
+  const names = chooseModes(
+    config.mode,
+    all.map(({ name }) => name),
+  )
+  const missing = all
+    .filter(({ name }) => names.includes(name))
+    .map((mode) => mode.requirements(config, access))
+  return missing.some((each) => each.length === 0) ? [] : (missing.at(-1) ?? [])
 }
 
-function cannotStart(lacks: readonly Lack[]): NodeProxyError {
-  const what = lacks.map((lack) => lack.what).join('; ')
-  const hint = [...new Set(lacks.map(({ remedy }) => remedy))].join('; ')
-  return new NodeProxyError(lacks[0]?.code ?? NO_RULES.code, what, { hint })
+function cannotStart(missing: readonly MissingRequirement[]): NodeProxyError {
+  const what = missing.map((each) => each.what).join('; ')
+  const hint = [...new Set(missing.map(({ remedy }) => remedy))].join('; ')
+  return new NodeProxyError(missing[0]?.code ?? NO_RULES.code, what, { hint })
 }

@@ -1,11 +1,11 @@
 import { Mutex } from '../../../../lib/mutex.ts'
 import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
-import { type DoorAddress, doorKey } from '../door-address.ts'
-import type { Answer, DoorChange, Order, WorkerSetup } from '../messages.ts'
+import { type ListenerAddress, listenerKey } from '../listener-address.ts'
+import type { Answer, ListenerOrder, Order, WorkerSetup } from '../messages.ts'
 import { BufferPool } from './buffer-pool.ts'
-import type { DoorParts, OpenDoor } from './open-door.ts'
-import { openTcpDoor } from './tcp-door.ts'
-import { openUdpDoor } from './udp-door.ts'
+import type { ListenerParts, OpenListener } from './open-listener.ts'
+import { openTcpListener } from './tcp-listener.ts'
+import { openUdpListener } from './udp-listener.ts'
 
 const LARGE_BUFFER_BYTES = 1 << 18
 const MOST_LARGE_BUFFERS = 64
@@ -24,16 +24,16 @@ export function runJavascriptWorker(setup: WorkerSetup): void {
 class JavascriptWorker {
   readonly #setup: WorkerSetup
   readonly #dispatcher: Dispatcher
-  readonly #parts: DoorParts
-  readonly #doors = new Map<string, OpenDoor>()
+  readonly #parts: ListenerParts
+  readonly #doors = new Map<string, OpenListener>()
   readonly #housekeeping: NodeJS.Timeout
 
   constructor(setup: WorkerSetup) {
     this.#setup = setup
     this.#dispatcher = new Dispatcher(setup, Date.now)
-    const { switchboard, book, selection } = this.#dispatcher
+    const { routeTable, book, selection } = this.#dispatcher
     this.#parts = {
-      ...{ ...selection, switchboard, book },
+      ...{ ...selection, routeTable, book },
       buffers: new BufferPool(LARGE_BUFFER_BYTES, MOST_LARGE_BUFFERS),
       connectMs: setup.limits.connectMs,
     }
@@ -43,7 +43,7 @@ class JavascriptWorker {
   }
 
   async obey(order: Order): Promise<void> {
-    await this.#close((order.doors?.close ?? []).map(doorKey))
+    await this.#close((order.doors?.close ?? []).map(listenerKey))
     this.#dispatcher.take(order, Date.now())
     const refused = order.doors && (await this.#open(order.doors))
     const answer: Answer = { number: order.number, ...(refused && { refused }) }
@@ -51,19 +51,19 @@ class JavascriptWorker {
     if (order.end) await this.#end()
   }
 
-  async #open({ open }: DoorChange): Promise<Refused> {
-    const results = await Promise.all(open.map((at) => this.#openDoor(at)))
+  async #open({ open }: ListenerOrder): Promise<Refused> {
+    const results = await Promise.all(open.map((at) => this.#openListener(at)))
     return results.filter((result) => result !== undefined)
   }
 
-  async #openDoor(at: DoorAddress): Promise<Refused[number] | undefined> {
-    const openDoor = at.protocol === 'TCP' ? openTcpDoor : openUdpDoor
+  async #openListener(at: ListenerAddress): Promise<Refused[number] | undefined> {
+    const openListener = at.protocol === 'TCP' ? openTcpListener : openUdpListener
     try {
-      this.#doors.set(doorKey(at), await openDoor(this.#parts, at))
+      this.#doors.set(listenerKey(at), await openListener(this.#parts, at))
       return undefined
     } catch (error) {
       const { code = String(error) } = error as NodeJS.ErrnoException
-      return [doorKey(at), code]
+      return [listenerKey(at), code]
     }
   }
 

@@ -6,7 +6,7 @@ import { proxyHeader } from '../proxy-header.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { OneWay } from './one-way.ts'
-import type { DoorParts } from './open-door.ts'
+import type { ListenerParts } from './open-listener.ts'
 import { ReadBuffer } from './read-buffer.ts'
 import { SOCKET_OPTIONS } from './socket-options.ts'
 
@@ -15,7 +15,7 @@ export class TcpLink implements Session {
   readonly protocol = 'TCP'
   readonly client: string
   lastActive = Date.now()
-  readonly #parts: DoorParts
+  readonly #parts: ListenerParts
   readonly #socket: Socket
   readonly #selection: Selection
   #server: Socket | undefined
@@ -26,11 +26,11 @@ export class TcpLink implements Session {
   #isOver = false
 
   /** `socket` is the client's, which is not read before a backend has taken it. */
-  constructor(parts: DoorParts, socket: Socket, selection: Selection) {
+  constructor(parts: ListenerParts, socket: Socket, selection: Selection) {
     this.#parts = parts
     this.#socket = socket
     this.#selection = selection
-    this.client = hostKey(selection.knock.client)
+    this.client = hostKey(selection.request.client)
   }
 
   /** Tries the first backend. */
@@ -100,9 +100,9 @@ export class TcpLink implements Session {
     clearTimeout(this.#timer)
     const client = this.#socket
     state.succeeded()
-    const { knock } = this.#selection
-    const { proxyProtocol } = knock.entrance.served.route
-    if (proxyProtocol) server.write(proxyHeader(proxyProtocol, knock))
+    const { request } = this.#selection
+    const { proxyProtocol } = request.entrance.served.route
+    if (proxyProtocol) server.write(proxyHeader(proxyProtocol, request))
     this.#down = new OneWay(server, client, (bytes) => this.#moved('bytesOut', bytes))
     const up = new OneWay(client, server, (bytes) => this.#moved('bytesIn', bytes))
     client.on('data', (bytes: Uint8Array) => up.pass(bytes))

@@ -5,7 +5,7 @@ import type { BackendState } from '../backend-state.ts'
 import type { Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
-import type { DoorParts } from './open-door.ts'
+import type { ListenerParts } from './open-listener.ts'
 
 /** A datagram that is too long or finds no room is lost, as on any network. */
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])
@@ -25,7 +25,7 @@ export class UdpFlow implements Session {
   readonly protocol = 'UDP'
   readonly client: string
   lastActive = Date.now()
-  readonly #parts: DoorParts
+  readonly #parts: ListenerParts
   readonly #selection: Selection
   readonly #ends: FlowEnds
   readonly #server: Socket
@@ -35,11 +35,11 @@ export class UdpFlow implements Session {
   #isAnswered = false
   #isOver = false
 
-  constructor(parts: DoorParts, selection: Selection, ends: FlowEnds) {
+  constructor(parts: ListenerParts, selection: Selection, ends: FlowEnds) {
     this.#parts = parts
     this.#selection = selection
     this.#ends = ends
-    this.client = hostKey(selection.knock.client)
+    this.client = hostKey(selection.request.client)
     parts.book.add(this)
     ends.state.sessions.add(this)
     const ip = ipOf(ends.state.address)

@@ -9,8 +9,8 @@ import { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-d
 import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
 import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
 import { EventLoop, type Handler } from './event-loop.ts'
-import { TcpEntrance } from './tcp-entrance.ts'
-import { UdpEntrance, type UdpEntranceParts } from './udp-entrance.ts'
+import { TcpListener } from './tcp-listener.ts'
+import { UdpListener, type UdpListenerParts } from './udp-listener.ts'
 
 /** Who has more than this to say at once gets a pipe. */
 const BUFFER_BYTES = 1 << 16
@@ -31,8 +31,8 @@ class NativeWorker implements Handler {
   readonly #poller: Poller
   readonly #loop: EventLoop
   readonly #dispatcher: Dispatcher
-  readonly #parts: UdpEntranceParts
-  readonly #entrances = new Map<number, TcpEntrance | UdpEntrance>()
+  readonly #parts: UdpListenerParts
+  readonly #entrances = new Map<number, TcpListener | UdpListener>()
 
   constructor(setup: WorkerSetup, sys: Syscalls) {
     this.#setup = setup
@@ -42,10 +42,10 @@ class NativeWorker implements Handler {
     this.#poller = new Poller(sys)
     this.#loop = new EventLoop(sockets, this.#poller)
     this.#dispatcher = new Dispatcher(setup, Date.now)
-    const { switchboard, book, selection } = this.#dispatcher
+    const { routeTable, book, selection } = this.#dispatcher
     const pipes = new PipePool(sys, Math.ceil(MOST_PIPES / setup.workers))
     this.#parts = {
-      ...{ loop: this.#loop, switchboard, book, ...selection },
+      ...{ loop: this.#loop, routeTable, book, ...selection },
       datagrams: new Datagrams(sys),
       unreachable: new Unreachable(sys),
       untranslated: new UntranslatedDatagrams(sys),
@@ -90,7 +90,7 @@ class NativeWorker implements Handler {
 
   #open(listener: Listener): void {
     const isTcp = listener.protocol === 'TCP'
-    const Entrance = isTcp ? TcpEntrance : UdpEntrance
+    const Entrance = isTcp ? TcpListener : UdpListener
     const entrance = new Entrance(this.#parts, listener)
     this.#entrances.set(listener.socket, entrance)
     this.#loop.watchReadable(listener.socket, entrance, isTcp)

@@ -49,7 +49,7 @@ class TcpLink implements Handler, Session {
     this.#parts = parts
     this.#socket = socket
     this.#selection = selection
-    this.client = hostKey(selection.knock.client)
+    this.client = hostKey(selection.request.client)
     this.lastActive = parts.loop.now
   }
 
@@ -119,9 +119,9 @@ class TcpLink implements Handler, Session {
     const down = new OneWay(plumbing, this.#server, this.#socket)
     this.#up = up
     this.#down = down
-    const { knock } = this.#selection
-    const { proxyProtocol } = knock.entrance.served.route
-    if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, knock))
+    const { request } = this.#selection
+    const { proxyProtocol } = request.entrance.served.route
+    if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, request))
     // A client that waited has spoken, most likely, and can be spoken to: no need to ask.
     up.isReadable = true
     down.isWritable = true

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
-import { at, newCounters, served } from '../fixtures.ts'
 import type { Selection } from '../selection.ts'
+import { at, newCounters, served } from '../testing/worker-fixtures.ts'
 import type { EventLoop } from './event-loop.ts'
 import { UdpFlow } from './udp-flow.ts'
 
@@ -17,9 +17,9 @@ function endlessFlow() {
   } as unknown as EventLoop
   const datagrams = { receiveConnected: () => 1, passTo: () => 1 } as unknown as Datagrams
   const [state] = served().pool('cluster').values()
-  const knock = { client: at('192.0.2.1'), destination: at('10.96.0.1') }
-  const selection = { knock } as unknown as Selection
-  const ends = { server: 7, replies: 8, from: knock.destination, state: state! }
+  const request = { client: at('192.0.2.1'), destination: at('10.96.0.1') }
+  const selection = { request } as unknown as Selection
+  const ends = { server: 7, replies: 8, from: request.destination, state: state! }
   const callbacks = { onEnd: () => undefined, onRefused: () => undefined }
   const parts = { loop, datagrams, counters: newCounters() }
   return { flow: new UdpFlow(parts, { ...ends, ...callbacks }, selection), tasks, closed }

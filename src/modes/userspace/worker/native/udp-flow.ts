@@ -3,7 +3,7 @@ import type { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
 import { hostKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Counters } from '../counters.ts'
-import type { Knock, Selection } from '../selection.ts'
+import type { ConnectionRequest, Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 
@@ -55,15 +55,15 @@ export class UdpFlow implements Handler, Session {
     this.#parts = parts
     this.#ends = ends
     this.#selection = selection
-    this.client = hostKey(selection.knock.client)
+    this.client = hostKey(selection.request.client)
     this.lastActive = parts.loop.now
     ends.state.sessions.add(this)
     parts.loop.watch(ends.server, this)
   }
 
   /** What the client asked for. */
-  get knock(): Knock {
-    return this.#selection.knock
+  get request(): ConnectionRequest {
+    return this.#selection.request
   }
 
   /** Passes on the datagram that was received last; false: the backend is not there. */
@@ -82,7 +82,7 @@ export class UdpFlow implements Handler, Session {
   ready(): void {
     const { datagrams, counters, loop } = this.#parts
     const { server, replies, from, state } = this.#ends
-    const ends = { from, to: this.#selection.knock.client }
+    const ends = { from, to: this.#selection.request.client }
     for (let count = 0; count < AT_ONCE && !this.#isOver; count++) {
       const length = datagrams.receiveConnected(server)
       if (length < 0) {

@@ -1,0 +1,23 @@
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Sysctl } from './sysctl.ts'
+
+export interface EnsureParts {
+  readonly sysctl: Sysctl
+  readonly log: Logger
+  /** For the log. */
+  readonly why?: string
+}
+
+/** Writes a kernel setting where it differs; one that cannot be written is a warning. */
+export function ensureSetting(
+  path: string,
+  value: string,
+  { sysctl, log, why }: EnsureParts,
+): void {
+  const facts = { sysctl: path, value, ...(why !== undefined && { why }) }
+  try {
+    if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
+  } catch (error) {
+    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
+  }
+}

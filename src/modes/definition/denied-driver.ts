@@ -1,0 +1,28 @@
+import type { MissingRequirement } from '../mode.ts'
+import type { ModeDefinition } from './mode-definition.ts'
+import type { ModeDriver } from './mode-driver.ts'
+
+/** A mode that this daemon cannot open at all: its `prepare` reports why. */
+export function deniedDriver<C>(
+  { name, periods }: Pick<ModeDefinition<C>, 'name' | 'periods'>,
+  missing: MissingRequirement,
+): ModeDriver<C> {
+  const readiness = {
+    missing: [{ ...missing, what: `mode ${name}: ${missing.what}` }],
+    facts: {},
+  }
+  return {
+    ...{ name, periods },
+    demands: () => undefined,
+    prepare: async () => readiness,
+    spec() {
+      throw new TypeError(`the ${name} mode is not prepared`)
+    },
+    tune: () => {},
+    loopbackGuards: () => undefined,
+    isServing: async () => false,
+    leftovers: () => undefined,
+    recover: async () => {},
+    close: async () => {},
+  }
+}

@@ -1,0 +1,66 @@
+import type { Sets } from '../../kernel/ipset/sets.ts'
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { AnyField } from '../../settings/field.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Gap, MissingRequirement } from '../mode.ts'
+import type { NetfilterAccess, RulesAccess } from '../netfilter/access.ts'
+import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
+import type { ModeDriver, Periods } from './mode-driver.ts'
+
+/** What of this machine every driver gets; it opens for itself what only its mode needs. */
+export interface ModeHost {
+  readonly netfilter: NetfilterAccess
+  readonly families: readonly Family[]
+  readonly sysctl: Sysctl
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What `--cleanup` gives to each mode, once for every iptables variant of this machine. */
+export interface CleanupHost {
+  readonly iptables: Iptables
+  readonly sets: Sets
+  readonly clock: Clock
+  readonly families: readonly Family[]
+  readonly config: NetfilterConfiguration
+}
+
+/** Removes something; rejects with what stays. */
+export type Removal = () => Promise<void>
+
+/** Values of the mode's fields that are valid each by itself and do not go together. */
+export interface ModeConflict {
+  readonly paths: readonly [string, ...string[]]
+  readonly message: string
+}
+
+/**
+ * Everything that the daemon knows of one mode: the value that the mode's folder exports and that
+ * the registry lists. `C` is the mode's own part of the configuration, for example
+ * `{ ipvs: { … } }`; it holds `syncPeriod` and `minSyncPeriod` under the mode's name.
+ * Data and light code only: what forwards is loaded when the driver prepares.
+ */
+export interface ModeDefinition<C = unknown> {
+  /** As `mode` and `--proxy-mode` name it, and as the section of its fields is named. */
+  readonly name: string
+  /** What the mode cannot do, as docs/semantics.md lists it. */
+  readonly gaps: readonly Gap[]
+  /** A field for every leaf of `C`, by path: files, flags, help and documents follow from it. */
+  readonly fields: Readonly<Record<string, AnyField>>
+  /** The filter chain that guards loopback of this mode, for versions that kept no record. */
+  readonly loopbackGuard?: string
+  periods(config: C): Periods
+  /** Conflicts between the mode's own fields. */
+  conflicts(config: C): readonly ModeConflict[]
+  /** What is missing whatever the kernel can do; empty: the mode may work. Opens nothing. */
+  requirements(config: C, access: RulesAccess): readonly MissingRequirement[]
+  createDriver(host: ModeHost): ModeDriver<C>
+  /**
+   * Removes every trace of the mode that one iptables variant holds, in stages: the daemon runs
+   * each stage of every mode and variant before the next one.
+   */
+  cleanup(host: CleanupHost): readonly Removal[]
+}

@@ -1,0 +1,158 @@
+import type { Iptables } from '../../../kernel/iptables/iptables.ts'
+import { type KernelModules } from '../../../kernel/modules/kernel-modules.ts'
+import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
+import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
+import type { ModeSpec } from '../../definition/mode-spec.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { Missing, MissingRequirement } from '../../mode.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { CHAIN } from '../names.ts'
+import type { IpvsSettings } from '../settings.ts'
+import type { IpvsConfiguration } from './configuration.ts'
+import type { IpvsRuntime } from './ipvs-runtime.ts'
+import { ipvsSettings, schedulerOf } from './ipvs-settings.ts'
+import {
+  ipvsModules,
+  missingModuleRequirements,
+  missingRequirements,
+  unanswered,
+} from './missing-modules.ts'
+import { IpvsPendingCleanup } from './pending-cleanup.ts'
+import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
+
+export interface IpvsDriverParts {
+  readonly iptables: Pick<Iptables, 'listChain'>
+  readonly modules: KernelModules
+  readonly sysctl: Sysctl
+  readonly clock: Clock
+  readonly log: Logger
+  /** As `uname -r` says. */
+  readonly release: string
+  /** Whether ip_vs is at work in this kernel, so that an earlier run may have left something. */
+  readonly hasIpvs: () => boolean
+  /** For a mode that works. */
+  readonly open: () => Promise<IpvsRuntime>
+  /** For one that is only to be removed. */
+  readonly openForCleanup: () => Promise<IpvsRuntime>
+}
+
+/** The mode itself looks at a part of its virtual servers every second. */
+const VERIFY_MS = 600_000
+const RECOVERY_PAUSE_MS = 60_000
+
+/** The ipvs mode. Nothing of it is loaded or opened before it is asked for. */
+export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
+  readonly name = 'ipvs'
+  readonly #parts: IpvsDriverParts
+  #runtime: IpvsRuntime | undefined
+  #recoverAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: IpvsDriverParts) {
+    this.#parts = parts
+  }
+
+  demands({ ipvs }: NetfilterConfiguration & IpvsConfiguration): unknown {
+    return { scheduler: schedulerOf(ipvs.scheduler) }
+  }
+
+  async prepare(inputs: ModeInputs<IpvsConfiguration>): Promise<Readiness> {
+    const { modules, release } = this.#parts
+    const settings = ipvsSettings(inputs)
+    const report = await modules.load(ipvsModules(settings.scheduler))
+    const wasOpen = this.#runtime !== undefined
+    const { missing, facts } = await this.#probe(settings)
+    const required =
+      missing.length > 0 ? missingRequirements(missing, report) : this.#demandConntrack()
+    if (required.length > 0 && !wasOpen) await this.close()
+    const states = Object.fromEntries(report.states)
+    return {
+      missing: required,
+      facts: { ...facts, modules: states, connReuseMode: reuseReason(release) },
+    }
+  }
+
+  spec(inputs: ModeInputs<IpvsConfiguration>): ModeSpec {
+    const runtime = this.#runtime
+    if (runtime === undefined) throw new TypeError('the ipvs mode is not prepared')
+    const settings = ipvsSettings(inputs)
+    const { syncPeriod, minSyncPeriod } = this.periods(inputs.config)
+    return {
+      mode: this.name,
+      settings,
+      minPeriodMs: minSyncPeriod,
+      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      build: () => runtime.build(settings),
+    }
+  }
+
+  periods({ ipvs }: IpvsConfiguration): Periods {
+    return ipvs
+  }
+
+  tune(config: NetfilterConfiguration & IpvsConfiguration): void {
+    const { sysctl, log, release } = this.#parts
+    for (const { path, value, why } of [CONNTRACK, ...ipvsSysctls(config, release)]) {
+      ensureSetting(path, value, { sysctl, log, why })
+    }
+  }
+
+  /** Node ports on loopback are relayed, not routed. */
+  loopbackGuards(): undefined {}
+
+  async isServing(): Promise<boolean> {
+    if (!this.#parts.hasIpvs()) return false
+    const rules = await this.#parts.iptables.listChain(4, 'nat', CHAIN.postrouting)
+    return rules !== undefined
+  }
+
+  leftovers(inputs: () => ModeInputs<IpvsConfiguration>): PendingCleanup | undefined {
+    return this.#parts.hasIpvs()
+      ? new IpvsPendingCleanup(this.#parts.openForCleanup, inputs)
+      : undefined
+  }
+
+  async recover(config: NetfilterConfiguration & IpvsConfiguration): Promise<void> {
+    const { clock, log, modules } = this.#parts
+    if (clock.now() < this.#recoverAt) return
+    this.#recoverAt = clock.now() + RECOVERY_PAUSE_MS
+    const report = await modules.load(ipvsModules(schedulerOf(config.ipvs.scheduler)))
+    for (const { code, what, remedy } of missingModuleRequirements(report))
+      log.error({ code, remedy }, what)
+    if (report.loaded.length === 0) return
+    log.warn({ modules: report.loaded }, 'kernel modules were gone, and are loaded again')
+    this.tune(config)
+  }
+
+  async close(): Promise<void> {
+    const runtime = this.#runtime
+    this.#runtime = undefined
+    await runtime?.close()
+  }
+
+  async #probe(settings: IpvsSettings) {
+    try {
+      this.#runtime ??= await this.#parts.open()
+      return await this.#runtime.build(settings).probe()
+    } catch (error) {
+      const missing: readonly Missing[] = [unanswered(error)]
+      return { missing, facts: {} }
+    }
+  }
+
+  #demandConntrack(): readonly MissingRequirement[] {
+    const { path, value, why } = CONNTRACK
+    try {
+      this.#parts.sysctl.ensure(path, value)
+      return []
+    } catch (error) {
+      const hint = error instanceof NodeProxyError ? error.hint : undefined
+      const remedy = hint ?? `set it on the host: sysctl -w ${path}=${value}`
+      return [{ code: 'NP_IPVS_CONNTRACK', what: `${path} is not ${value} (${why})`, remedy }]
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
+import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import type { IpvsSettings } from '../settings.ts'
+import type { IpvsConfiguration } from './configuration.ts'
+
+const DEFAULT_SCHEDULER = 'rr'
+
+/** What configuration, Node object, kernel and interfaces ask of the ipvs mode together. */
+export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
+  const { config, node, facts } = inputs
+  const { ipvs } = config
+  const { tcp, udp, sctp } = ipvs.gracefulTermination
+  return {
+    // Node ports on loopback are relayed by this process, so nothing has to be routed there.
+    netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
+    scheduler: schedulerOf(ipvs.scheduler),
+    nodeAddresses: nodeAddresses(inputs),
+    excludeCIDRs: ipvs.excludeCIDRs,
+    timeouts: {
+      tcp: seconds(ipvs.tcpTimeout),
+      tcpFin: seconds(ipvs.tcpFinTimeout),
+      udp: seconds(ipvs.udpTimeout),
+    },
+    drain: { tcp: seconds(tcp), udp: seconds(udp), sctp: seconds(sctp) },
+  }
+}
+
+/** The scheduler of Services that name none. */
+export function schedulerOf(configured: string): string {
+  return configured === '' ? DEFAULT_SCHEDULER : configured
+}
+
+/** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000)
+}

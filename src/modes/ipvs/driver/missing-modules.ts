@@ -1,0 +1,91 @@
+import type { LoadReport, ModuleState } from '../../../kernel/modules/kernel-modules.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Missing, MissingRequirement } from '../../mode.ts'
+
+const MISSING = 'NP_IPVS_MODULE_MISSING'
+
+/** The modules that the ipvs mode may need, by the names that modprobe takes. */
+export function ipvsModules(scheduler: string): readonly string[] {
+  return [
+    'ip_vs',
+    `ip_vs_${scheduler}`,
+    'nf_conntrack',
+    'ip_set',
+    'ip_set_hash_ip',
+    'ip_set_hash_ipport',
+    'ip_set_hash_ipportnet',
+    'xt_set',
+    'xt_mark',
+    'xt_addrtype',
+    'xt_conntrack',
+  ]
+}
+
+/** Modules that this kernel is known not to have at work. */
+export function missingModuleRequirements({
+  states,
+  said,
+}: LoadReport): readonly MissingRequirement[] {
+  return [...missingModules(states)].map(([name, why]) => {
+    const words = said.split('; ').find((line) => mentions(line, name)) ?? said
+    const what = `kernel module ${name} ${why.is}${words === '' ? '' : `: ${words}`}`
+    return { code: MISSING, what, remedy: `${why.remedy}modprobe ${name}` }
+  })
+}
+
+/**
+ * What the mode could not do in this kernel, and the modules that explain it: each
+ * missing thing once, by its module where that is known.
+ */
+export function missingRequirements(
+  missing: readonly Missing[],
+  report: LoadReport,
+): readonly MissingRequirement[] {
+  const names = [...missingModules(report.states).keys()]
+  const others = missing.filter(
+    ({ what, remedy }) => !names.some((name) => mentions(`${what} ${remedy}`, name)),
+  )
+  return [
+    ...missingModuleRequirements(report),
+    ...others.map((lack) => ({ code: MISSING, ...lack })),
+  ]
+}
+
+/** A probe that could not even ask. */
+export function unanswered(error: unknown): Missing {
+  const what = error instanceof Error ? error.message : String(error)
+  const hint = error instanceof NodeProxyError ? error.hint : undefined
+  return { what, remedy: hint ?? 'run with CAP_NET_ADMIN on a kernel with IPVS and IP sets' }
+}
+
+interface Reason {
+  readonly is: string
+  readonly remedy: string
+}
+
+const REASONS: Partial<Record<ModuleState, Reason>> = {
+  loadable: {
+    is: 'is there and could not be loaded',
+    remedy: 'load it on the host, or run with CAP_SYS_MODULE: ',
+  },
+  absent: {
+    is: 'does not exist for this kernel',
+    remedy: 'boot a kernel that has it, or install its modules; then: ',
+  },
+}
+
+/** A scheduler that only waits for a missing ip_vs is not missing itself. */
+function missingModules(states: LoadReport['states']): ReadonlyMap<string, Reason> {
+  const missing = new Map<string, Reason>()
+  for (const [name, state] of states) {
+    const waits = state === 'loadable' && name.startsWith('ip_vs_') && missing.has('ip_vs')
+    const why = REASONS[state]
+    if (why !== undefined && !waits) missing.set(name, why)
+  }
+  return missing
+}
+
+/** As a whole word: `ip_vs` is none of `ip_vs_rr`. */
+function mentions(text: string, module: string): boolean {
+  return new RegExp(`\\b${module}\\b`).test(text)
+}

@@ -1,0 +1,55 @@
+import type { IpvsConfiguration } from './configuration.ts'
+
+/** A kernel setting of the ipvs mode; `net/ipv4/vs` exists once ip_vs is loaded. */
+export interface IpvsSysctl {
+  readonly path: string
+  readonly value: string
+  readonly why: string
+}
+
+/** Without it no packet that IPVS forwards can be masqueraded. */
+export const CONNTRACK: IpvsSysctl = {
+  path: 'net/ipv4/vs/conntrack',
+  value: '1',
+  why: 'connections that IPVS forwards are masqueraded and matched like any other',
+}
+
+/** What else the kernel should be told; each can be missed. */
+export function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
+  return [
+    {
+      path: 'net/ipv4/vs/expire_nodest_conn',
+      value: '1',
+      why: 'a connection whose backend is gone ends at once',
+    },
+    {
+      path: 'net/ipv4/vs/expire_quiescent_template',
+      value: '1',
+      why: 'a client that sticks to a backend that leaves gets another one',
+    },
+    ...(delaysReusedPorts(release)
+      ? [{ path: 'net/ipv4/vs/conn_reuse_mode', value: '0', why: reuseReason(release) }]
+      : []),
+    ...(ipvs.strictARP ? STRICT_ARP : []),
+  ]
+}
+
+/** What is done about net/ipv4/vs/conn_reuse_mode on this kernel, and why; for the log. */
+export function reuseReason(release: string): string {
+  return delaysReusedPorts(release)
+    ? `0: Linux ${release} delays a client that uses its port again by one second otherwise (4.1 to 5.8 do)`
+    : `left as it is: Linux ${release} gives a client that uses its port again another backend without delay`
+}
+
+const ARP = 'only the interface that has an address answers for it (ipvs.strictARP)'
+const STRICT_ARP: readonly IpvsSysctl[] = [
+  { path: 'net/ipv4/conf/all/arp_ignore', value: '1', why: ARP },
+  { path: 'net/ipv4/conf/all/arp_announce', value: '2', why: ARP },
+]
+
+/** Linux 4.1 brought the setting, 5.9 took the delay away. */
+function delaysReusedPorts(release: string): boolean {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? []
+  const version = Number(major) * 1_000 + Number(minor)
+  return version >= 4_001 && version < 5_009
+}

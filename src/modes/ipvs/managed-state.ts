@@ -1,0 +1,71 @@
+import type { Sets } from '../../kernel/ipset/sets.ts'
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
+import type { Ipvs } from '../../kernel/ipvs/ipvs.ts'
+import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import type { Relays } from '../../kernel/relay/relays.ts'
+import type { Routes } from '../../kernel/route/routes.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { ObjectKey } from '../mode.ts'
+import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
+import { SetMembers } from '../netfilter/set-members.ts'
+import { drainMillis } from './drain-time.ts'
+import { Drainer } from './drainer.ts'
+import { keptSets, PREFIX, SET_REFUSED } from './names.ts'
+import { OWNED_CHAINS } from './owned-chains.ts'
+import { IpvsProgram } from './program.ts'
+import type { IpvsSettings } from './settings.ts'
+import { Transit } from './transit.ts'
+import { VirtualServers } from './virtual-servers.ts'
+
+export interface IpvsDependencies {
+  readonly ipvs: Ipvs
+  readonly sets: Sets
+  readonly routes: Routes
+  readonly relays: Relays
+  readonly iptables: Iptables
+  readonly monitor: RuleMonitor
+  readonly clock: Clock
+}
+
+/** What this mode keeps in the kernel, each part with what it knows of it. */
+export interface ManagedState {
+  readonly program: IpvsProgram
+  readonly settings: IpvsSettings
+  readonly ipvs: Ipvs
+  readonly servers: VirtualServers
+  readonly sets: SetMembers
+  readonly chains: ChainKeeper
+  readonly transit: Transit
+  readonly drainer: Drainer
+}
+
+export function createManagedState(settings: IpvsSettings, kernel: IpvsDependencies): ManagedState {
+  const program = new IpvsProgram(settings)
+  const { families } = settings.netfilter
+  const millisOf = (key: ObjectKey) => drainMillis(key, settings)
+  const servers = new VirtualServers({
+    ...{ ipvs: kernel.ipvs, clock: kernel.clock },
+    specOf: (key) => program.specOf(key),
+    drains: (key) => millisOf(key) > 0,
+    scheduler: settings.scheduler,
+  })
+  const chains = new ChainKeeper({
+    ...OWNED_CHAINS,
+    ...{ iptables: kernel.iptables, monitor: kernel.monitor, families },
+    contents: {
+      rulesOf: (key) => program.rulesOf(key),
+      jumpsIn: (place) => program.jumpsIn(place),
+    },
+  })
+  return {
+    ...{ program, settings, ipvs: kernel.ipvs, servers, chains },
+    sets: new SetMembers({
+      sets: kernel.sets,
+      prefix: PREFIX,
+      kept: keptSets(families),
+      code: SET_REFUSED,
+    }),
+    transit: new Transit(settings, kernel),
+    drainer: new Drainer(servers, kernel.clock, millisOf),
+  }
+}

@@ -1,0 +1,72 @@
+import type { Family } from '../../lib/ip.ts'
+import type { ObjectKey } from '../mode.ts'
+import { memberOf } from '../netfilter/object-key.ts'
+import type { SetMembers } from '../netfilter/set-members.ts'
+import { familyOfSet } from '../netfilter/set-name.ts'
+import type { ManagedState } from './managed-state.ts'
+import { leavingKey, serverOfMember, servicesKey } from './member.ts'
+import { setName } from './names.ts'
+import { isMarked, serverIdOf } from './object.ts'
+import { isQuiescent } from './server-commands.ts'
+
+/**
+ * Members of LEAVING by which established connections find a virtual server that nobody
+ * wants any more: its point, or all points at which the short circuit led to its mark.
+ */
+export function waysTo(
+  server: ObjectKey,
+  { sets }: Pick<ManagedState, 'sets'>,
+): readonly ObjectKey[] {
+  const id = serverIdOf(server)
+  if (!('mark' in id)) return leavingKey(server)
+  return sets
+    .keysIn(setName(id.family, 'SHORTCUT'), id.mark)
+    .flatMap((member) => serverOfMember(member) ?? [])
+    .flatMap(leavingKey)
+}
+
+/** Ends what has drained; established connections to it need their way no longer. */
+export async function endDrained(state: ManagedState): Promise<void> {
+  const gone = await state.drainer.step()
+  if (gone.length > 0) await forgetWays(state)
+}
+
+/**
+ * Empties LEAVING of points to which no connection needs a way of its own any more: their
+ * virtual servers are gone, or are wanted again. Which points lead to a mark is not
+ * recorded, so those of a family stay as long as a virtual server known by a mark drains.
+ */
+export async function forgetWays({
+  sets,
+  servers,
+  drainer,
+  settings,
+}: ManagedState): Promise<void> {
+  const { families } = settings.netfilter
+  const leaving = families.flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
+  if (leaving.length === 0) return
+  const draining = familiesOfDrainingMarks(servers.known)
+  const gone = leaving.filter((member) => {
+    const server = serverOfMember(member) ?? member
+    if (drainer.isHeld(server)) return false
+    if (isRegistered(server, sets)) return true
+    return !servers.known.has(server) && !draining.has(familyOfSet(memberOf(member).set))
+  })
+  await sets.delete(gone)
+}
+
+function familiesOfDrainingMarks(known: ReadonlyMap<ObjectKey, string>): ReadonlySet<Family> {
+  const families = new Set<Family>()
+  for (const [key, text] of known) {
+    if (isMarked(key) && isQuiescent(text)) families.add(serverIdOf(key).family)
+  }
+  return families
+}
+
+/** Whether SERVICES knows a virtual server as ours; one with a mark is known by its mark. */
+export function isRegistered(server: ObjectKey, sets: SetMembers): boolean {
+  return servicesKey(server).every((key) => {
+    const { set, member } = memberOf(key)
+    return sets.has(set, member)
+  })
+}

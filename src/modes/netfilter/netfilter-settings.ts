@@ -1,0 +1,42 @@
+import type { NetfilterConfiguration } from './configuration.ts'
+import { nodePortScope } from './configured-scope.ts'
+import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
+import type { LocalTraffic, NetfilterSettings } from './settings.ts'
+
+/** The scaffolding that configuration, Node object and kernel ask for together. */
+export function netfilterSettings(
+  config: NetfilterConfiguration,
+  node: NodeNetworks | undefined,
+  { routesLocalnet, ...kernel }: KernelFacts,
+): NetfilterSettings {
+  const { iptables, nodePortAddresses, conntrack } = config
+  return {
+    ...kernel,
+    masqueradeBit: iptables.masqueradeBit,
+    masqueradeAll: iptables.masqueradeAll,
+    localhostNodePorts: iptables.localhostNodePorts,
+    dropMartians: iptables.localhostNodePorts || routesLocalnet,
+    localTraffic: localTraffic(config, node),
+    nodePortScope: nodePortScope(nodePortAddresses, node),
+    dropInvalid: !conntrack.tcpBeLiberal,
+  }
+}
+
+/** NodeCIDR waits for the Node object; until it names pod networks nothing counts as a pod. */
+function localTraffic(
+  config: NetfilterConfiguration,
+  node: NodeNetworks | undefined,
+): LocalTraffic {
+  const { detectLocalMode, detectLocal, clusterCIDR } = config
+  switch (detectLocalMode) {
+    case '':
+    case 'ClusterCIDR':
+      return clusterCIDR.length === 0 ? { by: 'none' } : { by: 'source', cidrs: clusterCIDR }
+    case 'NodeCIDR':
+      return { by: 'source', cidrs: node?.podCIDRs ?? [] }
+    case 'BridgeInterface':
+      return { by: 'bridge', name: detectLocal.bridgeInterface }
+    case 'InterfaceNamePrefix':
+      return { by: 'interfacePrefix', prefix: detectLocal.interfaceNamePrefix }
+  }
+}

@@ -1,0 +1,62 @@
+import type { Forwarder } from '../forwarder.ts'
+
+/**
+ * A forwarder that remembers whether somebody let it drain: it listens no more then. Clients of
+ * its predecessor need the same rules as its own, so neither has drained before the other.
+ */
+export class DrainingForwarder implements Forwarder {
+  readonly #forwarder: Forwarder
+  readonly #former: DrainingForwarder | undefined
+  #isSpent = false
+  #closed: Promise<void> | undefined
+
+  constructor(forwarder: Forwarder, former?: DrainingForwarder) {
+    this.#forwarder = forwarder
+    this.#former = former
+  }
+
+  get isSpent(): boolean {
+    return this.#isSpent
+  }
+
+  get dataPath() {
+    return this.#forwarder.dataPath
+  }
+
+  get workers() {
+    return this.#forwarder.workers
+  }
+
+  get ownPorts(): ReadonlySet<number> {
+    if (this.#closed) return new Set()
+    return new Set([...this.#forwarder.ownPorts, ...(this.#former?.ownPorts ?? [])])
+  }
+
+  get ports() {
+    return this.#forwarder.ports
+  }
+
+  apply(changes: Parameters<Forwarder['apply']>[0]) {
+    return this.#forwarder.apply(changes)
+  }
+
+  counts() {
+    return this.#forwarder.counts()
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    return this.#forwarder.untilIdle(signal)
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.#isSpent = true
+    if (this.#closed) return
+    await Promise.all([this.#forwarder.drain(signal), this.#former?.drain(signal)])
+    if (!signal.aborted) await this.#former?.close()
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#forwarder.close()
+    return this.#closed
+  }
+}

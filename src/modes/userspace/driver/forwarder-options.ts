@@ -1,0 +1,75 @@
+import type { Family } from '../../../lib/ip.ts'
+import type { ForwarderLimits, ForwarderOptions } from '../forwarder.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
+
+/** What the data path may use of this machine. */
+export interface Machine {
+  readonly processors: number
+  /** The soft limit of this process. */
+  readonly openFiles: number
+  /** Node can make system calls. */
+  readonly hasSyscalls: boolean
+}
+
+export interface Entrance {
+  readonly entry: 'redirect' | 'bind'
+  readonly families: readonly Family[]
+}
+
+const MOST_WORKERS = 8
+/** The kernel's own limit for one process, unless somebody raised it (fs.nr_open). */
+const MOST_CONNECTIONS = 1_048_576
+/** The client's socket and the backend's. */
+const FILES_PER_CONNECTION = 2
+/** For listeners, pipes, pages and the API server; less where files are few. */
+const OTHER_FILES = 1_024
+
+/** What configuration and machine say of a data path. */
+export type ConfiguredForwarder = Omit<ForwarderOptions, 'mark' | 'onLost'>
+
+/** The data path that configuration and machine ask for. */
+export function forwarderOptions(
+  { userspace, udpIdleTimeout, portRange }: UserspaceConfiguration,
+  { entry, families }: Entrance,
+  { processors, openFiles, hasSyscalls }: Machine,
+): ConfiguredForwarder {
+  const { dataPath } = userspace
+  // The sockets of Node cannot take packets for addresses that are not this machine's.
+  const best = entry === 'redirect' || hasSyscalls ? 'native' : 'javascript'
+  return {
+    dataPath: dataPath === 'auto' ? best : dataPath,
+    workers: workersOf(userspace.workers, processors),
+    entrance: entry === 'redirect' ? 'transparent' : 'doors',
+    families,
+    portRange,
+    limits: {
+      ...connectionsOf(userspace, openFiles),
+      connectMs: userspace.connectTimeout,
+      retryMs: userspace.retryTimeout,
+      attempts: userspace.connectAttempts,
+      idleMs: userspace.idleTimeout,
+      udpIdleMs: udpIdleTimeout,
+      drainMs: userspace.gracefulTermination,
+      affinityClients: userspace.affinityClients,
+    },
+  }
+}
+
+function workersOf(asked: number, processors: number): number {
+  return asked === 0 ? Math.min(processors, MOST_WORKERS) : asked
+}
+
+function connectionsOf(
+  { maxConnections, maxConnectionsPerClient }: UserspaceConfiguration['userspace'],
+  openFiles: number,
+): Pick<ForwarderLimits, 'connections' | 'perClient'> {
+  const possible = possibleConnections(openFiles)
+  const connections = maxConnections === 0 ? possible : Math.min(maxConnections, possible)
+  const ofClient = maxConnectionsPerClient === 0 ? connections / 2 : maxConnectionsPerClient
+  return { connections, perClient: Math.ceil(ofClient) }
+}
+
+function possibleConnections(openFiles: number): number {
+  const others = Math.min(OTHER_FILES, openFiles / 2)
+  return Math.min(Math.floor((openFiles - others) / FILES_PER_CONNECTION), MOST_CONNECTIONS)
+}

@@ -1,0 +1,112 @@
+import { availableParallelism } from 'node:os'
+import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
+import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
+import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
+import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { openFilesLimit } from '../../../lib/open-files-limit.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import { ownMark } from '../../netfilter/mark.ts'
+import { openMonitor } from '../../netfilter/open-monitor.ts'
+import { ForwarderState } from '../forwarder-state.ts'
+import { type RedirectKernel, UserspaceMode } from '../mode.ts'
+import { OWNED_CHAINS } from '../names.ts'
+import { openForwarder } from '../pool/open-forwarder.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
+import { DrainingForwarder } from './draining-forwarder.ts'
+import { forwarderOptions } from './forwarder-options.ts'
+import type { CleanupRuntime } from './pending-cleanup.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
+
+/** What every system gives, where this one does not say. */
+const USUAL_OPEN_FILES = 1_024
+
+export interface UserspaceRuntimeOptions {
+  readonly config: NetfilterConfiguration & UserspaceConfiguration
+  readonly entry: 'redirect' | 'bind'
+  readonly families: readonly Family[]
+  readonly netfilter: NetfilterAccess
+  readonly clock: Clock
+  readonly log: Logger
+  /** The one before, whose workers may still have clients. */
+  readonly former: UserspaceRuntime | undefined
+}
+
+/** Starts the workers, and opens what brings packets to them. */
+export async function openUserspace(options: UserspaceRuntimeOptions): Promise<UserspaceRuntime> {
+  const { config, entry, log, former } = options
+  const configured = forwarderOptions(config, options, {
+    processors: availableParallelism(),
+    openFiles: openFilesLimit(USUAL_OPEN_FILES),
+    hasSyscalls: openSyscalls() !== undefined,
+  })
+  const kernel = await openRedirect(options)
+  const mark = entry === 'redirect' ? ownMark(config.iptables) : 0
+  const onLost = (error: Error) => end(log, error)
+  const forwarder = await openForwarder({ ...configured, mark, onLost })
+    .catch((error: unknown) => {
+      kernel?.close()
+      throw error
+    })
+    .then((opened) => new DrainingForwarder(opened, former?.forwarder))
+  const forwarderState = new ForwarderState(forwarder)
+  return {
+    ...{ entry, forwarder },
+    hears: kernel?.monitor !== noopMonitor,
+    suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
+    build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
+    async close({ serving, all }) {
+      // Nobody else serves those who come while it waits for the others.
+      if (!forwarder.isSpent) await forwarder.untilIdle(serving)
+      await forwarder.drain(all)
+      await forwarder.close()
+      kernel?.close()
+    },
+  }
+}
+
+/** Opens it to be removed: nobody listens for changes, and no worker is started. */
+export function openUserspaceForCleanup({
+  iptables,
+  sets,
+  clock,
+}: Pick<RedirectKernel, 'iptables' | 'sets' | 'clock'>): CleanupRuntime {
+  const { close, ...sockets } = openSockets(clock)
+  const kernel = { iptables, sets, clock, ...sockets, monitor: noopMonitor }
+  return { build: (settings) => new UserspaceMode(settings, { kernel }), close }
+}
+
+async function openRedirect({
+  entry,
+  netfilter,
+  clock,
+  families,
+}: UserspaceRuntimeOptions): Promise<OpenRedirect | undefined> {
+  if (entry === 'bind' || !netfilter.ok) return undefined
+  const { iptables, sets } = netfilter.parts
+  const monitor = await openMonitor(iptables, { clock, families, owned: OWNED_CHAINS })
+  return { iptables, sets, monitor, clock, ...openSockets(clock) }
+}
+
+type OpenRedirect = RedirectKernel & { close(): void }
+
+/** Sockets of this mode alone; they open with the first question to each. */
+function openSockets(clock: Clock) {
+  const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
+  const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)
+  const close = () => {
+    for (const part of [routes, conntrack]) part.close()
+  }
+  return { routes, conntrack, close }
+}
+
+/** Its connections are lost, and so are the routes that it alone had. */
+function end(log: Logger, error: Error): void {
+  log.fatal({ err: error }, 'a worker ended by itself, so node-proxy ends')
+  process.exit(1)
+}

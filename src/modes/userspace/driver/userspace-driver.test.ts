@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { FakeClock } from '../../../lib/fake-clock.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import { configuration, recordingLog } from '../../../nodeproxy/testing/wiring.ts'
+import { NO_RULES } from '../../../nodeproxy/wiring/kernel/rights.ts'
+import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
+import type { Missing } from '../../mode.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { UserspaceSettings } from '../settings.ts'
+import { FakeForwarder } from '../testing/fake-forwarder.ts'
+import { bindMap } from './bind-map.ts'
+import { DrainingForwarder } from './draining-forwarder.ts'
+import { UserspaceDriver } from './userspace-driver.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
+
+const ROOT = { ok: true } as NetfilterAccess
+const USER: NetfilterAccess = { ok: false, missing: NO_RULES }
+
+function inputs(
+  values: Readonly<Record<string, unknown>> = {},
+): ModeInputs<NodeProxyConfiguration> {
+  return {
+    config: configuration({ mode: 'userspace', ...values }),
+    node: undefined,
+    facts: { families: [4, 6], hairpin: 'rules', randomFully: true, routesLocalnet: false },
+    localAddresses: [],
+  }
+}
+
+function bindings(...list: readonly string[]) {
+  const read = bindMap.decode(list)
+  return { 'userspace.bindMap': read.ok ? read.value : [] }
+}
+
+interface Opened extends UserspaceRuntime {
+  readonly former: UserspaceRuntime | undefined
+  /** Until when connections may stay. */
+  closed: AbortSignal | undefined
+  /** Until when new ones are taken. */
+  serving: AbortSignal | undefined
+  isSpent: boolean
+}
+
+/** Workers that are only counted. */
+function rig(netfilter: NetfilterAccess = ROOT) {
+  const clock = new FakeClock()
+  const { log, lines } = recordingLog()
+  const grounds: Opened[] = []
+  const built: UserspaceSettings[] = []
+  const world = { missing: [] as Missing[], openError: undefined as Error | undefined, hears: true }
+  const closing = Promise.withResolvers<void>()
+  closing.resolve()
+  const rig = { closing: closing.promise }
+  const driver = new UserspaceDriver({
+    ...{ netfilter, clock, log },
+    async open(_config, entry, former) {
+      if (world.openError !== undefined) throw world.openError
+      const ground: Opened = {
+        ...{ entry, former, closed: undefined, serving: undefined, isSpent: false },
+        forwarder: new DrainingForwarder(new FakeForwarder()),
+        hears: world.hears,
+        suits: () => !ground.isSpent,
+        build(settings) {
+          built.push(settings)
+          const mode = new ScriptedMode()
+          mode.probe = async () => ({ missing: world.missing, facts: { workers: '2' } })
+          return mode
+        },
+        close({ serving, all }) {
+          ground.closed = all
+          ground.serving = serving
+          return rig.closing
+        },
+      }
+      grounds.push(ground)
+      return ground
+    },
+    leftovers: () => undefined,
+  })
+  return Object.assign(rig, { driver, clock, lines, grounds, built, world })
+}
+
+test('with rights packets are redirected, without them it listens where it is told', async () => {
+  const root = rig()
+  const { missing, facts } = await root.driver.prepare(inputs())
+  expect([missing, facts]).toEqual([[], { entry: 'redirect', workers: '2' }])
+  const user = rig(USER)
+  await user.driver.prepare(inputs(bindings('127.0.0.1:80=a/b')))
+  expect([...root.grounds, ...user.grounds].map(({ entry }) => entry)).toEqual(['redirect', 'bind'])
+})
+
+test('without rights and without an address nothing is opened', async () => {
+  const { driver, grounds } = rig(USER)
+  const { missing } = await driver.prepare(inputs())
+  expect(missing.map(({ code }) => code)).toEqual([
+    'NP_USERSPACE_REDIRECT',
+    'NP_USERSPACE_BIND_MAP',
+  ])
+  expect(grounds).toEqual([])
+  expect(() => driver.spec(inputs())).toThrow('not prepared')
+})
+
+test('what the kernel missing is said, and the workers end', async () => {
+  const { driver, grounds, world } = rig()
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
+  expect((await driver.prepare(inputs())).missing).toEqual([
+    {
+      code: 'NP_USERSPACE_KERNEL',
+      what: 'IPv4 sets of addresses',
+      remedy: 'modprobe -a ip_set xt_set',
+    },
+  ])
+  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([true])
+})
+
+test('what was open before stays open', async () => {
+  const { driver, grounds, world } = rig()
+  await driver.prepare(inputs())
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
+  await driver.prepare(inputs())
+  expect(grounds.map(({ closed }) => closed)).toEqual([undefined])
+})
+
+test('workers that cannot start are a missing, a bug is none', async () => {
+  const { driver, world } = rig()
+  world.openError = new NodeProxyError('NP_X', 'cannot listen', { hint: 'free the port' })
+  expect((await driver.prepare(inputs())).missing).toEqual([
+    { code: 'NP_X', what: 'cannot listen', remedy: 'free the port' },
+  ])
+  world.openError = new TypeError('bug')
+  await expect(driver.prepare(inputs())).rejects.toThrow('bug')
+})
+
+test.each([
+  ['hears others', true, 600_000],
+  ['is deaf', false, 9_000],
+])('everything is read again after a while, sooner where it %s', async (_, hears, verify) => {
+  const { driver, world } = rig()
+  world.hears = hears
+  const mine = inputs({ 'userspace.syncPeriod': 9_000, 'userspace.minSyncPeriod': 7 })
+  await driver.prepare(mine)
+  const { mode, minPeriodMs, verifyPeriodMs } = driver.spec(mine)
+  expect([mode, minPeriodMs, verifyPeriodMs]).toEqual(['userspace', 7, verify])
+  expect(driver.periods(mine.config).syncPeriod).toBe(9_000)
+})
+
+test('other bindings make another mode over the same workers', async () => {
+  const { driver, built, grounds } = rig(USER)
+  const [one, two] = ['127.0.0.1:80=a/b', '127.0.0.1:81=a/b'].map((text) => inputs(bindings(text)))
+  await driver.prepare(one!)
+  const [before, same, after] = [one!, one!, two!].map((each) => driver.spec(each))
+  expect(isDeepEqual(before!.settings, same!.settings)).toBe(true)
+  expect(isDeepEqual(before!.settings, after!.settings)).toBe(false)
+  after!.build()
+  expect(built.at(-1)).toMatchObject({
+    entrance: { bindings: new Map([['a/b/TCP', [{ ip: '127.0.0.1', port: 81 }]]]) },
+  })
+  expect(grounds).toHaveLength(1)
+})
+
+test('only the first and the last binding make it look at the kernel again', () => {
+  const { driver } = rig()
+  const of = (...list: readonly string[]) => driver.demands(inputs(bindings(...list)).config)
+  expect(of('127.0.0.1:80=a/b')).toEqual(of('127.0.0.1:81=a/c', '127.0.0.1:82=a/b'))
+  expect(of()).not.toEqual(of('127.0.0.1:80=a/b'))
+})
+
+test('rules of an earlier run serve nobody', async () => {
+  expect(await rig().driver.isServing()).toBe(false)
+})
+
+test('so does another mark of own packets', () => {
+  const { driver } = rig()
+  const of = (bit: number) => driver.demands(inputs({ 'iptables.masqueradeBit': bit }).config)
+  expect(of(14)).toEqual(of(15))
+  expect(of(14)).not.toEqual(of(8))
+})
+
+test('at the end connections have the time that is in force then', async () => {
+  const made = rig()
+  const { driver, clock, lines, grounds } = made
+  const ended = Promise.withResolvers<void>()
+  made.closing = ended.promise
+  await driver.prepare(inputs({ 'userspace.shutdownTimeout': 60_000 }))
+  driver.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
+  const closed = driver.close()
+  await clock.advance(3_999)
+  expect(grounds[0]?.serving?.aborted).toBe(false)
+  await clock.advance(1)
+  expect(grounds[0]?.serving?.aborted).toBe(true)
+  await clock.advance(999)
+  expect(grounds[0]?.closed?.aborted).toBe(false)
+  await clock.advance(1)
+  expect(grounds[0]?.closed?.aborted).toBe(true)
+  ended.resolve()
+  await closed
+  await driver.close()
+  expect(lines).toEqual([expect.stringMatching(/^info .*"shutdownTimeout":"5s"/)])
+})
+
+test('workers that do not suit any more are replaced, and end with the daemon', async () => {
+  const { driver, grounds } = rig()
+  await driver.prepare(inputs())
+  grounds[0]!.isSpent = true
+  await driver.prepare(inputs())
+  expect(grounds.map(({ closed }) => closed)).toEqual([undefined, undefined])
+  expect(grounds.map(({ former }) => former)).toEqual([undefined, grounds[0]])
+  await driver.close()
+  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([false, false])
+})
+
+test('where their successors cannot work, those at work stay', async () => {
+  const { driver, grounds, world } = rig()
+  await driver.prepare(inputs())
+  grounds[0]!.isSpent = true
+  world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
+  await driver.prepare(inputs())
+  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])
+  expect(driver.spec(inputs()).mode).toBe('userspace')
+})

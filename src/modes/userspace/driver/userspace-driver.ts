@@ -1,0 +1,179 @@
+import type { Clock } from '../../../lib/clock.ts'
+import { formatDuration } from '../../../lib/duration.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { ModeDriver, Periods, Readiness } from '../../definition/mode-driver.ts'
+import type { ModeReview } from '../../definition/mode-review.ts'
+import type { ModeSpec } from '../../definition/mode-spec.ts'
+import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
+import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
+import type { NetfilterAccess } from '../../netfilter/access.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import { ownMark } from '../../netfilter/mark.ts'
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { listenErrors, reviewBindings } from './binding-conditions.ts'
+import { chooseEntry } from './choose-entry.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
+import type { Ending, UserspaceRuntime } from './userspace-runtime.ts'
+import { userspaceSettings } from './userspace-settings.ts'
+
+export interface UserspaceDriverParts {
+  readonly netfilter: NetfilterAccess
+  readonly clock: Clock
+  readonly log: Logger
+  /** For a mode that works: starts the workers; those of `former` may still have clients. */
+  readonly open: (
+    config: NetfilterConfiguration & UserspaceConfiguration,
+    entry: UserspaceRuntime['entry'],
+    former: UserspaceRuntime | undefined,
+  ) => Promise<UserspaceRuntime>
+  /** Removes what an earlier run may have left; undefined where there are no rules. */
+  readonly leftovers: (
+    inputs: () => ModeInputs<UserspaceConfiguration>,
+  ) => PendingCleanup | undefined
+}
+
+/** Where changes by others are heard, reading everything back is only a second pair of eyes. */
+const VERIFY_MS = 600_000
+/** At the end of the time to shut down no new connection is taken, so that the last ones can end. */
+const LAST_MS = 1_000
+const AT_ONCE: Ending = { serving: AbortSignal.abort(), all: AbortSignal.abort() }
+
+/** The userspace mode. Nothing of it is loaded and no worker runs before it is asked for. */
+export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
+  readonly name = 'userspace'
+  readonly #parts: UserspaceDriverParts
+  #runtime: UserspaceRuntime | undefined
+  /** Those before; some of their connections may go on. */
+  readonly #former = new Set<UserspaceRuntime>()
+  #shutdownMs = 0
+
+  constructor(parts: UserspaceDriverParts) {
+    this.#parts = parts
+  }
+
+  demands({ userspace, iptables }: NetfilterConfiguration & UserspaceConfiguration): unknown {
+    return { binds: userspace.bindMap.length > 0, mark: ownMark(iptables) }
+  }
+
+  async prepare(inputs: ModeInputs<UserspaceConfiguration>): Promise<Readiness> {
+    const { config } = inputs
+    const choice = chooseEntry(config, this.#parts.netfilter)
+    if (!choice.ok) return { missing: choice.missing, facts: {} }
+    const { entry } = choice
+    try {
+      const { missing, facts } = await this.#tryRuntime(inputs, entry)
+      return { missing: missing.map(asRequirement), facts: { entry, ...facts } }
+    } catch (error) {
+      if (!(error instanceof NodeProxyError)) throw error
+      const remedy = error.hint ?? 'the code of this error stands in docs/errors.md'
+      return { missing: [{ code: error.code, what: error.message, remedy }], facts: { entry } }
+    }
+  }
+
+  spec(inputs: ModeInputs<UserspaceConfiguration>): ModeSpec {
+    const runtime = this.#runtime
+    if (runtime === undefined) throw new TypeError('the userspace mode is not prepared')
+    const { config } = inputs
+    const settings = userspaceSettings(inputs, runtime.entry)
+    const { syncPeriod, minSyncPeriod } = this.periods(config)
+    return {
+      mode: this.name,
+      // Bindings are compared as they were written, because a Map cannot be.
+      settings: { settings, bindMap: config.userspace.bindMap, mark: ownMark(config.iptables) },
+      minPeriodMs: minSyncPeriod,
+      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      build: () => runtime.build(settings),
+    }
+  }
+
+  periods({ userspace }: UserspaceConfiguration): Periods {
+    return userspace
+  }
+
+  /** The kernel is fine as it is; only the end of this mode depends on the configuration. */
+  tune({ userspace }: UserspaceConfiguration): void {
+    this.#shutdownMs = userspace.shutdownTimeout
+  }
+
+  readonly review: ModeReview<UserspaceConfiguration> = {
+    ...listenErrors,
+    services: (conditions, { config, isAtWork, serviceOf }) => {
+      const bound = this.#runtime?.entry === 'bind' ? config.userspace.bindMap : 'unused'
+      const bindings = isAtWork ? bound : undefined
+      reviewBindings(conditions, { config, bindings, serviceOf })
+    },
+  }
+
+  /** Clients on loopback are served by sockets, too: nothing is routed. */
+  loopbackGuards(): undefined {}
+
+  /** Rules of an earlier run lead to a process that is gone. */
+  async isServing(): Promise<boolean> {
+    return false
+  }
+
+  leftovers(inputs: () => ModeInputs<UserspaceConfiguration>): PendingCleanup | undefined {
+    return this.#parts.leftovers(inputs)
+  }
+
+  async recover(): Promise<void> {}
+
+  /** Connections live in this process, so they get time to end. */
+  async close(): Promise<void> {
+    const runtimes = [...this.#former, ...(this.#runtime ? [this.#runtime] : [])]
+    this.#former.clear()
+    this.#runtime = undefined
+    if (runtimes.length > 0) {
+      const shutdownTimeout = formatDuration(this.#shutdownMs)
+      this.#parts.log.info({ shutdownTimeout }, 'connections of userspace mode have time to end')
+    }
+    const [serving, all] = [new AbortController(), new AbortController()]
+    const { clock } = this.#parts
+    const lastMs = Math.min(LAST_MS, this.#shutdownMs / 2)
+    const cancels = [
+      clock.after(this.#shutdownMs - lastMs, () => serving.abort()),
+      clock.after(this.#shutdownMs, () => all.abort()),
+    ]
+    const ending = { serving: serving.signal, all: all.signal }
+    await Promise.all(runtimes.map((runtime) => runtime.close(ending))).finally(() => {
+      for (const cancel of cancels) cancel()
+    })
+  }
+
+  /** Keeps the runtime if nothing is missing; otherwise the one that served until then stays. */
+  async #tryRuntime(
+    inputs: ModeInputs<UserspaceConfiguration>,
+    entry: UserspaceRuntime['entry'],
+  ): Promise<Probe> {
+    const before = this.#runtime
+    const { config } = inputs
+    if (before?.suits(config)) return probe(before, inputs)
+    const runtime = await this.#parts.open(config, entry, before)
+    let isKept = false
+    try {
+      const found = await probe(runtime, inputs)
+      isKept = found.missing.length === 0
+      return found
+    } finally {
+      if (isKept) this.#replace(before, runtime)
+      else await runtime.close(AT_ONCE)
+    }
+  }
+
+  #replace(before: UserspaceRuntime | undefined, runtime: UserspaceRuntime): void {
+    if (before) this.#former.add(before)
+    this.#runtime = runtime
+  }
+}
+
+function probe(
+  runtime: UserspaceRuntime,
+  inputs: ModeInputs<UserspaceConfiguration>,
+): Promise<Probe> {
+  return runtime.build(userspaceSettings(inputs, runtime.entry)).probe()
+}
+
+function asRequirement(missing: Missing): MissingRequirement {
+  return { code: 'NP_USERSPACE_KERNEL', ...missing }
+}

@@ -1,0 +1,26 @@
+import type { Mode } from '../../mode.ts'
+import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { UserspaceSettings } from '../settings.ts'
+import type { UserspaceConfiguration } from './configuration.ts'
+import type { DrainingForwarder } from './draining-forwarder.ts'
+
+/** How long a runtime that is closed may go on. */
+export interface Ending {
+  /** New connections are taken until then. */
+  readonly serving: AbortSignal
+  /** Connections may stay until then; later than `serving`, so that the last ones can end. */
+  readonly all: AbortSignal
+}
+
+/** The code of the userspace mode, its workers, and what is opened for it alone. */
+export interface UserspaceRuntime {
+  readonly entry: 'redirect' | 'bind'
+  readonly forwarder: DrainingForwarder
+  /** Changes of its rules by others are heard, or it has none. */
+  readonly hears: boolean
+  /** Whether its workers take new connections, and are marked as this configuration wants it. */
+  suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
+  build(settings: UserspaceSettings): Mode
+  /** Serves until it may go, then takes no new connections, and ends what is left in the end. */
+  close(ending: Ending): Promise<void>
+}

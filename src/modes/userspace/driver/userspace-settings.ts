@@ -1,0 +1,37 @@
+import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
+import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import { bindingKey } from '../binding.ts'
+import type { Listening, UserspaceSettings } from '../settings.ts'
+import type { Binding, UserspaceConfiguration } from './configuration.ts'
+import type { UserspaceRuntime } from './userspace-runtime.ts'
+
+/** What configuration, Node object, kernel and interfaces ask of the userspace mode together. */
+export function userspaceSettings(
+  inputs: ModeInputs<UserspaceConfiguration>,
+  entry: UserspaceRuntime['entry'],
+): UserspaceSettings {
+  const { config, node, facts } = inputs
+  const { bindMap, scheduler } = config.userspace
+  if (entry === 'bind') {
+    return { entrance: { kind: 'doors', bindings: byPort(bindMap) }, balancing: scheduler }
+  }
+  return {
+    entrance: {
+      kind: 'transparent',
+      // Node ports on loopback are served by this process, so nothing has to be routed there.
+      netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },
+      nodeAddresses: nodeAddresses(inputs),
+    },
+    balancing: scheduler,
+  }
+}
+
+function byPort(bindings: readonly Binding[]): ReadonlyMap<string, readonly Listening[]> {
+  const places = new Map<string, Listening[]>()
+  for (const { ip, port, ...service } of bindings) {
+    const key = bindingKey(service)
+    places.set(key, [...(places.get(key) ?? []), { ip, port }])
+  }
+  return places
+}

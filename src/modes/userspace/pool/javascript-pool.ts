@@ -1,0 +1,83 @@
+import type { EntryId } from '../../../forwarding/entry.ts'
+import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import { Mutex } from '../../../lib/mutex.ts'
+import type { KernelError, TrafficCounts } from '../../mode.ts'
+import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
+import type { Route } from '../route.ts'
+import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
+import { QUIET_MS, relief } from './successor.ts'
+import { untilIdle } from './until-idle.ts'
+import { WantedListeners } from './wanted-listeners.ts'
+import { WorkerPool } from './worker-pool.ts'
+
+/** JavaScript workers, each of which listens at every door. */
+export class JavascriptPool implements Forwarder {
+  readonly dataPath = 'javascript'
+  readonly ports = new Map<never, never>()
+  readonly ownPorts = new Set<number>()
+  readonly #doors = new WantedListeners()
+  readonly #pool: WorkerPool
+  readonly #mutex = new Mutex()
+
+  /** Throws NP_USERSPACE_DATA_PATH for what needs more than Node's own sockets can do. */
+  constructor(options: ForwarderOptions) {
+    if (options.entrance === 'transparent') throw notTransparent()
+    this.#pool = new WorkerPool(options)
+  }
+
+  get workers(): number {
+    return this.#pool.size
+  }
+
+  apply(
+    changes: ReadonlyMap<EntryId, Route | undefined>,
+  ): Promise<ReadonlyMap<EntryId, KernelError>> {
+    return this.#mutex.run(async () => {
+      const { open, close } = this.#doors.plan(changes)
+      const doors = { open, close }
+      const answers = await this.#pool.tell(changes, () => ({ doors }))
+      const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
+      const refused = open.filter((at) => reasons.has(listenerKey(at)))
+      await this.#close(refused)
+      return new Map(refused.flatMap((at) => this.#refusals(at, reasons.get(listenerKey(at)))))
+    })
+  }
+
+  counts(): TrafficCounts {
+    return this.#pool.counts()
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    const open = () => new Map([...this.#doors.open].map((key) => [key, this.workers]))
+    const isRelieved = relief(open, new ProcListeners())
+    return untilIdle({ counts: () => this.counts(), isRelieved, quietMs: QUIET_MS }, signal)
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.#mutex.run(() => this.#close(this.#doors.closeAll()))
+    await untilIdle({ counts: () => this.counts() }, signal)
+  }
+
+  close(): Promise<void> {
+    return this.#mutex.run(() => this.#pool.end())
+  }
+
+  /** Where one worker may not listen, others shall not either. */
+  async #close(close: readonly ListenerAddress[]): Promise<void> {
+    if (close.length === 0) return
+    await this.#pool.give(() => ({ doors: { open: [], close } }))
+  }
+
+  #refusals(at: ListenerAddress, reason = ''): readonly (readonly [EntryId, KernelError])[] {
+    const message = `cannot listen on ${hostPort(at.ip, at.port)}: ${reason}`
+    return this.#doors.refuse(at).map((id) => [id, { code: 'NP_USERSPACE_LISTEN', message }])
+  }
+}
+
+function notTransparent(): NodeProxyError {
+  const message = 'the data path "javascript" cannot take redirected packets'
+  const hint = 'use the data path "native", or listen at addresses of this machine'
+  return new NodeProxyError('NP_USERSPACE_DATA_PATH', message, { hint })
+}

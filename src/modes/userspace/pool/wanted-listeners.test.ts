@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { Route } from '../route.ts'
+import { listenerKey } from '../worker/listener-address.ts'
+import { route } from '../worker/testing/worker-fixtures.ts'
+import { WantedListeners } from './wanted-listeners.ts'
+
+const [ONE, TWO] = ['shop/one:http/TCP/4', 'shop/two:http/TCP/4'] as EntryId[]
+
+function routeAt(id: EntryId | undefined, ...ports: readonly number[]): Route {
+  const [door] = route().doors
+  return route({ id: id!, doors: ports.map((port) => ({ ...door!, port })) })
+}
+
+/** Tells one change after the other; what is opened and closed, as text. */
+function teller() {
+  const wanted = new WantedListeners()
+  const tell = (
+    ...changes: readonly (readonly [EntryId | undefined, ...(readonly number[])])[]
+  ) => {
+    const plan = wanted.plan(
+      new Map(
+        changes.map(([id, ...ports]) => [id!, ports[0] === 0 ? undefined : routeAt(id, ...ports)]),
+      ),
+    )
+    return [...plan.open.map(({ port }) => `+${port}`), ...plan.close.map(({ port }) => `-${port}`)]
+  }
+  return { wanted, tell }
+}
+
+test('only what changed is opened and closed', () => {
+  const { tell } = teller()
+  expect(tell([ONE, 80, 81])).toEqual(['+80', '+81'])
+  expect(tell([ONE, 80, 82], [TWO, 90])).toEqual(['+82', '+90', '-81'])
+  expect(tell([ONE, 80, 82])).toEqual([])
+  expect(tell([ONE, 0])).toEqual(['-80', '-82'])
+})
+
+test('a door stays open while anybody wants it', () => {
+  const { tell } = teller()
+  tell([ONE, 80])
+  expect(tell([TWO, 80])).toEqual([])
+  expect(tell([ONE, 0])).toEqual([])
+  expect(tell([TWO, 0], [ONE, 80])).toEqual([])
+  expect(tell([ONE, 0])).toEqual(['-80'])
+})
+
+test('what was refused is tried again with the next change of whoever wants it', () => {
+  const { wanted, tell } = teller()
+  tell([ONE, 80])
+  const at = { protocol: 'TCP', ip: route().doors[0]!.ip, port: 80 } as const
+  expect(listenerKey(at)).toBe('TCP 10.96.0.1:80')
+  expect(wanted.refuse(at)).toEqual([ONE])
+  expect(tell([TWO, 90])).toEqual(['+90'])
+  expect(tell([ONE, 80])).toEqual(['+80'])
+})
+
+test('all are closed at once, and can be opened again', () => {
+  const { wanted, tell } = teller()
+  tell([ONE, 80], [TWO, 90])
+  expect(wanted.closeAll().map(({ port }) => port)).toEqual([80, 90])
+  expect(wanted.closeAll()).toEqual([])
+  expect(tell([ONE, 80])).toEqual(['+80'])
+})

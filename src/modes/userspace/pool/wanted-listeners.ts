@@ -1,0 +1,76 @@
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { Route } from '../route.ts'
+import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
+
+export interface ListenerPlan {
+  /** What was refused before is tried again. */
+  readonly open: readonly ListenerAddress[]
+  readonly close: readonly ListenerAddress[]
+}
+
+/** Which addresses routes want to be open, which may pass from one to the other, and which are. */
+export class WantedListeners {
+  readonly #wanted = new Map<EntryId, ReadonlyMap<string, ListenerAddress>>()
+  readonly #owners = new Map<string, Set<EntryId>>()
+  readonly #open = new Map<string, ListenerAddress>()
+
+  /** By `listenerKey`. */
+  get open(): Iterable<string> {
+    return this.#open.keys()
+  }
+
+  /** What has to be done for these changes, which counts as done then. */
+  plan(changes: ReadonlyMap<EntryId, Route | undefined>): ListenerPlan {
+    const touched = new Map<string, ListenerAddress>()
+    for (const [id, route] of changes) {
+      for (const [key, at] of this.#replace(id, route)) touched.set(key, at)
+    }
+    const open = [...touched].filter(([key]) => this.#owners.has(key) && !this.#open.has(key))
+    const close = [...touched].filter(([key]) => !this.#owners.has(key) && this.#open.has(key))
+    for (const [key, at] of open) this.#open.set(key, at)
+    for (const [key] of close) this.#open.delete(key)
+    return { open: open.map(([, at]) => at), close: close.map(([, at]) => at) }
+  }
+
+  /** It could not be opened after all; returns the routes that want it. */
+  refuse(at: ListenerAddress): readonly EntryId[] {
+    const key = listenerKey(at)
+    this.#open.delete(key)
+    return [...(this.#owners.get(key) ?? [])]
+  }
+
+  /** All that are open; they count as closed then, and nobody wants them any more. */
+  closeAll(): readonly ListenerAddress[] {
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    this.#owners.clear()
+    this.#wanted.clear()
+    return all
+  }
+
+  /** The doors that it wanted, and those that it wants. */
+  #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, ListenerAddress])[] {
+    const old = this.#wanted.get(id) ?? new Map<string, ListenerAddress>()
+    const doors = doorsOf(route)
+    for (const key of old.keys()) this.#disown(key, id)
+    for (const key of doors.keys()) {
+      this.#owners.set(key, (this.#owners.get(key) ?? new Set()).add(id))
+    }
+    if (route) this.#wanted.set(id, doors)
+    else this.#wanted.delete(id)
+    return [...old, ...doors]
+  }
+
+  #disown(key: string, id: EntryId): void {
+    const owners = this.#owners.get(key)
+    owners?.delete(id)
+    if (owners?.size === 0) this.#owners.delete(key)
+  }
+}
+
+function doorsOf(route: Route | undefined): ReadonlyMap<string, ListenerAddress> {
+  if (route === undefined) return new Map()
+  const { protocol, doors } = route
+  const all = doors.map(({ ip, port }): ListenerAddress => ({ protocol, ip, port }))
+  return new Map(all.map((at) => [listenerKey(at), at]))
+}

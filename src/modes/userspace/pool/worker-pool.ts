@@ -1,0 +1,72 @@
+import { createAffinityMemory } from '../../../affinity/affinity-memory.ts'
+import { AffinityTable } from '../../../affinity/affinity-table.ts'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import { systemRandom } from '../../../lib/random.ts'
+import type { TrafficCounts } from '../../mode.ts'
+import type { ForwarderOptions } from '../forwarder.ts'
+import type { Route } from '../route.ts'
+import { createCounterMemory, sumCounts } from '../worker/counters.ts'
+import type { Answer, Order } from '../worker/messages.ts'
+import { createOccupancy } from '../worker/occupancy.ts'
+import { PoolWorker } from './pool-worker.ts'
+import { StickyRoutes } from './sticky-routes.ts'
+import type { WakeUp } from './wake-up.ts'
+
+/** The workers of one data path: what all of them are told, and what they count together. */
+export class WorkerPool {
+  readonly #members: readonly PoolWorker[]
+  readonly #counters
+  readonly #affinity: AffinityTable
+  readonly #sticky = new StickyRoutes()
+
+  /** Native workers need a way to be woken up each. */
+  constructor(options: ForwarderOptions, wakeUps: readonly WakeUp[] = []) {
+    const { dataPath, workers, limits, mark, onLost } = options
+    const affinity = createAffinityMemory(limits.affinityClients, systemRandom)
+    this.#affinity = new AffinityTable(affinity)
+    const occupancy = createOccupancy(systemRandom)
+    this.#counters = Array.from({ length: workers }, createCounterMemory)
+    this.#members = this.#counters.map((counters, worker) => {
+      const wakeUp = wakeUps[worker]
+      const shared = { dataPath, workers, limits, mark, affinity, occupancy }
+      return new PoolWorker({
+        setup: { ...shared, counters, wake: wakeUp?.descriptor ?? -1 },
+        wake: () => wakeUp?.ring(),
+        onLost,
+      })
+    })
+  }
+
+  get size(): number {
+    return this.#members.length
+  }
+
+  /** Resolves when all have obeyed, to their answers; a lost one has none. */
+  give(
+    orderFor: (worker: number) => Omit<Order, 'number'>,
+  ): Promise<readonly (Answer | undefined)[]> {
+    return Promise.all(this.#members.map((member, worker) => member.give(orderFor(worker))))
+  }
+
+  /** As `give`, of changed routes; what nobody asks for any more is forgotten when all know. */
+  async tell(
+    changes: ReadonlyMap<EntryId, Route | undefined>,
+    orderFor: (worker: number) => Omit<Order, 'number' | 'routes'>,
+  ): Promise<readonly (Answer | undefined)[]> {
+    const lost = this.#sticky.apply(changes)
+    const routes = [...changes]
+    const answers = await this.give((worker) => ({ ...orderFor(worker), routes }))
+    if (lost.size > 0) this.#affinity.forgetGroups(lost)
+    return answers
+  }
+
+  counts(): TrafficCounts {
+    const { size, evicted } = this.#affinity
+    return { ...sumCounts(this.#counters), affinityClientsNow: size, affinityEvicted: evicted }
+  }
+
+  /** Resets what is left and ends the threads. */
+  async end(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.end()))
+  }
+}

@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
+import { endOf, hear } from '../../../kernel/relay/testing/peers.ts'
+import type { Balancing } from '../route.ts'
+import {
+  backend,
+  callAt,
+  door,
+  doorOf,
+  type Endpoint,
+  freeListener,
+  ip,
+  LOOPBACK,
+  namedBackend,
+  type OpenLab,
+  routeTo,
+  serve,
+  visit,
+  visitTimes,
+} from './conformance-lab.ts'
+
+export function registerBackendTests(open: OpenLab): void {
+  test('a backend that refuses is replaced before the client notices', async () => {
+    const forwarder = await open()
+    const good = await namedBackend('good')
+    const dead = [await freeListener(), await freeListener()]
+    const route = routeTo(await freeListener(), [...dead, good])
+    await serve(forwarder, route)
+    expect(await visitTimes(4, doorOf(route))).toEqual(['good', 'good', 'good', 'good'])
+    const { connectFailures, unserved } = forwarder.counts()
+    expect([connectFailures >= 1, unserved]).toEqual([true, 0])
+  })
+
+  test('a client that no backend takes is reset', async () => {
+    const forwarder = await open()
+    const route = routeTo(await freeListener(), [await freeListener(), await freeListener()])
+    await serve(forwarder, route)
+    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    const empty = routeTo(doorOf(route), [])
+    await serve(forwarder, empty)
+    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    await expect
+      .poll(() => forwarder.counts())
+      .toMatchObject({
+        ...{ unserved: 2, connectFailures: 2, connections: 2, connectionsNow: 0 },
+      })
+  })
+
+  test('no more backends are tried than allowed', async () => {
+    const forwarder = await open({ attempts: 2 })
+    const dead = await Promise.all([freeListener(), freeListener(), freeListener()])
+    const route = routeTo(await freeListener(), dead)
+    await serve(forwarder, route)
+    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    expect(forwarder.counts().connectFailures).toBe(2)
+  })
+
+  test('a backend that does not answer is given up in time', async () => {
+    const forwarder = await open({ connectMs: 50 })
+    const silent = await silentBackend()
+    const good = await namedBackend('good')
+    const route = routeTo(await freeListener(), [silent, good])
+    await serve(forwarder, route)
+    expect(await visitTimes(3, doorOf(route))).toEqual(['good', 'good', 'good'])
+    await serve(forwarder, routeTo(doorOf(route), [silent]))
+    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
+  })
+
+  test('a client that left while a backend was awaited leaves nothing', async () => {
+    const forwarder = await open({ connectMs: 50, attempts: 1 })
+    const route = routeTo(await freeListener(), [await silentBackend()])
+    await serve(forwarder, route)
+    const client = callAt(doorOf(route))
+    await expect.poll(() => forwarder.counts().connections).toBe(1)
+    client.resetAndDestroy()
+    await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
+  })
+
+  test.each(['', 'said at once'])('what the client said early is heard: "%s"', async (words) => {
+    const forwarder = await open({ connectMs: 50 })
+    const good = await backend(
+      (socket) => void hear(socket).then((text) => socket.end(`<${text}>`)),
+    )
+    const route = routeTo(await freeListener(), [await silentBackend(), await freeListener(), good])
+    await serve(forwarder, route)
+    const clients = [callAt(doorOf(route)), callAt(doorOf(route)), callAt(doorOf(route))]
+    for (const client of clients) client.end(words)
+    expect(await Promise.all(clients.map(hear))).toEqual([1, 2, 3].map(() => `<${words}>`))
+  })
+
+  test('closing does not wait for a backend that does not answer', async () => {
+    const forwarder = await open()
+    const route = routeTo(await freeListener(), [await silentBackend()])
+    await serve(forwarder, route)
+    const end = endOf(callAt(doorOf(route)))
+    await expect.poll(() => forwarder.counts().connections).toBe(1)
+    await forwarder.close()
+    expect(await end).toBe('ECONNRESET')
+  })
+
+  registerBalancingTests(open)
+  registerProxyProtocolTests(open)
+}
+
+function registerBalancingTests(open: OpenLab): void {
+  test('backends are served in turn', async () => {
+    const { at } = await three(open)
+    const names = await visitTimes(6, at)
+    expect(new Set(names.slice(0, 3)).size).toBe(3)
+    expect(names.slice(3)).toEqual(names.slice(0, 3))
+  })
+
+  test('weights say how many clients each gets', async () => {
+    const { at } = await three(open, { weights: [3, 1, 2] })
+    const names = await visitTimes(12, at)
+    const counts = ['a', 'b', 'c'].map((name) => names.filter((each) => each === name).length)
+    expect(counts).toEqual([6, 2, 4])
+  })
+
+  test('least connections: the one that lost a client gets the next', async () => {
+    const { at, forwarder } = await three(open, { balancing: 'lc' })
+    const visits = [await visit(at), await visit(at), await visit(at), await visit(at)]
+    expect(new Set(visits.slice(0, 3).map(({ name }) => name)).size).toBe(3)
+    const alone = visits.find(({ name }) => name !== visits[3]?.name)
+    alone?.client.resetAndDestroy()
+    await expect.poll(() => forwarder.counts().connectionsNow).toBe(3)
+    expect((await visit(at)).name).toBe(alone?.name)
+  })
+}
+
+function registerProxyProtocolTests(open: OpenLab): void {
+  test.each([
+    ['127.0.0.1', 'TCP4'],
+    ['::1', 'TCP6'],
+  ] as const)('PROXY version 1 for %s', async (host, family) => {
+    const { text, from, to } = await introduced(open, 'v1', host)
+    expect(text.toString()).toBe(`PROXY ${family} ${host} ${host} ${from} ${to}\r\nhello`)
+  })
+
+  test('PROXY version 2', async () => {
+    const { text, from, to } = await introduced(open, 'v2', LOOPBACK)
+    const ports = Buffer.alloc(4)
+    ports.writeUInt16BE(from, 0)
+    ports.writeUInt16BE(to, 2)
+    const head = '0d0a0d0a000d0a515549540a2111000c7f0000017f000001'
+    expect(text.toString('hex')).toBe(
+      head + ports.toString('hex') + Buffer.from('hello').toString('hex'),
+    )
+  })
+}
+
+/** What the backend hears of a client that says hello. */
+async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: string) {
+  const heard = Promise.withResolvers<Buffer>()
+  const target = await backend((socket) => {
+    socket.end()
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.once('end', () => heard.resolve(Buffer.concat(chunks)))
+  }, host)
+  const forwarder = await open()
+  const route = routeTo(await freeListener(host), [target], { proxyProtocol })
+  await serve(forwarder, route)
+  const client = callAt(doorOf(route))
+  await once(client, 'connect')
+  const from = client.localPort ?? 0
+  client.end('hello')
+  return { text: await heard.promise, from, to: doorOf(route).port }
+}
+
+/** A forwarder with one door and backends `a`, `b` and `c`. */
+async function three(
+  open: OpenLab,
+  {
+    weights = [1, 1, 1],
+    balancing = 'rr',
+  }: { weights?: readonly number[]; balancing?: Balancing } = {},
+) {
+  const forwarder = await open()
+  const names = ['a', 'b', 'c']
+  const backends = await Promise.all(names.map(namedBackend))
+  const weighted = backends.map((each, index) => ({ ...each, weight: weights[index] ?? 1 }))
+  const at = await freeListener()
+  await serve(forwarder, routeTo(at, weighted, { balancing, doors: [door(at)] }))
+  return { forwarder, at }
+}
+
+/** A listener that accepts nothing and whose queue is full: the kernel drops further requests. */
+async function silentBackend(): Promise<Endpoint> {
+  const program = `require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
+    require('fs').writeSync(1, String(this.address().port))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)
+  })`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [port] = (await once(child.stdout, 'data')) as [Buffer]
+  const address = { ip: ip('127.0.0.1'), port: Number(port) }
+  for (const socket of [callAt(address), callAt(address)]) await once(socket, 'connect')
+  return address
+}

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
+import { openForwarder } from '../pool/open-forwarder.ts'
+import { describeDataPath } from './conformance.ts'
+import { LIMITS } from './conformance-lab.ts'
+
+describe('javascript', () => {
+  describeDataPath('javascript', openForwarder)
+})
+
+describe.skipIf(openSyscalls() === undefined)('native', () => {
+  describeDataPath('native', openForwarder)
+})
+
+test('redirected packets need the native data path', async () => {
+  const options = {
+    workers: 1,
+    families: [4] as const,
+    limits: LIMITS,
+    mark: 0,
+    onLost: () => undefined,
+  }
+  const asked = openForwarder({ ...options, dataPath: 'javascript', entrance: 'transparent' })
+  await expect(asked).rejects.toMatchObject({
+    code: 'NP_USERSPACE_DATA_PATH',
+    hint: expect.stringContaining('native'),
+  })
+})

@@ -1,0 +1,93 @@
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { KernelError, TrafficCounts } from '../../mode.ts'
+import type { EntryPorts, Forwarder } from '../forwarder.ts'
+import type { Route } from '../route.ts'
+
+const NONE: TrafficCounts = {
+  ...{ connections: 0, connectionsNow: 0, udpFlows: 0, udpFlowsNow: 0, bytesIn: 0, bytesOut: 0 },
+  ...{ connectFailures: 0, connectRetries: 0, unserved: 0, overLimit: 0, evicted: 0 },
+  ...{ outsideRanges: 0, drainedOut: 0, setAsideNow: 0, drainingNow: 0 },
+  ...{ affinityClientsNow: 0, affinityEvicted: 0 },
+}
+
+/** Moves no bytes, keeps the routes that it was told, and refuses what a real one would. */
+export class FakeForwarder implements Forwarder {
+  readonly dataPath = 'native'
+  readonly workers = 2
+  readonly ownPorts: Set<number>
+  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly routes = new Map<EntryId, Route>()
+  /** What each call of `apply` changed. */
+  readonly told: (readonly EntryId[])[] = []
+  /** Doors that somebody else listens at, as `TCP 127.0.0.1 80`. */
+  readonly taken = new Set<string>()
+  /** Of a forwarder that drains: ends the last connection. */
+  endConnections: () => void = () => {}
+  #isOpen = true
+  #drainingNow = 0
+
+  constructor(
+    ports: ReadonlyMap<Family, EntryPorts> = new Map([
+      [4, { pods: 41_001, others: 41_002 }],
+      [6, { pods: 61_001, others: 61_002 }],
+    ]),
+  ) {
+    this.ports = ports
+    this.ownPorts = new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others]))
+  }
+
+  async apply(
+    changes: ReadonlyMap<EntryId, Route | undefined>,
+  ): Promise<ReadonlyMap<EntryId, KernelError>> {
+    if (!this.#isOpen) throw new Error('the forwarder is closed')
+    this.told.push([...changes.keys()])
+    for (const id of changes.keys()) this.routes.delete(id)
+    const refused = new Map<EntryId, KernelError>()
+    for (const [id, route] of changes) {
+      if (route === undefined) continue
+      const refusal = this.#refusalOf(id, route)
+      if (refusal) refused.set(id, refusal)
+      else this.routes.set(id, route)
+    }
+    return refused
+  }
+
+  counts(): TrafficCounts {
+    return { ...NONE, drainingNow: this.#drainingNow }
+  }
+
+  /** A backend left and still has connections. */
+  setDraining(backends: number): void {
+    this.#drainingNow = backends
+  }
+
+  async untilIdle(): Promise<void> {}
+
+  drain(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.endConnections = resolve
+      if (signal.aborted) resolve()
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false
+    this.routes.clear()
+  }
+
+  #refusalOf(id: EntryId, route: Route): KernelError | undefined {
+    if (route.id !== id) throw new TypeError(`${id} is told the route of ${route.id}`)
+    const others = [...this.routes.values()].flatMap(doorsOf)
+    const lost = doorsOf(route).find((door, index, all) => {
+      return others.includes(door) || this.taken.has(door) || all.indexOf(door) < index
+    })
+    if (lost === undefined) return undefined
+    return { code: 'NP_USERSPACE_LISTEN', message: `${lost}: EADDRINUSE` }
+  }
+}
+
+function doorsOf({ protocol, doors }: Route): readonly string[] {
+  return doors.map(({ ip, port }) => `${protocol} ${ip} ${port}`)
+}

@@ -1,0 +1,18 @@
+import type { AdmissionParts } from '../admission.ts'
+import type { BufferPool } from './buffer-pool.ts'
+
+/** An address at which this worker listens. */
+export interface OpenListener {
+  /**
+   * Listens no more. TCP connections go on, and whom the kernel has let in
+   * is served; UDP flows end: they answer from the door's socket.
+   */
+  close(): Promise<void>
+}
+
+/** What all doors of a worker share. */
+export interface ListenerParts extends AdmissionParts {
+  readonly buffers: BufferPool
+  /** Milliseconds that one backend may take to accept. */
+  readonly connectMs: number
+}

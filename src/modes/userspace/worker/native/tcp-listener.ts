@@ -1,0 +1,76 @@
+import { ERRNO } from '../../../../kernel/sockets/constants.ts'
+import { AF_INET6, SOCKET_ADDRESS_BYTES } from '../../../../kernel/sockets/socket-address.ts'
+import { type AdmissionParts, admit } from '../admission.ts'
+import type { Listener } from '../messages.ts'
+import type { Handler } from './event-loop.ts'
+import { type LinkParts, linkTcp } from './tcp-link.ts'
+
+/** Without an answer from the kernel. */
+const PAUSE_MS = 100
+/** Clients that are let in before others have their turn. */
+const AT_ONCE = 64
+
+export interface EntranceParts extends LinkParts, AdmissionParts {}
+
+/** A listening socket: every client gets a link to a backend, or a reset. */
+export class TcpListener implements Handler {
+  readonly #parts: EntranceParts
+  readonly #listener: Listener
+  #cancelPause: () => void = () => undefined
+  readonly #peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
+
+  constructor(parts: EntranceParts, listener: Listener) {
+    this.#parts = parts
+    this.#listener = listener
+  }
+
+  /** Whom the kernel has let in already is served, too; it would reset them. */
+  close(): void {
+    this.#cancelPause()
+    while (this.#acceptSome());
+    this.#parts.loop.forget(this.#listener.socket)
+  }
+
+  ready(): void {
+    const { sys } = this.#parts.plumbing.sockets
+    if (!this.#acceptSome() && sys.errno() !== ERRNO.again) this.#pause()
+  }
+
+  /** Whether more may be waiting; if not, `errno` says why. */
+  #acceptSome(): boolean {
+    const { sockets } = this.#parts.plumbing
+    for (let count = 0; count < AT_ONCE; count++) {
+      const client = sockets.accept(this.#listener.socket, this.#peer)
+      if (client < 0) return false
+      if (!this.#admit(client)) {
+        sockets.resetOnClose(client)
+        sockets.sys.close(client)
+      }
+    }
+    return true
+  }
+
+  /** Out of descriptors, most likely: trying again at once would only burn the processor. */
+  #pause(): void {
+    const { loop } = this.#parts
+    const { socket } = this.#listener
+    loop.forget(socket)
+    this.#cancelPause = loop.after(PAUSE_MS, () => loop.watchReadable(socket, this, true))
+  }
+
+  #admit(socket: number): boolean {
+    const { plumbing, loop, counters } = this.#parts
+    const { at, side } = this.#listener
+    const client = this.#peer.slice()
+    const isSix = client[0] === AF_INET6
+    const destination = at ?? plumbing.sockets.untranslatedAddress(socket, isSix)
+    if (destination === undefined) {
+      counters.add('unserved')
+      return false
+    }
+    const visitor = { side, client, destination: Uint8Array.from(destination), now: loop.now }
+    const selection = admit(this.#parts, 'TCP', visitor)
+    if (selection) linkTcp(this.#parts, socket, selection)
+    return selection !== undefined
+  }
+}

@@ -1,0 +1,127 @@
+import { addressKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
+import type { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
+import type { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
+import { admit } from '../admission.ts'
+import type { BackendState } from '../backend-state.ts'
+import type { Listener } from '../messages.ts'
+import type { Selection } from '../selection.ts'
+import type { Handler } from './event-loop.ts'
+import type { EntranceParts } from './tcp-listener.ts'
+import { type FlowParts, UdpFlow } from './udp-flow.ts'
+
+/** Conntrack remembers a silent client longer than this, whatever its settings. */
+const REMEMBERED_MS = 5_000
+/** Datagrams that are taken before others have their turn. */
+const AT_ONCE = 64
+
+export interface UdpListenerParts extends EntranceParts, FlowParts {
+  readonly untranslated: UntranslatedDatagrams
+  readonly unreachable: Unreachable
+}
+
+/** A socket at which clients' datagrams arrive: each client has a flow to one backend. */
+export class UdpListener implements Handler {
+  readonly #parts: UdpListenerParts
+  readonly #listener: Listener
+  readonly #flows = new Map<string, UdpFlow>()
+
+  constructor(parts: UdpListenerParts, listener: Listener) {
+    this.#parts = parts
+    this.#listener = listener
+  }
+
+  /** Answers leave by the socket itself, so flows end with it. */
+  close(): void {
+    this.#parts.loop.forget(this.#listener.socket)
+    for (const flow of this.#flows.values()) flow.abort()
+  }
+
+  ready(): void {
+    const { datagrams } = this.#parts
+    for (let count = 0; count < AT_ONCE; count++) {
+      const length = datagrams.receive(this.#listener.socket)
+      if (length < 0) return
+      const { source, destination } = datagrams
+      if (destination) this.#take(length, source, destination)
+    }
+  }
+
+  /** `addressed`: as rules of this node left it. */
+  #take(length: number, source: SocketAddress, addressed: SocketAddress): void {
+    const key = addressKey(source) + addressKey(addressed)
+    const known = this.#flows.get(key)
+    if (known && this.#isRight(known, addressed)) {
+      if (known.pass(length)) return
+    } else known?.abort()
+    const [client, from] = [Uint8Array.from(source), Uint8Array.from(addressed)]
+    const destination = this.#destinationOf(client, from)
+    if (destination === undefined) return
+    const { side } = this.#listener
+    const visitor = { side, client, destination, now: this.#parts.loop.now }
+    const selection = admit(this.#parts, 'UDP', visitor)
+    if (selection) this.#begin({ key, from, selection }, length)
+  }
+
+  #destinationOf(client: SocketAddress, addressed: SocketAddress): SocketAddress | undefined {
+    return this.#listener.at ?? this.#parts.untranslated.destinationOf(client, addressed)
+  }
+
+  /**
+   * Whether a flow still leads where its client wants to go: its address may have become another
+   * Service's, and when conntrack has forgotten it, the same port may ask for something else.
+   */
+  #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
+    const { routeTable, loop } = this.#parts
+    const { client, destination, entrance } = request
+    if (routeTable.find('UDP', destination)?.served !== entrance.served) return false
+    if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
+    const asked = this.#parts.untranslated.destinationOf(client, addressed)
+    return asked !== undefined && addressKey(asked) === addressKey(destination)
+  }
+
+  /** Goes on until a backend takes the first datagram. */
+  #begin(beginning: Beginning, length: number): void {
+    const { loop, counters, plumbing } = this.#parts
+    const { selection } = beginning
+    for (let state = selection.next(loop.now); state; state = selection.next(loop.now)) {
+      const flow = this.#connect(beginning, state)
+      if (flow?.pass(length)) return
+      if (flow) continue
+      if (plumbing.sockets.isExhausted) break
+      selection.failed(state, loop.now)
+    }
+    counters.add('unserved')
+    this.#parts.unreachable.tell({ ...selection.request, length })
+  }
+
+  /** Another backend may take what the first one refused. */
+  #beginAgain(beginning: Beginning, datagram: Uint8Array): void {
+    this.#parts.datagrams.load(datagram)
+    this.#begin(beginning, datagram.length)
+  }
+
+  #connect(beginning: Beginning, state: BackendState): UdpFlow | undefined {
+    const { plumbing, mark, book } = this.#parts
+    const { key, from, selection } = beginning
+    const server = plumbing.sockets.connect('udp', state.address, mark)
+    if (server < 0) return undefined
+    const onEnd = () => {
+      this.#flows.delete(key)
+      book.remove(flow)
+    }
+    const onRefused = (datagram: Uint8Array) => this.#beginAgain(beginning, datagram)
+    const ends = { server, replies: this.#listener.socket, from, state, onEnd, onRefused }
+    const flow = new UdpFlow(this.#parts, ends, selection)
+    this.#flows.set(key, flow)
+    book.add(flow)
+    return flow
+  }
+}
+
+/** A flow that is to be. */
+interface Beginning {
+  readonly key: string
+  /** The address that answers leave by. */
+  readonly from: SocketAddress
+  readonly selection: Selection
+}

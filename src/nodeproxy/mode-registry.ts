@@ -1,0 +1,17 @@
+import type { ModeDefinition } from '../modes/definition/mode-definition.ts'
+import { iptables } from '../modes/iptables/driver/definition.ts'
+import { ipvs } from '../modes/ipvs/driver/definition.ts'
+import { userspace } from '../modes/userspace/driver/definition.ts'
+
+/** The modes of this build, best first: what `mode: auto` tries, and what errors name. */
+export const MODES = [ipvs, iptables, userspace] as const satisfies readonly ModeDefinition[]
+
+/** What the modes' own fields make up together. */
+export type ModeConfiguration =
+  PeriodsOf<(typeof MODES)[number]> extends (config: infer Configuration) => unknown
+    ? Configuration
+    : never
+
+type PeriodsOf<Definition> = Definition extends { readonly periods: infer Periods }
+  ? Periods
+  : never

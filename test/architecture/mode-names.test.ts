@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { MODES } from '../../src/nodeproxy/mode-registry.ts'
+import { importsOf } from './module-import.ts'
+import { isTest, readSources, type SourceFile } from './source-file.ts'
+
+/**
+ * Files outside a mode's folder that may name a mode, and why. The tour of `src/sandbox` shows modes, as an
+ * operator chooses them. Everything else finds modes by the
+ * registry.
+ */
+const ALLOWED: ReadonlyMap<string, string> = new Map([
+  ['src/nodeproxy/mode-registry.ts', 'the registry'],
+  ['src/nodeproxy/config/mode-choice.ts', 'Kubernetes: an empty mode is iptables'],
+  ['src/nodeproxy/wiring/kernel/rights.ts', 'the remedy for a process without rights'],
+  ['src/nodeproxy/config/configuration.ts', 'Kubernetes: settings of all modes under iptables'],
+  ['src/modes/netfilter/cleanup-settings.ts', 'the same section of the configuration'],
+  ['src/modes/netfilter/chains/observe.ts', 'the program iptables'],
+  ['src/modes/netfilter/trial.ts', 'the program iptables'],
+  ['src/modes/netfilter/policy-route.ts', 'the priorities that the modes share out'],
+  ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
+])
+
+const names = MODES.map(({ name }) => name)
+const OWN = new RegExp(`^src/modes/(?:${names.join('|')})/`)
+const EXEMPT = new RegExp(`${OWN.source}|^src/sandbox/`)
+/** A mode as a whole string, or as a section of the configuration: `config.ipvs`, `{ ipvs }`. */
+const NAMED = new RegExp(
+  `(['"\`])(?:${names.join('|')})\\1|\\bconfig\\.(?:ipvs|userspace)\\b|\\{ (?:ipvs|userspace)[ ,:}]|--proxy-mode=(?:${names.join('|')})`,
+)
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
+function namesMode(file: SourceFile): boolean {
+  const imports = importsOf(file).some(({ target }) => OWN.test(target))
+  return imports || NAMED.test(withoutComments(file.text))
+}
+
+test('no file outside the folder of a mode names it', async () => {
+  const sources = (await readSources('src')).filter(
+    ({ path }) => !isTest(path) && !EXEMPT.test(path),
+  )
+  const naming = sources.filter(namesMode).map(({ path }) => path)
+  expect(naming.filter((path) => !ALLOWED.has(path))).toEqual([])
+  const unused = [...ALLOWED.keys()].filter((path) => !naming.includes(path))
+  expect(unused).toEqual([])
+})
+
+test.each([
+  ["import { GAPS } from '../modes/ipvs/gaps.ts'", true],
+  ["const isOurs = mode === 'userspace'", true],
+  ['const { syncPeriod } = config.ipvs', true],
+  ["log.info('ipvs-like')", false],
+  ['/** As in ipvs mode. */', false],
+])('%s names a mode: %s', (text, named) => {
+  expect(namesMode({ path: 'src/nodeproxy/a.ts', text })).toBe(named)
+})
