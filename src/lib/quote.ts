@@ -1,5 +1,5 @@
 const LONGEST = 80
-const MOST_ITEMS = 10
+const MAX_ITEMS = 10
 const DEEPEST = 3
 /** What is left of a character that was cut in two. */
 const HALF = /[\ud800-\udbff]$/
@@ -21,11 +21,11 @@ function sketch(value: unknown, depth: number): string {
   if (typeof value !== 'object' || value === null) return String(value)
   if (depth === 0) return '…'
   if (Array.isArray(value)) {
-    const items = value.slice(0, MOST_ITEMS).map((item) => sketch(item, depth - 1))
+    const items = value.slice(0, MAX_ITEMS).map((item) => sketch(item, depth - 1))
     return `[${withRest(items, value.length)}]`
   }
   const keys = Object.keys(value)
-  const fields = keys.slice(0, MOST_ITEMS).map((key) => {
+  const fields = keys.slice(0, MAX_ITEMS).map((key) => {
     return `${sketch(key, depth)}:${sketch(value[key as keyof typeof value], depth - 1)}`
   })
   return `{${withRest(fields, keys.length)}}`

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 const BREATH_MS = 5
 
 /** Takes steps to the result they lead to; between some of them others have their turn. */
-export async function inBreaths<T>(steps: Iterator<unknown, T>): Promise<T> {
+export async function yieldToEventLoop<T>(steps: Iterator<unknown, T>): Promise<T> {
   let began = performance.now()
   for (;;) {
     const step = steps.next()

@@ -84,7 +84,7 @@ async function work(launch: Launch, started: Started): Promise<void> {
 
 /** The exit code of wrong flags and configuration files: nothing was touched. */
 function refuse(error: NodeProxyError, log: Launch['log']): ExitCode {
-  log.fatal({ err: error }, 'node-proxy cannot start like this; nothing was changed')
+  log.fatal({ err: error }, 'node-proxy cannot start; nothing was changed')
   return 2
 }
 
@@ -102,7 +102,7 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
   try {
     const node = await runNode({ ...ground, launch, client, metrics, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
-    log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
+    log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
     // Nothing is written any more, so a successor may begin while connections drain.
     ground.ownership.release()
@@ -130,7 +130,7 @@ async function initialise(
     if (mode.loopbackGuards(config)) await loopback.open()
     else await loopback.close()
   } catch (error) {
-    log.error({ err: error }, 'node ports on 127.0.0.1 are not as the configuration asks')
+    log.error({ err: error }, 'setting up node ports on 127.0.0.1 failed')
   }
 }
 

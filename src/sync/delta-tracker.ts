@@ -1,5 +1,5 @@
 import type { ApplyResult, Change, Digest, ObjectKey, Refusal } from '../modes/mode.ts'
-import { Spellings } from './spellings.ts'
+import { NormalisedForms } from './normalised-forms.ts'
 
 /** How an object differs from what we last knew of it. */
 export interface Drift {
@@ -27,7 +27,7 @@ export class DeltaTracker {
   readonly #actual = new Map<ObjectKey, Digest>()
   readonly #different = new Set<ObjectKey>()
   readonly #failures = new Map<ObjectKey, Failure>()
-  readonly #spellings = new Spellings()
+  readonly #normalisedForms = new NormalisedForms()
 
   /** New digests of wanted objects; undefined: no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
@@ -35,7 +35,7 @@ export class DeltaTracker {
       if (digest === undefined) this.#wanted.delete(key)
       else this.#wanted.set(key, digest)
       this.#failures.delete(key)
-      this.#spellings.forget(key)
+      this.#normalisedForms.forget(key)
       this.#compare(key)
     }
   }
@@ -61,20 +61,20 @@ export class DeltaTracker {
   sawAfterRepair(
     drift: readonly Drift[],
     seen: ReadonlyMap<ObjectKey, Digest>,
-  ): { readonly respelled: readonly ObjectKey[]; readonly doubtful: readonly ObjectKey[] } {
-    const respelled: ObjectKey[] = []
+  ): { readonly normalised: readonly ObjectKey[]; readonly doubtful: readonly ObjectKey[] } {
+    const normalised: ObjectKey[] = []
     const doubtful: ObjectKey[] = []
     for (const { key, seen: before } of drift) {
       const digest = seen.get(key)
       if (digest === this.#actual.get(key)) continue
-      if (digest === undefined || digest !== before || !this.#spellings.insists(key, digest)) {
+      if (digest === undefined || digest !== before || !this.#normalisedForms.learn(key, digest)) {
         doubtful.push(key)
         continue
       }
-      respelled.push(key)
+      normalised.push(key)
       this.#setActual(key, digest)
     }
-    return { respelled, doubtful }
+    return { normalised, doubtful }
   }
 
   /** What to do now, without objects whose last refusal is too recent. */
@@ -95,7 +95,8 @@ export class DeltaTracker {
       this.#failures.delete(key)
       this.#setActual(key, digest)
     }
-    for (const key of change.set) settle(key, this.#spellings.get(key) ?? this.#wanted.get(key))
+    for (const key of change.set)
+      settle(key, this.#normalisedForms.get(key) ?? this.#wanted.get(key))
     for (const key of change.unset) settle(key, undefined)
   }
 
@@ -132,8 +133,8 @@ export class DeltaTracker {
   #compare(key: ObjectKey): void {
     const actual = this.#actual.get(key)
     const wanted = this.#wanted.get(key)
-    const spelling = wanted === undefined ? undefined : this.#spellings.get(key)
-    if (actual !== (spelling ?? wanted)) {
+    const form = wanted === undefined ? undefined : this.#normalisedForms.get(key)
+    if (actual !== (form ?? wanted)) {
       this.#different.add(key)
       return
     }

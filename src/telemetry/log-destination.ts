@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
 /** What is kept of records that cannot be written yet. */
-const MOST_WAITING_BYTES = 1 << 20
+const MAX_WAITING_BYTES = 1 << 20
 const PATIENCE_MS = 50
 
 export interface LogDestinationOptions {
@@ -32,7 +32,7 @@ export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): D
     }
   }
   const hasRoom = (record: Buffer): boolean =>
-    bytes === 0 || bytes + record.length <= MOST_WAITING_BYTES
+    bytes === 0 || bytes + record.length <= MAX_WAITING_BYTES
   return {
     write(line) {
       const record = Buffer.from(line)

@@ -34,7 +34,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     options.pretty ? await prettyStream(stream) : stream,
   )
   function onLoss(records: number): void {
-    log.warn({ records }, 'log records were lost: for a time they could not be written')
+    log.warn({ records }, 'log records were lost because standard error could not be written')
   }
   return log
 }

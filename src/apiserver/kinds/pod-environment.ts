@@ -1,5 +1,5 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { inBreaths } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
 import type { Item } from '../cache/item.ts'
 import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'
@@ -16,7 +16,7 @@ export const podEnvironmentSubresource: DerivedSubresource = {
       (name) => cache.get(storageKey(services, MASTER_NAMESPACE, name)) ?? [],
     )
     const found = new Set([...own, ...masters])
-    const env = await inBreaths(podEnvironment(pod, found.values().map(decoded)))
+    const env = await yieldToEventLoop(podEnvironment(pod, found.values().map(decoded)))
     return { env: env.map((variable) => ({ ...variable })) }
   },
 }

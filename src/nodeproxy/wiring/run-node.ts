@@ -91,7 +91,7 @@ async function follow(
     sources: statusPages({ ...parts, watch: () => watcher.state() }),
     clock,
     ...pageConditions(conditions),
-    onError: (error) => log.error({ err: error }, 'a page failed'),
+    onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
   })
   const stopLooking = watchProxies({
     ...{ ...kernel, conditions, clock, log },

@@ -40,7 +40,7 @@ export class Conditions {
   clear(reason: string): void {
     if (!this.#held.delete(reason)) return
     this.#parts.metrics.conditions.set({ reason }, 0)
-    this.#parts.log.info({ reason }, 'the condition is over')
+    this.#parts.log.info({ reason }, 'the condition ended')
   }
 
   /** Those that hold, in the order in which they began. */

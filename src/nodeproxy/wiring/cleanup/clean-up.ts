@@ -58,10 +58,10 @@ export async function cleanUpKernel(
       removeAll(removals.map(unlessAbsent)),
     )
     for (const error of failures) {
-      log.error({ err: error }, 'something of ours could not be removed')
+      log.error({ err: error }, 'removing rules or objects of node-proxy failed')
     }
     if (failures.length > 0) return 1
-    log.info('nothing of ours is left')
+    log.info('removed every rule and object of node-proxy')
     return 0
   } finally {
     sets.close()

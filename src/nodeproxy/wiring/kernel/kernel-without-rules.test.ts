@@ -18,7 +18,7 @@ test('it cuts no flow, changes no setting and complains about none', async () =>
   expect(lines).toEqual([])
 })
 
-test('what is not done is told, where it is not done', () => {
+test('what is not done is reported, where it is not done', () => {
   const { log, lines } = recordingLog()
   tellWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
   expect(lines).toEqual([])

@@ -50,7 +50,7 @@ export function ensureSetting(
   try {
     if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
   } catch (error) {
-    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
+    log.warn({ err: error, ...facts }, 'changing a kernel setting failed; it stays as it was')
   }
 }
 
@@ -75,7 +75,7 @@ function warnAbout(sysctl: Sysctl, log: Logger): void {
   if (readSetting(sysctl, bridged) === '0') {
     log.warn(
       { sysctl: bridged },
-      'bridged packets pass by iptables: pods on one bridge may not reach each other through a Service',
+      'bridged packets bypass iptables: pods on one bridge may not reach each other through a Service; set net.bridge.bridge-nf-call-iptables=1',
     )
   }
 }

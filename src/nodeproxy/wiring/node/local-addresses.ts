@@ -41,7 +41,10 @@ export class LocalAddresses {
       this.#current = next
       return true
     } catch (error) {
-      this.#log.warn({ err: error }, 'the addresses of this node cannot be read')
+      this.#log.warn(
+        { err: error },
+        'reading the addresses of this node failed; the last known ones stay in use',
+      )
       return false
     }
   }

@@ -1,5 +1,5 @@
 /** Some changes of a second are enough to know how long they take. */
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 export type ChangeKind = 'service' | 'endpoints'
 
@@ -22,7 +22,7 @@ export class ChangeTimes {
   note(kind: ChangeKind, at?: number): void {
     const { counts, times } = this.#waiting
     counts[kind]++
-    if (at !== undefined && times.length < MOST_REMEMBERED) times.push(at)
+    if (at !== undefined && times.length < MAX_REMEMBERED) times.push(at)
   }
 
   /** What was noted since the last run is work for the next one. */
@@ -57,6 +57,6 @@ function emptyBatch(): Batch {
 function joined(a: Batch, b: Batch): Batch {
   const service = a.counts.service + b.counts.service
   const endpoints = a.counts.endpoints + b.counts.endpoints
-  const times = [...a.times, ...b.times].slice(0, MOST_REMEMBERED)
+  const times = [...a.times, ...b.times].slice(0, MAX_REMEMBERED)
   return { counts: { service, endpoints }, times }
 }

@@ -108,7 +108,7 @@ class NodeOwnership implements Ownership {
     this.#cancel()
     this.#lock = attempt.lock
     this.#problem = undefined
-    this.#parts.log.info('the lock of this network namespace is taken')
+    this.#parts.log.info('acquired the lock of this network namespace')
     this.#report(undefined)
   }
 }

@@ -20,5 +20,5 @@ export async function applyProcessSettings(
   log.level = levelOf(logging.verbosity)
   if (before?.oomScoreAdj === oomScoreAdj) return
   const unset = await setScore(oomScoreAdj)
-  if (unset) log.warn({ err: unset }, 'the OOM score stays as it is')
+  if (unset) log.warn({ err: unset }, 'setting the OOM score failed; it stays as it was')
 }
