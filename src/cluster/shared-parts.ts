@@ -43,7 +43,7 @@ export class SharedParts {
   }
 }
 
-/** Most lists have one name; JSON, which begins with a bracket, tells all others apart. */
+/** Most lists have one name; JSON, which begins with a bracket, distinguishes all others. */
 function keyOf(names: readonly string[]): string {
   return names.length === 1 ? ` ${names[0]}` : JSON.stringify(names)
 }

@@ -37,7 +37,7 @@ export interface Frontend {
 export interface Backend {
   readonly ip: IpAddress
   readonly port: number
-  /** 1 unless the endpoint says otherwise. */
+  /** 1 unless the endpoint sets another. */
   readonly weight: number
   readonly local: boolean
 }
@@ -66,11 +66,11 @@ export interface ForwardingEntry {
   readonly draining: readonly DrainingBackend[]
   readonly affinity: { readonly seconds: number } | undefined
   readonly scheduler: string | undefined
-  /** Backends are told the client's address at the start of each connection; absent: they are not. */
+  /** The PROXY protocol version in which backends receive the client's address; absent: none. */
   readonly proxyProtocol?: ProxyProtocol
   /** The node answers health checks of the Service on this TCP port; on its first entry only. */
   readonly healthCheckPort?: number
-  /** What the Service asked for and the compiler refused; absent when nothing was. */
+  /** Frontends of the Service that the compiler rejected; absent: none. */
   readonly refused?: readonly Refusal[]
 }
 

@@ -1,7 +1,7 @@
 import type { Backend, DrainingBackend, ForwardingEntry, Frontend } from './entry.ts'
 import type { Refusal } from './problem.ts'
 
-/** Whether two entries ask the same of the kernel; refusals are no part of that. */
+/** Whether two entries require the same kernel state; rejected frontends are no part of it. */
 export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolean {
   if (a === b) return true
   return (

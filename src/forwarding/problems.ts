@@ -2,7 +2,7 @@ import type { Claims, Denial } from './claims.ts'
 import type { ForwardingEntry, Frontend } from './entry.ts'
 import type { FrontendProblem, Refusal } from './problem.ts'
 
-/** What an entry asked for and does not get: refused while compiling, or lost to a rival. */
+/** The frontends that an entry requested and does not get: rejected by the compiler, or lost to another. */
 export function problemsOf(entry: ForwardingEntry, claims: Claims): readonly FrontendProblem[] {
   const problems: FrontendProblem[] = []
   for (const refusal of entry.refused ?? []) {

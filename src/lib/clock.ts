@@ -6,7 +6,7 @@ export interface Clock {
   after(ms: number, task: () => void): () => void
 }
 
-/** The platform's timers hold no more, about 25 days, and fire at once when asked to. */
+/** The longest timer of the platform, about 25 days; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending timer never keeps the process alive. */

@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/cleanup/clean-up.ts'
 import { type Kernel, openKernel } from './wiring/kernel/kernel.ts'
-import { tellWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
+import { logWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
@@ -34,16 +34,16 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const start = await checkStart(config, { rights, connect })
   if (!start.ok) return refuse(start.error, log)
   const { connection } = start
-  const told = { mode: config.mode }
+  const advertised = { mode: config.mode }
   const task = line.initOnly ? '--init-only' : 'daemon'
-  const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
+  const ownership = await own(launch, { task, mode: () => advertised.mode, stop: signals.stop })
   if (ownership === undefined) return 0
   const { backend } = config.iptables
   try {
     const kernel = await openKernel({ clock: systemClock, backend, rights })
-    tellWhatIsNotDone(kernel, log)
+    logWhatIsNotDone(kernel, log)
     try {
-      await work(launch, { kernel, connection, ownership, signals, told })
+      await work(launch, { kernel, connection, ownership, signals, advertised })
       return 0
     } finally {
       await kernel.close()
@@ -59,15 +59,15 @@ interface Started {
   readonly connection: Connection | undefined
   readonly ownership: Ownership
   readonly signals: Signals
-  /** What others that ask for the lock learn. */
-  readonly told: { mode: string }
+  /** What the lock reports to other processes that want it. */
+  readonly advertised: { mode: string }
 }
 
 async function work(launch: Launch, started: Started): Promise<void> {
-  const { kernel, connection, ownership, signals, told } = started
+  const { kernel, connection, ownership, signals, advertised } = started
   const { config, log } = launch
   const open = await openModes(kernel, config, log)
-  told.mode = open.modes.current.name
+  advertised.mode = open.modes.current.name
   try {
     applySysctls(config, kernel.sysctl, log)
     await applyProcessSettings(config, { log })

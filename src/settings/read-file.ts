@@ -8,7 +8,7 @@ export interface ConfigurationFile {
   readonly text: string
 }
 
-/** One byte more than readYaml accepts, so that it can say that it is too much. */
+/** One byte more than readYaml accepts, so that it can reject a longer file. */
 const MAX_BYTES = 1_048_577
 
 /** The configuration file. Rejects with the code `unreadable`. */

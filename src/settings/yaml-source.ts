@@ -21,7 +21,7 @@ const MAX_ENTRIES = 10_000
 const MAX_ALIASES = 100
 const DEEPEST = 5
 
-/** One `key: value` of a file, before anybody knows whether it is a field. */
+/** One `key: value` of a file, before it is matched with a field. */
 export interface Entry {
   readonly key: string
   readonly keyAt: Position

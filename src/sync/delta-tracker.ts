@@ -16,11 +16,11 @@ interface Failure {
 }
 
 /** First retry after a second, then doubling, five minutes at most. */
-const RETRY_MS = { first: 1_000, longest: 300_000 } as const
+const RETRY_MS = { first: 1_000, max: 300_000 } as const
 
 /**
- * Wanted and actual kernel objects, and the difference between them. It never
- * talks to the kernel: it is told what was wanted, seen and done.
+ * Wanted and actual kernel objects, and the difference between them. It performs no input or output:
+ * the caller reports what is wanted, what was read and what was written.
  */
 export class DeltaTracker {
   readonly #wanted = new Map<ObjectKey, Digest>()
@@ -40,7 +40,7 @@ export class DeltaTracker {
     }
   }
 
-  /** What the kernel holds: everything, or only what concerns `scope`. Returns the surprises. */
+  /** The kernel's objects: all, or only those of `scope`. Returns those that changed unexpectedly. */
   saw(seen: ReadonlyMap<ObjectKey, Digest>, scope?: readonly ObjectKey[]): readonly Drift[] {
     const drift: Drift[] = []
     for (const key of new Set([...(scope ?? this.#actual.keys()), ...seen.keys()])) {
@@ -53,10 +53,9 @@ export class DeltaTracker {
   }
 
   /**
-   * Looks again at objects that were found altered and have been rewritten. One
-   * that insists on what it showed before is not altered: the kernel prints it in
-   * its own way, and is believed. Any other that does not show what we wrote is
-   * in doubt: it must be looked at again.
+   * Compares objects that were found altered and have been rewritten. An object that the kernel keeps
+   * printing as before is not altered: the kernel normalises it, and that form counts as equal. Any
+   * other that differs from what was written is doubtful: the caller must read it again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
@@ -144,7 +143,7 @@ export class DeltaTracker {
 
   #fail(key: ObjectKey, refusal: Refusal, now: number): void {
     const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1
-    const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.longest)
+    const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.max)
     this.#failures.set(key, { refusal, attempts, retryAt: now + wait })
   }
 }

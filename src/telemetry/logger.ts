@@ -18,7 +18,7 @@ export interface LoggerOptions {
 
 /**
  * One JSON object per line: `time` (RFC 3339, UTC), `level`, `msg`, the record's
- * fields, and errors as `err`. Secrets are removed here, once, for every room.
+ * fields, and errors as `err`. Secrets are removed here, once, for every module.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const stream = options.stream ?? openLogDestination({ onLoss })

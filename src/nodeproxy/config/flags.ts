@@ -8,7 +8,7 @@ export type FlagsResult =
   | { readonly ok: true; readonly line: CommandLine }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Splits the daemon's arguments (without program and script) into what they ask for. */
+/** Splits the daemon's arguments (without program and script) into what they request. */
 export function parseFlags(args: readonly string[]): FlagsResult {
   const parsed = flags.parseFlags(SETTINGS_TABLE, args)
   if (!parsed.ok) return parsed

@@ -56,7 +56,7 @@ export class Listener {
     return this.#bind()
   }
 
-  /** The bound port; differs from the one asked for when that was 0. */
+  /** The bound port; differs from the requested one when that was 0. */
   get port(): number | undefined {
     const bound = this.#server?.address()
     return typeof bound === 'object' && bound !== null ? bound.port : undefined

@@ -15,7 +15,7 @@ export interface ConfigurationParts {
   readonly launch: Launch
   readonly clock: Clock
   readonly metrics: Metrics
-  /** Asked last, about a file that is fine by itself. */
+  /** The last check, of a file that is valid by itself. */
   readonly consider: (config: NodeProxyConfiguration) => Promise<Verdict>
 }
 

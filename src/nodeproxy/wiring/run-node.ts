@@ -31,12 +31,12 @@ export interface NodeParts extends OpenModes {
 }
 
 export interface RunningNode {
-  /** Reads the configuration file again, as SIGHUP asks. */
+  /** Reads the configuration file again, as SIGHUP requests. */
   reread(): void
   close(): Promise<void>
 }
 
-/** Starts everything that lives as long as the daemon, and says how to end it. */
+/** Starts everything that lives as long as the daemon; the result ends it. */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
   const { client, nodeName, metrics, modes } = parts

@@ -26,7 +26,7 @@ export class Conditions {
     this.#parts = parts
   }
 
-  /** Begins a condition, or changes what is said of one that holds; an equal one changes nothing. */
+  /** Begins a condition, or changes the message of one that holds; an equal one changes nothing. */
   raise(reason: string, condition: Condition): void {
     const before = this.#held.get(reason)
     this.#held.set(reason, condition)

@@ -26,10 +26,10 @@ import { loadedTables } from './loaded-tables.ts'
 import { type Removal, removeAll } from './removals.ts'
 import { removeBehindGuard } from './remove-behind-guard.ts'
 
-/** What `iptables` is here, and both back ends by name where this machine has them. */
+/** What `iptables` is here, and both variants by name where this machine has them. */
 const BACKENDS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
 
-/** Removes our objects, whichever mode and back end they were made with. */
+/** Removes our objects, of every mode and every iptables variant. */
 export async function cleanUpKernel(
   config: NodeProxyConfiguration,
   log: Logger,
@@ -73,11 +73,11 @@ export async function cleanUpKernel(
 async function answering(backends: readonly Iptables[]): Promise<readonly Iptables[]> {
   const answers: Iptables[] = []
   for (const iptables of backends) {
-    const ask = async () => {
+    const remove = async () => {
       await iptables.listChain(4, 'filter', 'INPUT')
       answers.push(iptables)
     }
-    await unlessAbsent(ask)()
+    await unlessAbsent(remove)()
   }
   return answers
 }
@@ -87,7 +87,7 @@ interface Means {
   readonly config: NodeProxyConfiguration
 }
 
-/** None where the machine has no such back end. */
+/** None where the machine has no such variant. */
 async function open(
   backend: Backend | undefined,
   { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
@@ -95,7 +95,7 @@ async function open(
   try {
     return [loadedTables(await openIptables({ runner, ...(backend && { backend }) }))]
   } catch (error) {
-    log.debug({ backend, err: error }, 'this machine has no such back end')
+    log.debug({ backend, err: error }, 'this machine has no such iptables variant')
     return []
   }
 }
@@ -105,7 +105,7 @@ function iptablesMode(iptables: Iptables, { sets, config }: Means): IptablesMode
   return new IptablesMode(settings, { iptables, sets, monitor: deafMonitor })
 }
 
-/** Rules first: those of another back end may still name a set. */
+/** Rules first: those of the other variant may still name a set. */
 function iptablesRules(iptables: Iptables, means: Means): Removal {
   return () => iptablesMode(iptables, means).removeRules()
 }
@@ -148,5 +148,5 @@ function unlessAbsent(removal: Removal): Removal {
   }
 }
 
-/** What iptables-nft says where the kernel has no nf_tables, and so no rules in it. */
+/** What iptables-nft prints where the kernel has no nf_tables, and so no rules in it. */
 const NO_NF_TABLES = /generation id: (?!Permission denied)/

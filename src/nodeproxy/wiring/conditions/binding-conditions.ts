@@ -51,8 +51,8 @@ export function reviewBindings(conditions: Sink, facts: BindingFacts): void {
 
 /**
  * What the kernel refuses at this moment and is tried again. An address of `userspace.bindMap` that
- * cannot be listened on blocks readiness, because the configuration asks for it; what only a
- * Service asks for does not, or its owner could stop a rollout.
+ * cannot be listened on blocks readiness, because the configuration requires it; what only
+ * a Service requires does not, or its owner could stop a rollout.
  */
 export function reviewRefusals(
   conditions: Sink,

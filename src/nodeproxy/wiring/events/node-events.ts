@@ -32,7 +32,7 @@ const COMPONENT = 'node-proxy'
  */
 export class NodeEvents {
   readonly #options: NodeEventsOptions
-  /** By what is said about what; the least recently sent first. */
+  /** By object, reason and message; the least recently sent first. */
   readonly #memory = new Map<string, Memory>()
   #tokens = BURST
   #refilled: number

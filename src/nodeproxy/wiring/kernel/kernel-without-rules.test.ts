@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ip } from '../../../forwarding/testing/fixtures.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
-import { openKernelWithoutRules, tellWhatIsNotDone } from './kernel-without-rules.ts'
+import { logWhatIsNotDone, openKernelWithoutRules } from './kernel-without-rules.ts'
 import type { NetfilterAccess } from './netfilter.ts'
 import { applySysctls } from './sysctls.ts'
 
@@ -20,9 +20,9 @@ test('it cuts no flow, changes no setting and complains about none', async () =>
 
 test('what is not done is reported, where it is not done', () => {
   const { log, lines } = recordingLog()
-  tellWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
+  logWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
   expect(lines).toEqual([])
-  tellWhatIsNotDone({ netfilter: { ok: false, lack } }, log)
+  logWhatIsNotDone({ netfilter: { ok: false, lack } }, log)
   expect(lines).toEqual([
     expect.stringMatching(/^warn .*no right .*"code":"NP_X","remedy":"be root".*stale flows/),
   ])

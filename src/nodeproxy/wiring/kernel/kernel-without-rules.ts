@@ -11,7 +11,7 @@ import type { Lack } from '../modes/mode-kind.ts'
 import type { Kernel } from './kernel.ts'
 import { presentFamilies } from './present-families.ts'
 
-/** The kernel as every process may see it: nothing of it is changed, and no program is started. */
+/** The kernel as every process may read it: changes are no-ops, and no program is started. */
 export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
   return {
     netfilter: { ok: false, lack },
@@ -27,8 +27,8 @@ export function openKernelWithoutRules(clock: Clock, lack: Lack): Kernel {
 
 const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting stale flows']
 
-/** Says once what is not done in such a kernel, and why. */
-export function tellWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
+/** Logs once what the daemon does not do in such a kernel, and why. */
+export function logWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
   if (netfilter.ok) return
   const { code, what, remedy } = netfilter.lack
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)

@@ -19,7 +19,7 @@ import { openKernelWithoutRules } from './kernel-without-rules.ts'
 import { type NetfilterAccess, openNetfilter } from './netfilter.ts'
 import { NO_RULES, type Rights } from './rights.ts'
 
-/** Every way in which the daemon touches this kernel; what only one mode needs, that mode opens. */
+/** Every interface of the daemon to this kernel; a mode opens those that only it needs. */
 export interface Kernel {
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]

@@ -19,7 +19,7 @@ export interface MonitorOptions {
   readonly territory: Territory
 }
 
-/** Hears who else changes chains; deaf where nothing can be heard. */
+/** Reports changes of chains by other processes; a no-op where the kernel reports none. */
 export async function openMonitor(
   { backend }: Iptables,
   { clock, families, territory }: MonitorOptions,

@@ -4,17 +4,17 @@ import type { Node } from '../../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
 import { nodePortScope } from './node-port-scope.ts'
 
-/** What was found out about this kernel. */
+/** Facts that the daemon detected about this kernel. */
 export interface KernelFacts {
   readonly families: readonly Family[]
   readonly hairpin: NetfilterSettings['hairpin']
   readonly randomFully: boolean
   readonly matchesSockets?: boolean
-  /** net.ipv4.conf.all.route_localnet is 1, whoever set it. */
+  /** net.ipv4.conf.all.route_localnet is 1, set by node-proxy or by another program. */
   readonly routesLocalnet: boolean
 }
 
-/** The scaffolding that configuration, Node object and kernel ask for together. */
+/** The settings of the shared rules, from configuration, Node object and kernel. */
 export function netfilterSettings(
   config: NodeProxyConfiguration,
   node: Node | undefined,

@@ -22,7 +22,7 @@ export interface SyncObserverParts {
   readonly onWritten: (failed: AppliedRun['failed']) => void
   /** After every run. */
   readonly onApplied: () => void
-  /** The kernel refused something, or could not be asked. */
+  /** The kernel refused an object, or could not be read or written. */
   readonly onFailure: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
 }
@@ -45,7 +45,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     },
     compiled: parts.onCompiled,
     applied(run) {
-      tellRefusals(parts, run, isFirst)
+      reportRefusals(parts, run, isFirst)
       parts.onApplied()
       if (run.failed.size > 0) parts.onFailure()
       const { set, unset } = run.change
@@ -93,7 +93,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
 }
 
 /** Every refusal counts; the first few are shown. */
-function tellRefusals(
+function reportRefusals(
   { metrics, log, describe }: SyncObserverParts,
   { failed }: AppliedRun,
   isFirst: boolean,
