@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ApiClient } from '../../client/api-client.ts'
-import { createProgress } from '../../client/reflector-state.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { createProgress } from '../../client/reflector/reflector-state.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { ip } from '../../forwarding/testing/fixtures.ts'
 import { FakeAddresses } from '../../kernel/addresses/fake-addresses.ts'

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import { ApiFailures } from '../../client/api-failures.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'

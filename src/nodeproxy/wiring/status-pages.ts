@@ -1,4 +1,4 @@
-import type { ApiFailures } from '../../client/api-failures.ts'
+import type { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import type { Backend } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'

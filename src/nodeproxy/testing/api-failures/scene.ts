@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
-import { type ApiClient, createApiClient } from '../../../client/api-client.ts'
-import { ApiFailures } from '../../../client/api-failures.ts'
-import type { Connection } from '../../../client/connection.ts'
-import type { ListStream } from '../../../client/list-stream.ts'
+import type { Connection } from '../../../client/connection/connection.ts'
+import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
+import { ApiFailures } from '../../../client/http/failure/api-failures.ts'
+import type { ListStream } from '../../../client/http/list-stream.ts'
 import { eventually } from '../../../client/testing/eventually.ts'
 import {
   type Arrival,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createProgress } from '../../../client/reflector-state.ts'
+import { createProgress } from '../../../client/reflector/reflector-state.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { AppliedVersions } from './applied-versions.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createProgress } from '../../../client/reflector-state.ts'
+import { createProgress } from '../../../client/reflector/reflector-state.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { ForwardingTable } from '../../../forwarding/table.ts'
 import { nodeContext } from '../../../forwarding/testing/fixtures.ts'

@@ -1,4 +1,4 @@
-import type { ClientObserver } from '../../../client/client-observer.ts'
+import type { ClientObserver } from '../../../client/http/client-observer.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
 type ClientMetrics = Pick<Metrics, 'restRequests' | 'restDuration' | 'credentialExpiration'>

@@ -1,5 +1,5 @@
-import type { ApiFailures } from '../../../client/api-failures.ts'
-import type { ReflectorState } from '../../../client/reflector-state.ts'
+import type { ApiFailures } from '../../../client/http/failure/api-failures.ts'
+import type { ReflectorState } from '../../../client/reflector/reflector-state.ts'
 import type { ReadinessFacts } from '../../../telemetry/health/readiness.ts'
 import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { PROBE } from '../../../watch/server-probe.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { connectionTo } from '../../../client/load-connection.ts'
+import { connectionTo } from '../../../client/connection/load-connection.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { bindMap } from '../../config/bind-map.ts'
 import { configuration } from '../../testing/wiring.ts'

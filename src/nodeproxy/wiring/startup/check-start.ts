@@ -1,4 +1,4 @@
-import type { Connection } from '../../../client/connection.ts'
+import type { Connection } from '../../../client/connection/connection.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
