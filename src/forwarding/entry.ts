@@ -1,7 +1,6 @@
 import type { Brand } from '../lib/brand.ts'
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol, ProxyProtocol, ServiceKey } from '../resources/types.ts'
-import type { Refusal } from './problem.ts'
 
 /** For the modes, which know entries and not resources. */
 export type { Protocol, ServiceKey } from '../resources/types.ts'
@@ -32,6 +31,25 @@ export interface Frontend {
   readonly masquerade: Masquerade
   /** Undefined: everyone; otherwise all other sources are dropped. */
   readonly sourceRanges: readonly Cidr[] | undefined
+}
+
+/** Why a frontend or endpoint is not served; `docs/errors.md` describes each code. */
+export type ProblemCode =
+  | 'NP_FORWARDING_CONFLICT'
+  | 'NP_FORWARDING_CLUSTER_IP_OF_OTHER'
+  | 'NP_FORWARDING_SPECIAL_ADDRESS'
+  | 'NP_FORWARDING_NOT_ALLOWED'
+  | 'NP_FORWARDING_FAMILY_NOT_SERVED'
+  | 'NP_FORWARDING_DUPLICATE_PORT'
+
+/** A frontend or endpoint that the compiler rejected. */
+export interface RejectedFrontend {
+  readonly kind: Frontend['kind'] | 'endpoint'
+  readonly ip: IpAddress | 'node'
+  readonly port: number
+  readonly code: ProblemCode
+  /** One sentence with the field, the value and the remedy. */
+  readonly message: string
 }
 
 export interface Backend {
@@ -71,7 +89,7 @@ export interface ForwardingEntry {
   /** The node answers health checks of the Service on this TCP port; on its first entry only. */
   readonly healthCheckPort?: number
   /** Frontends of the Service that the compiler rejected; absent: none. */
-  readonly refused?: readonly Refusal[]
+  readonly refused?: readonly RejectedFrontend[]
 }
 
 /** Conntrack entries to delete: flows to a frontend whose backend is not in `keep`. */

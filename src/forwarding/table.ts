@@ -7,7 +7,7 @@ import type { DrainingBackend, EntryId, ForwardingEntry, TableDelta } from './en
 import { compareText } from './entry-id.ts'
 import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'
-import type { FrontendProblem } from './problem.ts'
+import type { FrontendProblem } from './problems.ts'
 import { problemsOf } from './problems.ts'
 import { staleFlowsOf, type Transition } from './stale-flows.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
-import type { FrontendProblem } from '../../../forwarding/problem.ts'
+import type { FrontendProblem } from '../../../forwarding/problems.ts'
 import { ip, service, serviceKey, servicePort } from '../../../forwarding/testing/fixtures.ts'
 import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
 import type { Service } from '../../../resources/types.ts'
