@@ -87,7 +87,7 @@ test.each([
   const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
   const before = configuration.current
   const said = await change(text)
-  expect(said).toMatch(/^error .* the old one stays/)
+  expect(said).toMatch(/^error .* the previous one stays in use/)
   expect(said).toContain(reason)
   expect([configuration.current, changes()]).toEqual([before, 0])
   expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="refused"} 1'])
