@@ -167,10 +167,10 @@ test('is what the last value of every object makes it, whatever came before and 
       const store = new ClusterStore()
       const naive = new Naive()
       for (const batch of batches) {
-        const told = batch.map((one) => naive.apply(one))
+        const reported = batch.map((one) => naive.apply(one))
         expect(store.apply(batch)).toEqual({
-          services: new Set(told.flatMap(({ services }) => services)),
-          nodes: told.some(({ nodes }) => nodes),
+          services: new Set(reported.flatMap(({ services }) => services)),
+          nodes: reported.some(({ nodes }) => nodes),
         })
       }
       const fresh = storeWith(...[...naive.values.values()].reverse())

@@ -1,7 +1,7 @@
 import type { Endpoint, EndpointGroup, EndpointSource, Service } from '../resources/types.ts'
 
 /** Beyond so many different parts sharing would cost more than it saves; then it starts anew. */
-const MOST_PARTS = 32_768
+const MAX_PARTS = 32_768
 
 /**
  * Keeps what many objects have in common once instead of in each: names of nodes,
@@ -43,7 +43,7 @@ export class SharedParts {
   }
 }
 
-/** Most lists have one name; JSON, which begins with a bracket, tells all others apart. */
+/** Most lists have one name; JSON, which begins with a bracket, distinguishes all others. */
 function keyOf(names: readonly string[]): string {
   return names.length === 1 ? ` ${names[0]}` : JSON.stringify(names)
 }
@@ -51,7 +51,7 @@ function keyOf(names: readonly string[]): string {
 function share<T>(known: Map<string, T>, key: string, part: T): T {
   const first = known.get(key)
   if (first !== undefined) return first
-  if (known.size >= MOST_PARTS) known.clear()
+  if (known.size >= MAX_PARTS) known.clear()
   known.set(key, part)
   return part
 }

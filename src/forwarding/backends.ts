@@ -1,9 +1,8 @@
 import type { Family } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.ts'
-import type { Backend } from './entry.ts'
+import type { Backend, RejectedFrontend } from './entry.ts'
 import { compareText } from './entry-id.ts'
-import type { Refusal } from './problem.ts'
 
 /** An endpoint seen through one Service port. */
 export interface Candidate {
@@ -14,7 +13,7 @@ export interface Candidate {
 export interface Candidates {
   /** Sorted by ip and port, no two alike. */
   readonly all: readonly Candidate[]
-  readonly refused: readonly Refusal[]
+  readonly refused: readonly RejectedFrontend[]
 }
 
 /**
@@ -30,7 +29,7 @@ export function collectCandidates(
   nodeName: string,
 ): Candidates {
   const found: Candidate[] = []
-  const refused: Refusal[] = []
+  const refused: RejectedFrontend[] = []
   for (const source of sortedByName(sources)) {
     for (const group of source.groups) {
       if (group.family !== family) continue
@@ -73,7 +72,7 @@ function rank({ backend, endpoint }: Candidate): number {
   return (terminating ? 0 : 8) + (ready ? 4 : 0) + (serving ? 2 : 0) + (backend.local ? 1 : 0)
 }
 
-function specialEndpoint({ ip }: Endpoint, port: number): Refusal {
+function specialEndpoint({ ip }: Endpoint, port: number): RejectedFrontend {
   const message = `endpoint ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and gets no traffic; use the address of a Pod or host`
   return { kind: 'endpoint', ip, port, code: 'NP_FORWARDING_SPECIAL_ADDRESS', message }
 }

@@ -56,7 +56,7 @@ describe('two Services ask for one externalIP:port', () => {
     ])
   })
 
-  test('the loser is told to the modes when the winner comes', () => {
+  test('the loser is reported to the modes when the winner comes', () => {
     const claimants = new Claimants()
     claimants.ask('b', B)
     const { upserts } = claimants.ask('a', A)

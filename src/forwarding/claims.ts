@@ -5,7 +5,7 @@ import { ClusterIPOwners } from './cluster-ip-owners.ts'
 import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
 import { compareText } from './entry-id.ts'
 
-/** What one Service asks for. */
+/** What one Service requests. */
 export interface Holding {
   readonly entries: readonly ForwardingEntry[]
   /** Its ClusterIPs, also where this node does not serve it. */

@@ -2,13 +2,12 @@ import { type Family, familyOf } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey, ServicePort } from '../resources/types.ts'
 import { collectCandidates } from './backends.ts'
 import type { ClusterView } from './cluster-view.ts'
-import type { DrainingBackend, ForwardingEntry } from './entry.ts'
+import type { DrainingBackend, ForwardingEntry, RejectedFrontend } from './entry.ts'
 import { entryId } from './entry-id.ts'
 import { frontendsOf } from './frontends.ts'
 import { hasHealthCheck } from './health-check.ts'
 import type { NodeContext } from './node-context.ts'
 import { poolsOf } from './pools.ts'
-import type { Refusal } from './problem.ts'
 import { isServed } from './served.ts'
 
 const NONE: readonly DrainingBackend[] = Object.freeze([])
@@ -81,7 +80,10 @@ function distinctPorts({ ports }: Service): readonly ServicePort[] {
   return ports.filter((port) => ports.find((other) => isSamePort(other, port)) === port)
 }
 
-function duplicatesOf(port: ServicePort, { ports, clusterIPs }: Service): readonly Refusal[] {
+function duplicatesOf(
+  port: ServicePort,
+  { ports, clusterIPs }: Service,
+): readonly RejectedFrontend[] {
   const [ip] = clusterIPs
   if (ports.length < 2 || ip === undefined) return []
   return ports

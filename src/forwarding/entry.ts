@@ -1,7 +1,6 @@
 import type { Brand } from '../lib/brand.ts'
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol, ProxyProtocol, ServiceKey } from '../resources/types.ts'
-import type { Refusal } from './problem.ts'
 
 /** For the modes, which know entries and not resources. */
 export type { Protocol, ServiceKey } from '../resources/types.ts'
@@ -34,10 +33,29 @@ export interface Frontend {
   readonly sourceRanges: readonly Cidr[] | undefined
 }
 
+/** Why a frontend or endpoint is not served; `docs/errors.md` describes each code. */
+export type ProblemCode =
+  | 'NP_FORWARDING_CONFLICT'
+  | 'NP_FORWARDING_CLUSTER_IP_OF_OTHER'
+  | 'NP_FORWARDING_SPECIAL_ADDRESS'
+  | 'NP_FORWARDING_NOT_ALLOWED'
+  | 'NP_FORWARDING_FAMILY_NOT_SERVED'
+  | 'NP_FORWARDING_DUPLICATE_PORT'
+
+/** A frontend or endpoint that the compiler rejected. */
+export interface RejectedFrontend {
+  readonly kind: Frontend['kind'] | 'endpoint'
+  readonly ip: IpAddress | 'node'
+  readonly port: number
+  readonly code: ProblemCode
+  /** One sentence with the field, the value and the remedy. */
+  readonly message: string
+}
+
 export interface Backend {
   readonly ip: IpAddress
   readonly port: number
-  /** 1 unless the endpoint says otherwise. */
+  /** 1 unless the endpoint sets another. */
   readonly weight: number
   readonly local: boolean
 }
@@ -66,12 +84,12 @@ export interface ForwardingEntry {
   readonly draining: readonly DrainingBackend[]
   readonly affinity: { readonly seconds: number } | undefined
   readonly scheduler: string | undefined
-  /** Backends are told the client's address at the start of each connection; absent: they are not. */
+  /** The PROXY protocol version in which backends receive the client's address; absent: none. */
   readonly proxyProtocol?: ProxyProtocol
   /** The node answers health checks of the Service on this TCP port; on its first entry only. */
   readonly healthCheckPort?: number
-  /** What the Service asked for and the compiler refused; absent when nothing was. */
-  readonly refused?: readonly Refusal[]
+  /** Frontends of the Service that the compiler rejected; absent: none. */
+  readonly refused?: readonly RejectedFrontend[]
 }
 
 /** Conntrack entries to delete: flows to a frontend whose backend is not in `keep`. */

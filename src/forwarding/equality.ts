@@ -1,7 +1,12 @@
-import type { Backend, DrainingBackend, ForwardingEntry, Frontend } from './entry.ts'
-import type { Refusal } from './problem.ts'
+import type {
+  Backend,
+  DrainingBackend,
+  ForwardingEntry,
+  Frontend,
+  RejectedFrontend,
+} from './entry.ts'
 
-/** Whether two entries ask the same of the kernel; refusals are no part of that. */
+/** Whether two entries require the same kernel state; rejected frontends are no part of it. */
 export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolean {
   if (a === b) return true
   return (
@@ -21,7 +26,7 @@ export function isSameForwarding(a: ForwardingEntry, b: ForwardingEntry): boolea
 
 /** Whether two compiled entries are the same in every respect. */
 export function isSameEntry(a: ForwardingEntry, b: ForwardingEntry): boolean {
-  return isSameForwarding(a, b) && areSame(a.refused ?? [], b.refused ?? [], isSameRefusal)
+  return isSameForwarding(a, b) && areSame(a.refused ?? [], b.refused ?? [], isSameRejection)
 }
 
 export function areSame<T>(
@@ -58,7 +63,7 @@ function isSameDraining(a: DrainingBackend, b: DrainingBackend): boolean {
   return isSameBackend(a, b) && a.until === b.until
 }
 
-function isSameRefusal(a: Refusal, b: Refusal): boolean {
+function isSameRejection(a: RejectedFrontend, b: RejectedFrontend): boolean {
   return (
     a.kind === b.kind &&
     a.ip === b.ip &&

@@ -12,7 +12,7 @@ export interface Packet {
   readonly protocol: Protocol
 }
 
-/** What the entries do not say and the configuration of a mode does. */
+/** Facts that the configuration of a mode adds to the entries. */
 export interface Surroundings {
   /** `pod`: a pod of this node's cluster, as local detection sees it. */
   originOf(src: IpAddress): 'pod' | 'node' | 'outside'
@@ -39,7 +39,7 @@ export interface Explanation {
 
 type Findings = Omit<Explanation, 'text'>
 
-/** Says what this node does with a packet, and why. Reads intent alone, not the kernel. */
+/** What this node does with a packet, and why. Reads intent alone, not the kernel. */
 export function explain(
   table: ForwardingTable,
   packet: Packet,

@@ -1,10 +1,9 @@
 import { cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
-import type { Frontend } from './entry.ts'
+import type { Frontend, ProblemCode, RejectedFrontend } from './entry.ts'
 import { compareText } from './entry-id.ts'
 import type { NodeContext } from './node-context.ts'
-import type { ProblemCode, Refusal } from './problem.ts'
 import { sourceRangesFor } from './source-ranges.ts'
 
 type Path = Pick<Frontend, 'pool' | 'shortCircuit' | 'masquerade'>
@@ -25,7 +24,7 @@ const PATHS = {
 export interface ServiceFrontends {
   /** Sorted by kind and address. */
   readonly frontends: readonly Frontend[]
-  readonly refused: readonly Refusal[]
+  readonly refused: readonly RejectedFrontend[]
 }
 
 /** Everything that one port of a Service listens on in one family. */
@@ -36,7 +35,7 @@ export function frontendsOf(
   node: NodeContext,
 ): ServiceFrontends {
   const frontends: Frontend[] = []
-  const refused: Refusal[] = []
+  const refused: RejectedFrontend[] = []
   const taken = new Set<IpAddress>()
   for (const [kind, ips] of addressesByPrecedence(service)) {
     for (const ip of ips) {
@@ -46,8 +45,8 @@ export function frontendsOf(
         if (isReportedHere(service, actual, family)) refused.push(unserved(kind, ip, port))
         continue
       }
-      const refusal = screen(kind, ip, port, node)
-      if (refusal !== undefined) refused.push(refusal)
+      const rejection = screen(kind, ip, port, node)
+      if (rejection !== undefined) refused.push(rejection)
       else {
         taken.add(ip)
         frontends.push(addressFrontend(kind, ip, port, { service, node }))
@@ -109,14 +108,14 @@ function screen(
   ip: IpAddress,
   port: ServicePort,
   node: NodeContext,
-): Refusal | undefined {
+): RejectedFrontend | undefined {
   if (isSpecialAddress(ip)) {
     const message = `${kind} ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and is never captured; use an address of a network`
-    return refusal('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
+    return rejection('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
   }
   if (kind === 'externalIP' && !isAllowed(ip, node)) {
     const message = `externalIP ${ip} lies outside allowedExternalIPs; ask the operator to allow its network`
-    return refusal('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
+    return rejection('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
   }
   return undefined
 }
@@ -132,16 +131,16 @@ function isReportedHere(service: Service, actual: Family, family: Family): boole
   return !service.clusterIPs.some((ip) => familyOf(ip) === actual)
 }
 
-function unserved(kind: AddressKind, ip: IpAddress, port: ServicePort): Refusal {
+function unserved(kind: AddressKind, ip: IpAddress, port: ServicePort): RejectedFrontend {
   const message = `${kind} ${ip} is IPv${familyOf(ip)}, but the Service has no ClusterIP of that family; add the family to spec.ipFamilies`
-  return refusal('NP_FORWARDING_FAMILY_NOT_SERVED', message, { kind, ip, port: port.port })
+  return rejection('NP_FORWARDING_FAMILY_NOT_SERVED', message, { kind, ip, port: port.port })
 }
 
-function refusal(
+function rejection(
   code: ProblemCode,
   message: string,
-  at: Pick<Refusal, 'kind' | 'ip' | 'port'>,
-): Refusal {
+  at: Pick<RejectedFrontend, 'kind' | 'ip' | 'port'>,
+): RejectedFrontend {
   return { ...at, code, message }
 }
 

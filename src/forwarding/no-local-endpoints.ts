@@ -1,6 +1,6 @@
 import type { ForwardingEntry } from './entry.ts'
 
-/** Entries whose traffic policy Local finds nobody here while endpoints exist elsewhere. */
+/** Entries whose traffic policy Local has no endpoint on this node while others exist. */
 export interface NoLocalEndpoints {
   readonly internal: number
   readonly external: number

@@ -1,12 +1,25 @@
+import type { Protocol, ServiceKey } from '../resources/types.ts'
 import type { Claims, Denial } from './claims.ts'
-import type { ForwardingEntry, Frontend } from './entry.ts'
-import type { FrontendProblem, Refusal } from './problem.ts'
+import type { EntryId, ForwardingEntry, Frontend, RejectedFrontend } from './entry.ts'
 
-/** What an entry asked for and does not get: refused while compiling, or lost to a rival. */
+/**
+ * A frontend that is not served, as the status of its entry shows it. `Conflict`: another entry holds
+ * the address, and this one gets it when the other releases it. `Refused`: a rule forbids it.
+ */
+export interface FrontendProblem extends RejectedFrontend {
+  readonly entry: EntryId
+  readonly service: ServiceKey
+  readonly protocol: Protocol
+  readonly status: 'Conflict' | 'Refused'
+  /** The holder of the address; undefined when a rule rejects the frontend by itself. */
+  readonly winner: EntryId | ServiceKey | undefined
+}
+
+/** The frontends that an entry requested and does not get: rejected by the compiler, or lost to another. */
 export function problemsOf(entry: ForwardingEntry, claims: Claims): readonly FrontendProblem[] {
   const problems: FrontendProblem[] = []
-  for (const refusal of entry.refused ?? []) {
-    problems.push({ ...refusal, ...belongingTo(entry), status: 'Refused', winner: undefined })
+  for (const rejection of entry.refused ?? []) {
+    problems.push({ ...rejection, ...belongingTo(entry), status: 'Refused', winner: undefined })
   }
   for (const frontend of entry.frontends) {
     const denial = claims.denial(entry, frontend)
@@ -20,7 +33,7 @@ function lost(
   { kind, ip, port }: Frontend,
   { by, winner }: NonNullable<Denial>,
 ): FrontendProblem {
-  const at: Pick<Refusal, 'kind' | 'ip' | 'port'> = { kind, ip, port }
+  const at: Pick<RejectedFrontend, 'kind' | 'ip' | 'port'> = { kind, ip, port }
   if (by === 'clusterIP') {
     const code = 'NP_FORWARDING_CLUSTER_IP_OF_OTHER'
     const message = `${kind} ${ip} is the ClusterIP of Service ${winner} and is never captured; remove it`

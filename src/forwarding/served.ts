@@ -9,7 +9,7 @@ export function isServed(service: Service, node: Pick<NodeContext, 'proxyName'>)
 }
 
 /**
- * The ClusterIPs that belong to a Service, whoever serves it: nobody else may
+ * The ClusterIPs that belong to a Service, even if another proxy serves it: no other Service may
  * capture them through externalIPs or a load balancer address (CVE-2020-8554).
  */
 export function clusterIPsOf(key: ServiceKey, cluster: ClusterView): readonly IpAddress[] {

@@ -5,7 +5,7 @@ import type { NodeContext } from './node-context.ts'
 
 /**
  * Who may use one load balancer address: the Service's ranges of the address's
- * family, sorted. A list without any range of this family admits nobody of it;
+ * family, sorted. A list without any range of this family admits no client of it;
  * a range of length 0 admits everybody.
  *
  * A process on this node that talks to an address bound on the node has that

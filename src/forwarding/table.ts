@@ -7,14 +7,14 @@ import type { DrainingBackend, EntryId, ForwardingEntry, TableDelta } from './en
 import { compareText } from './entry-id.ts'
 import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'
-import type { FrontendProblem } from './problem.ts'
+import type { FrontendProblem } from './problems.ts'
 import { problemsOf } from './problems.ts'
 import { staleFlowsOf, type Transition } from './stale-flows.ts'
 
 const NOTHING: Holding = Object.freeze({ entries: [], clusterIPs: [] })
 const UNCHANGED: TableDelta = Object.freeze({ upserts: [], removals: [], staleFlows: [] })
 
-/** `Granted`: all that the entry asked for is in the table. */
+/** `Granted`: every frontend that the entry requested is in the table. */
 export type EntryStatus = 'Granted' | 'Conflict' | 'Refused'
 
 /**
@@ -103,7 +103,7 @@ export class ForwardingTable {
     return this.#claims.ownersOf(ip)
   }
 
-  /** Undefined for an entry that nobody asked for. */
+  /** Undefined for an entry that does not exist. */
   statusOf(id: EntryId): EntryStatus | undefined {
     if (!this.#wanted.has(id)) return undefined
     const problems = this.#problems.get(id)
@@ -111,7 +111,7 @@ export class ForwardingTable {
     return problems.some(({ status }) => status === 'Conflict') ? 'Conflict' : 'Refused'
   }
 
-  /** All that was asked for and not granted, by entry id. */
+  /** Every requested frontend that was not granted, by entry id. */
   problems(): readonly FrontendProblem[] {
     const ids = [...this.#problems.keys()].sort(compareText)
     return ids.flatMap((id) => this.#problems.get(id) ?? [])

@@ -6,8 +6,8 @@ export interface Clock {
   after(ms: number, task: () => void): () => void
 }
 
-/** The platform's timers hold no more, about 25 days, and fire at once when asked to. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The longest timer of the platform, about 25 days; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending timer never keeps the process alive. */
 export const systemClock: Clock = {
@@ -15,9 +15,9 @@ export const systemClock: Clock = {
   after(ms, task) {
     let timer: NodeJS.Timeout
     const wait = (restMs: number): void => {
-      const isLast = restMs <= LONGEST_TIMER_MS
-      const next = isLast ? task : () => wait(restMs - LONGEST_TIMER_MS)
-      timer = setTimeout(next, Math.min(restMs, LONGEST_TIMER_MS))
+      const isLast = restMs <= MAX_TIMER_MS
+      const next = isLast ? task : () => wait(restMs - MAX_TIMER_MS)
+      timer = setTimeout(next, Math.min(restMs, MAX_TIMER_MS))
       timer.unref()
     }
     wait(ms)

@@ -7,7 +7,7 @@ export interface ErrorDetails {
 }
 
 /**
- * The one error class of the house. `code` is stable, starts with `NP_` and
+ * The one error class of the project. `code` is stable, starts with `NP_` and
  * stands in docs/errors.md (a test holds the catalogue both ways).
  */
 export class NodeProxyError extends Error {

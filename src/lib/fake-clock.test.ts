@@ -3,8 +3,8 @@ import { FakeClock } from './fake-clock.ts'
 
 test('timers run in the order of their times, each when its time has come', async () => {
   const clock = new FakeClock(0)
-  const told: string[] = []
-  const tell = (name: string) => () => void told.push(`${name} at ${clock.now()}`)
+  const reported: string[] = []
+  const tell = (name: string) => () => void reported.push(`${name} at ${clock.now()}`)
   clock.after(20, tell('late'))
   clock.after(10, tell('first'))
   clock.after(10, tell('second'))
@@ -13,31 +13,31 @@ test('timers run in the order of their times, each when its time has come', asyn
   clock.after(2 ** 40, tell('years'))
   expect(clock.pending()).toEqual([5, 10, 10, 20, 2 ** 40])
   await clock.advance(19)
-  expect(told).toEqual(['first at 10', 'second at 10', 'third at 10'])
+  expect(reported).toEqual(['first at 10', 'second at 10', 'third at 10'])
   await clock.advance(1)
-  expect([told.at(-1), clock.now()]).toEqual(['late at 20', 20])
+  expect([reported.at(-1), clock.now()]).toEqual(['late at 20', 20])
   await clock.advance(2 ** 40)
-  expect([told.at(-1), clock.pending()]).toEqual([`years at ${2 ** 40}`, []])
+  expect([reported.at(-1), clock.pending()]).toEqual([`years at ${2 ** 40}`, []])
 })
 
 test('what a timer wakes runs before the next timer', async () => {
   const clock = new FakeClock()
-  const told: string[] = []
+  const reported: string[] = []
   const woken = new Promise<void>((resolve) => void clock.after(1, resolve))
-  void woken.then(() => told.push('woken'))
-  clock.after(1, () => told.push('next'))
+  void woken.then(() => reported.push('woken'))
+  clock.after(1, () => reported.push('next'))
   await clock.advance(1)
-  expect(told).toEqual(['woken', 'next'])
+  expect(reported).toEqual(['woken', 'next'])
 })
 
 test('a timer that is late because a call took long does not turn time back', async () => {
   const clock = new FakeClock(0)
-  const told: number[] = []
-  clock.after(10, () => told.push(clock.now()))
+  const reported: number[] = []
+  clock.after(10, () => reported.push(clock.now()))
   clock.elapse(30)
-  expect([told, clock.pending()]).toEqual([[], [-20]])
+  expect([reported, clock.pending()]).toEqual([[], [-20]])
   await clock.advance(0)
-  expect(told).toEqual([30])
+  expect(reported).toEqual([30])
 })
 
 test('a timer that always sets itself again ends the test', async () => {

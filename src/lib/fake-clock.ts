@@ -5,7 +5,7 @@ interface Timer {
   readonly task: () => void
 }
 
-/** Time that passes only when a test says so. */
+/** A clock that a test advances. */
 export class FakeClock implements Clock {
   #now: number
   readonly #timers = new Set<Timer>()

@@ -8,27 +8,27 @@ afterEach(() => void vi.useRealTimers())
 
 test.each([40_000, 40 * 30 * DAY_MS])('%i ms pass in a fortieth of them', (ms) => {
   const clock = createFastClock(40)
-  const told: number[] = []
+  const reported: number[] = []
   const began = clock.now()
-  clock.after(ms, () => told.push(clock.now() - began))
+  clock.after(ms, () => reported.push(clock.now() - began))
   vi.advanceTimersByTime(ms / 40 - 1)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   vi.advanceTimersByTime(1)
-  expect(told).toEqual([ms])
+  expect(reported).toEqual([ms])
 })
 
 test('a timer that waits while the clock slows down runs at its time, or not at all', () => {
   const clock = createFastClock(40)
-  const told: string[] = []
-  clock.after(40_000, () => told.push('kept'))
-  const cancel = clock.after(40_000, () => told.push('cancelled'))
+  const reported: string[] = []
+  clock.after(40_000, () => reported.push('kept'))
+  const cancel = clock.after(40_000, () => reported.push('cancelled'))
   vi.advanceTimersByTime(500)
   clock.slowDown()
   vi.advanceTimersByTime(19_000)
   cancel()
   vi.advanceTimersByTime(999)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   vi.advanceTimersByTime(1)
-  expect(told).toEqual(['kept'])
+  expect(reported).toEqual(['kept'])
   expect(vi.getTimerCount()).toBe(0)
 })

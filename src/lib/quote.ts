@@ -1,31 +1,33 @@
-const LONGEST = 80
-const MOST_ITEMS = 10
-const DEEPEST = 3
+const MAX_LENGTH = 80
+const MAX_ITEMS = 10
+const MAX_DEPTH = 3
 /** What is left of a character that was cut in two. */
-const HALF = /[\ud800-\udbff]$/
+const HALF_CHARACTER = /[\ud800-\udbff]$/
 
 /**
- * A value from outside as one short line for people: JSON where it is small,
+ * A value from outside as one short line for a message: JSON where it is small,
  * with `…` where it is not. Costs little however large or deep the value is, and
  * shows no control, formatting or unpaired characters, which could rewrite a
  * terminal's screen or a log's line.
  */
 export function quote(value: unknown): string {
   if (value === undefined) return '(absent)'
-  const text = sketch(value, DEEPEST).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeUnits)
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).replace(HALF, '')}…`
+  const text = sketch(value, MAX_DEPTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeUnits)
+  return text.length <= MAX_LENGTH
+    ? text
+    : `${text.slice(0, MAX_LENGTH - 1).replace(HALF_CHARACTER, '')}…`
 }
 
 function sketch(value: unknown, depth: number): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, LONGEST))
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_LENGTH))
   if (typeof value !== 'object' || value === null) return String(value)
   if (depth === 0) return '…'
   if (Array.isArray(value)) {
-    const items = value.slice(0, MOST_ITEMS).map((item) => sketch(item, depth - 1))
+    const items = value.slice(0, MAX_ITEMS).map((item) => sketch(item, depth - 1))
     return `[${withRest(items, value.length)}]`
   }
   const keys = Object.keys(value)
-  const fields = keys.slice(0, MOST_ITEMS).map((key) => {
+  const fields = keys.slice(0, MAX_ITEMS).map((key) => {
     return `${sketch(key, depth)}:${sketch(value[key as keyof typeof value], depth - 1)}`
   })
   return `{${withRest(fields, keys.length)}}`

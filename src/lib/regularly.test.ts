@@ -4,28 +4,28 @@ import { regularly } from './regularly.ts'
 
 it('waits for a round to end before it plans the next one, also for one that fails', async () => {
   const clock = new FakeClock()
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const slow = Promise.withResolvers<void>()
   const rounds = [() => Promise.reject(new Error('no luck')), () => slow.promise]
   const round = async (): Promise<void> => {
-    told.push('round')
+    reported.push('round')
     await rounds.shift()?.()
   }
   const stop = regularly({
     clock,
     everyMs: 10,
     round,
-    onError: (error) => told.push(String(error)),
+    onError: (error) => reported.push(String(error)),
   })
   await clock.advance(9)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   await clock.advance(1)
-  expect(told).toEqual(['round', 'Error: no luck'])
+  expect(reported).toEqual(['round', 'Error: no luck'])
   await clock.advance(100)
-  expect(told).toHaveLength(3)
+  expect(reported).toHaveLength(3)
   slow.resolve()
   await clock.advance(10)
-  expect(told).toHaveLength(4)
+  expect(reported).toHaveLength(4)
   stop()
   expect(clock.pending()).toEqual([])
 })

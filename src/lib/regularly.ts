@@ -5,7 +5,7 @@ export interface RegularWork {
   /** From the end of one round to the beginning of the next; also before the first. */
   readonly everyMs: number
   readonly round: () => Promise<void>
-  /** Told what a round failed of; the next one comes all the same. */
+  /** Receives the error of a failed round; the next round follows all the same. */
   readonly onError: (error: unknown) => void
 }
 

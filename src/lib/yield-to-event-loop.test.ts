@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inBreaths } from './yield-to-event-loop.ts'
+import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
 function* sum(numbers: readonly number[], each: () => void = () => undefined) {
   let total = 0
@@ -12,8 +12,8 @@ function* sum(numbers: readonly number[], each: () => void = () => undefined) {
 }
 
 test('steps lead to their result', async () => {
-  expect(await inBreaths(sum([1, 2, 3]))).toBe(6)
-  expect(await inBreaths(sum([]))).toBe(0)
+  expect(await yieldToEventLoop(sum([1, 2, 3]))).toBe(6)
+  expect(await yieldToEventLoop(sum([]))).toBe(0)
 })
 
 test('others have their turn while many steps are taken', async () => {
@@ -27,7 +27,7 @@ test('others have their turn while many steps are taken', async () => {
     const end = performance.now() + 1
     while (performance.now() < end);
   }
-  await inBreaths(sum(Array.from({ length: 50 }, Number), busy))
+  await yieldToEventLoop(sum(Array.from({ length: 50 }, Number), busy))
   isOver = true
   expect(turns).toBeGreaterThan(3)
 })
@@ -36,5 +36,5 @@ test('what a step throws ends them', async () => {
   const broken = sum([1], () => {
     throw new Error('broken')
   })
-  await expect(inBreaths(broken)).rejects.toThrow('broken')
+  await expect(yieldToEventLoop(broken)).rejects.toThrow('broken')
 })

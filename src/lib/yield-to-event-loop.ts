@@ -1,15 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** As long as one may keep others of this process waiting. */
-const BREATH_MS = 5
+/** The longest time between two yields. */
+const MAX_STEP_MS = 5
 
-/** Takes steps to the result they lead to; between some of them others have their turn. */
-export async function inBreaths<T>(steps: Iterator<unknown, T>): Promise<T> {
+/**
+ * Runs `steps` to their return value, and yields to the event loop whenever they have run for 5 ms.
+ * Rejects with what a step throws.
+ */
+export async function yieldToEventLoop<T>(steps: Iterator<unknown, T>): Promise<T> {
   let began = performance.now()
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
-    if (performance.now() - began < BREATH_MS) continue
+    if (performance.now() - began < MAX_STEP_MS) continue
     await setImmediate()
     began = performance.now()
   }

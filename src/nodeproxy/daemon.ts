@@ -9,8 +9,9 @@ import type { ExitCode } from '../settings/answers.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './program.ts'
 import { cleanUpKernel } from './wiring/cleanup/clean-up.ts'
-import { type Kernel, openKernel } from './wiring/kernel/kernel.ts'
-import { tellWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
+import type { Kernel } from './wiring/kernel/kernel.ts'
+import { logWhatIsNotDone } from './wiring/kernel/kernel-without-rules.ts'
+import { openKernel } from './wiring/kernel/open-kernel.ts'
 import { readRights } from './wiring/kernel/rights.ts'
 import { applySysctls } from './wiring/kernel/sysctls.ts'
 import { LoopbackRouting } from './wiring/loopback/loopback-routing.ts'
@@ -34,16 +35,16 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   const start = await checkStart(config, { rights, connect })
   if (!start.ok) return refuse(start.error, log)
   const { connection } = start
-  const told = { mode: config.mode }
+  const advertised = { mode: config.mode }
   const task = line.initOnly ? '--init-only' : 'daemon'
-  const ownership = await own(launch, { task, mode: () => told.mode, stop: signals.stop })
+  const ownership = await own(launch, { task, mode: () => advertised.mode, stop: signals.stop })
   if (ownership === undefined) return 0
   const { backend: variant } = config.iptables
   try {
     const kernel = await openKernel({ clock: systemClock, variant, rights })
-    tellWhatIsNotDone(kernel, log)
+    logWhatIsNotDone(kernel, log)
     try {
-      await work(launch, { kernel, connection, ownership, signals, told })
+      await work(launch, { kernel, connection, ownership, signals, advertised })
       return 0
     } finally {
       await kernel.close()
@@ -59,15 +60,15 @@ interface Started {
   readonly connection: Connection | undefined
   readonly ownership: Ownership
   readonly signals: Signals
-  /** What others that ask for the lock learn. */
-  readonly told: { mode: string }
+  /** What the lock reports to other processes that want it. */
+  readonly advertised: { mode: string }
 }
 
 async function work(launch: Launch, started: Started): Promise<void> {
-  const { kernel, connection, ownership, signals, told } = started
+  const { kernel, connection, ownership, signals, advertised } = started
   const { config, log } = launch
   const open = await openModes(kernel, config, { log })
-  told.mode = open.modes.current.name
+  advertised.mode = open.modes.current.name
   try {
     applySysctls(config, kernel.sysctl, log)
     await applyProcessSettings(config, { log })
@@ -84,7 +85,7 @@ async function work(launch: Launch, started: Started): Promise<void> {
 
 /** The exit code of wrong flags and configuration files: nothing was touched. */
 function refuse(error: NodeProxyError, log: Launch['log']): ExitCode {
-  log.fatal({ err: error }, 'node-proxy cannot start like this; nothing was changed')
+  log.fatal({ err: error }, 'node-proxy cannot start; nothing was changed')
   return 2
 }
 
@@ -102,7 +103,7 @@ async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<
   try {
     const node = await runNode({ ...ground, launch, client, metrics, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
-    log.info({ signal: await signals.stop }, 'node-proxy stops; the kernel keeps what it has')
+    log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
     // Nothing is written any more, so a successor may begin while connections drain.
     ground.ownership.release()
@@ -130,7 +131,7 @@ async function initialise(
     if (mode.loopbackGuards(config)) await loopback.open()
     else await loopback.close()
   } catch (error) {
-    log.error({ err: error }, 'node ports on 127.0.0.1 are not as the configuration asks')
+    log.error({ err: error }, 'setting up node ports on 127.0.0.1 failed')
   }
 }
 

@@ -25,7 +25,7 @@ export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
  * (specification, 2.4): those of its namespace unless it declines
  * (`enableServiceLinks`), and always the API server's. In the order of the
  * Services' names; of two variables with the same name the later one counts, at
- * the place of the first. In small steps (`inBreaths`), for there may be thousands.
+ * the place of the first. In small steps (`yieldToEventLoop`), for there may be thousands.
  */
 export function* podEnvironment(
   pod: JsonObject,

@@ -6,7 +6,7 @@ export type ExitCode = 0 | 1 | 2
 
 export interface Output {
   readonly isTTY?: boolean
-  /** Streams of processes tell here that nobody reads, or that the disk is full. */
+  /** Streams of processes report here a closed reader or a full disk. */
   on?(event: 'error', listener: (error: Error) => void): unknown
   write(text: string): unknown
 }
@@ -17,16 +17,16 @@ export interface Terminal {
   readonly stderr: Output
 }
 
-/** What a program says before it has a log. */
+/** What a program prints before it has a log. */
 export interface Answers {
   print(text: string): ExitCode
   /** Wrong flags or configuration. */
   refuse(problems: readonly Problem[]): ExitCode
-  /** It could not do what it was asked for. */
+  /** It could not do what was requested. */
   fail(error: NodeProxyError): ExitCode
 }
 
-/** An answer that nobody takes (`--help | head`) changes nothing: the exit code tells what was done. */
+/** A closed reader (`--help | head`) changes nothing: the exit code reports what was done. */
 export function createAnswers(program: string, { stdout, stderr }: Terminal): Answers {
   for (const output of [stdout, stderr]) output.on?.('error', () => undefined)
   const complain = (problems: readonly Problem[], code: ExitCode): ExitCode => {

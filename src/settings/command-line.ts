@@ -23,7 +23,7 @@ export interface DeprecatedFlag<C> {
   readonly path: FieldPath<C>
   /** What stands for its value in the help. */
   readonly value: string
-  /** What the flag of the setting would have to say, where those before it said `settings`. */
+  /** The flag of the setting that has this effect after the flags that gave `settings`. */
   translate(text: string, settings: Settings<C>): Decoded<string>
 }
 
@@ -33,7 +33,7 @@ export interface GivenFlag<C> {
   readonly text: string
 }
 
-/** What a command line says about settings. */
+/** The settings of a command line. */
 export interface GivenFlags<C> {
   /** Settings in the order given; the last of a kind counts, lists add up. */
   readonly settings: readonly GivenFlag<C>[]
@@ -41,7 +41,7 @@ export interface GivenFlags<C> {
   readonly ignored: readonly string[]
 }
 
-/** What a command line asks for. */
+/** What a command line requests. */
 export interface CommandLine<C, F extends CommandFlags> extends GivenFlags<C> {
   readonly commands: CommandValues<F>
 }

@@ -1,6 +1,6 @@
 import type { CommandFlags, CommandValues } from './command-line.ts'
 
-/** A flag as it was given, before anybody knows what it is. */
+/** A flag as it was given, before it is matched with a setting. */
 export interface Given {
   readonly flag: string
   readonly text: string

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../lib/equal.ts'
 import type { FieldPath } from './field-path.ts'
 import { valueAt } from './settings.ts'
 import type { SettingsTable } from './table.ts'
@@ -17,7 +17,7 @@ export function compareConfigurations<C>(
   next: C,
 ): ConfigurationChange<C> {
   const changed = table.entries.filter(
-    ([path]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path)),
+    ([path]) => !isDeepEqual(valueAt(running, path), valueAt(next, path)),
   )
   const of = (reload: 'live' | 'restart') =>
     changed.filter(([, field]) => field.reload === reload).map(([path]) => path)

@@ -2,7 +2,7 @@ import type { AnyField } from './field.ts'
 import type { ForeignKind } from './file-kind.ts'
 import type { SettingsTable } from './table.ts'
 
-/** What the document of a program says beyond its table, in Markdown. */
+/** The text of a program's document beyond its table, in Markdown. */
 export interface Prose {
   /** Where the table and the test are that compares the document with it. */
   readonly source: string

@@ -23,7 +23,7 @@ export interface Field<T> {
   readonly fallbackNote?: string
 }
 
-/** A field where the type of its value does not matter. */
+/** A field without the type of its value. */
 export type AnyField = Field<unknown>
 
 /** A field for every leaf of the configuration `C` that `Paths` names. */

@@ -1,8 +1,9 @@
-import { type Position, type Problem, quote } from './problem.ts'
+import { quote } from '../lib/quote.ts'
+import type { Position, Problem } from './problem.ts'
 import type { SettingsTable } from './table.ts'
 import type { Entry } from './yaml-source.ts'
 
-/** How a configuration file says what it is. */
+/** How a configuration file names its kind. */
 export interface FileKind {
   readonly apiVersion: string
   readonly kind: string

@@ -1,7 +1,8 @@
 import type { CommanderError } from 'commander'
 import { nearest } from '../lib/nearest.ts'
+import { quote } from '../lib/quote.ts'
 import type { Given } from './command-values.ts'
-import { type Problem, quote } from './problem.ts'
+import type { Problem } from './problem.ts'
 import type { SettingsTable } from './table.ts'
 
 /** What the parser of arguments refuses, in our words. */

@@ -11,7 +11,7 @@ export type FlagsResult<C, F extends CommandFlags> =
   | { readonly ok: false; readonly problem: Problem }
 
 /**
- * Splits the arguments (without program and script) into what they ask for.
+ * Splits the arguments (without program and script) into what they request.
  * The values of settings are not looked at yet. As usual beside Kubernetes,
  * `--a_b` is `--a-b`, `-v=4` is `-v 4`, and a boolean may stand alone.
  */

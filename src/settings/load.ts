@@ -12,7 +12,7 @@ export interface LoadedConfiguration<C> {
   readonly config: C
   /** What a file or a flag set; everything else is a default. */
   readonly settings: Settings<C>
-  /** Accepted, but to be told: ignored and deprecated settings. */
+  /** Accepted, but to be reported: ignored and deprecated settings. */
   readonly warnings: readonly Problem[]
 }
 

@@ -44,9 +44,3 @@ export interface ProblemCodes {
   /** A warning: a field means nothing here. */
   readonly ignored: string
 }
-
-/** JSON of a value for messages, cut where it would drown them. */
-export function quote(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing'
-  return json.length <= 120 ? json : `${json.slice(0, 117)}…`
-}

@@ -8,8 +8,8 @@ export interface ConfigurationFile {
   readonly text: string
 }
 
-/** One byte more than readYaml accepts, so that it can say that it is too much. */
-const MOST_BYTES = 1_048_577
+/** One byte more than readYaml accepts, so that it can reject a longer file. */
+const MAX_BYTES = 1_048_577
 
 /** The configuration file. Rejects with the code `unreadable`. */
 export async function readConfigurationFile(
@@ -19,7 +19,7 @@ export async function readConfigurationFile(
   try {
     const file = await open(path, 'r')
     try {
-      return { name: path, text: await readAtMost(file, MOST_BYTES) }
+      return { name: path, text: await readAtMost(file, MAX_BYTES) }
     } finally {
       await file.close()
     }

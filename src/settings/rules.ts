@@ -1,11 +1,12 @@
+import { quote } from '../lib/quote.ts'
 import type { FieldPath } from './field-path.ts'
-import { type Problem, quote } from './problem.ts'
+import type { Problem } from './problem.ts'
 import { originOf, type Settings, valueAt } from './settings.ts'
 import type { SettingsTable } from './table.ts'
 
 /** Values that are valid each by itself and do not go together. */
 export interface Conflict<C> {
-  /** Whose values quarrel; the first that somebody set is shown. */
+  /** The fields whose values conflict; the message names the first that was set. */
   readonly paths: readonly [FieldPath<C>, ...FieldPath<C>[]]
   readonly message: string
 }

@@ -8,7 +8,7 @@ export type Origin =
   | { readonly from: 'file'; readonly at: Position }
   | { readonly from: 'flag'; readonly flag: string }
 
-/** One value that somebody gave, checked by its field. */
+/** One value of a file or flag, checked by its field. */
 export interface Setting {
   readonly value: unknown
   readonly origin: Origin

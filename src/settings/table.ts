@@ -6,13 +6,13 @@ import type { ProblemCodes } from './problem.ts'
 import type { Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
 
-/** What a program says about its settings, once. `C` is the configuration that they make up. */
+/** Everything that a program declares about its settings. `C` is the configuration that they make up. */
 export interface TableSource<C, F extends CommandFlags> {
   /** As it is called: `node-proxy`. */
   readonly program: string
   /** What it does, in a sentence for the head of the help. */
   readonly about: string
-  /** A field for every leaf of `C`; the compiler asks for those that are missing. */
+  /** A field for every leaf of `C`; the compiler reports those that are missing. */
   readonly fields: FieldsOf<C>
   readonly kind: FileKind
   readonly foreignKinds: readonly ForeignKind[]
@@ -20,7 +20,7 @@ export interface TableSource<C, F extends CommandFlags> {
   readonly deprecatedFlags: ReadonlyMap<string, DeprecatedFlag<C>>
   /** Flags that existing deployments carry and that mean nothing here, with the reason. */
   readonly ignoredFlags: ReadonlyMap<string, string>
-  /** Defaults that depend on other values: `settings` tells what was given. */
+  /** Defaults that depend on other values: `settings` holds the given ones. */
   readonly derive?: (config: C, settings: Settings<C>) => C
   readonly rules: readonly Rule<C>[]
   readonly codes: ProblemCodes
@@ -31,7 +31,7 @@ export interface TableSource<C, F extends CommandFlags> {
  * configurations and the documentation are derived from it.
  */
 export interface SettingsTable<C, F extends CommandFlags = CommandFlags> extends TableSource<C, F> {
-  /** The fields in order, where the type of the value does not matter. */
+  /** The fields in order, without the types of their values. */
   readonly entries: readonly (readonly [path: FieldPath<C>, field: AnyField])[]
   /** For lookups of words that may be no path at all. */
   readonly byPath: ReadonlyMap<string, AnyField>

@@ -1,4 +1,4 @@
-/** What YAML and JSON can say about one field; maps never are a value here. */
+/** A value of one field in YAML and JSON; a map is never a value. */
 export type Raw = string | number | boolean | null | readonly Raw[]
 
 export type Decoded<T> =

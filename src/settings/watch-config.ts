@@ -19,7 +19,7 @@ export interface WatchConfigOptions {
 }
 
 export interface ConfigWatch {
-  /** Looks at once, as SIGHUP asks; resolves when a change has been dealt with. */
+  /** Reads at once, as SIGHUP requests; resolves when a change has been handled. */
   reread(): Promise<void>
   close(): void
 }

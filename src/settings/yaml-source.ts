@@ -16,12 +16,12 @@ import type { ConfigurationFile } from './read-file.ts'
 import type { Raw } from './value-type.ts'
 
 const LARGEST = 1_048_576
-const MOST_ITEMS = 1_000
-const MOST_ENTRIES = 10_000
-const MOST_ALIASES = 100
+const MAX_ITEMS = 1_000
+const MAX_ENTRIES = 10_000
+const MAX_ALIASES = 100
 const DEEPEST = 5
 
-/** One `key: value` of a file, before anybody knows whether it is a field. */
+/** One `key: value` of a file, before it is matched with a field. */
 export interface Entry {
   readonly key: string
   readonly keyAt: Position
@@ -108,8 +108,8 @@ function unreadable(message: string): Parsed {
 class Source {
   readonly #file: string
   readonly #lines: LineCounter
-  #budget = MOST_ENTRIES
-  #aliases = MOST_ALIASES
+  #budget = MAX_ENTRIES
+  #aliases = MAX_ALIASES
 
   constructor(file: string, lines: LineCounter) {
     this.#file = file
@@ -168,7 +168,7 @@ function readValue(node: Node | null): Entry['value'] {
 }
 
 function readList(items: readonly unknown[]): Entry['value'] {
-  if (items.length > MOST_ITEMS) return { bad: `write at most ${MOST_ITEMS} items` }
+  if (items.length > MAX_ITEMS) return { bad: `write at most ${MAX_ITEMS} items` }
   const raw: Raw[] = []
   for (const item of items) {
     const read = isScalar(item) ? readValue(item) : undefined

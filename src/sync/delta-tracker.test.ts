@@ -179,9 +179,9 @@ describe('an object that the kernel prints in its own way', () => {
 
   test('is doubted twice and then believed', () => {
     const tracker = settled({ a: '1' })
-    expect(repairInVain(tracker)).toEqual({ respelled: [], doubtful: [A] })
-    expect(repairInVain(tracker)).toEqual({ respelled: [], doubtful: [A] })
-    expect(repairInVain(tracker)).toEqual({ respelled: [A], doubtful: [] })
+    expect(repairInVain(tracker)).toEqual({ normalised: [], doubtful: [A] })
+    expect(repairInVain(tracker)).toEqual({ normalised: [], doubtful: [A] })
+    expect(repairInVain(tracker)).toEqual({ normalised: [A], doubtful: [] })
     expect(tracker.isSettled).toBe(true)
     expect(tracker.saw(objects({ a: 'shown' }))).toEqual([])
   })
@@ -207,7 +207,7 @@ describe('an object that the kernel prints in its own way', () => {
     const drift = tracker.saw(objects({ a: 'altered' }))
     write(tracker)
     expect(tracker.sawAfterRepair(drift, objects({ a: '1' }))).toEqual({
-      respelled: [],
+      normalised: [],
       doubtful: [],
     })
   })
@@ -219,7 +219,7 @@ describe('an object that the kernel prints in its own way', () => {
     const tracker = settled({ a: '1' })
     const drift = tracker.saw(objects({ a: 'altered' }))
     write(tracker)
-    expect(tracker.sawAfterRepair(drift, seen)).toEqual({ respelled: [], doubtful: [A] })
+    expect(tracker.sawAfterRepair(drift, seen)).toEqual({ normalised: [], doubtful: [A] })
   })
 })
 

@@ -1,5 +1,5 @@
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
-import { Spellings } from './spellings.ts'
+import { NormalisedForms } from './normalised-forms.ts'
 
 /** How an object differs from what we last knew of it. */
 export interface Drift {
@@ -16,18 +16,18 @@ interface Failure {
 }
 
 /** First retry after a second, then doubling, five minutes at most. */
-const RETRY_MS = { first: 1_000, longest: 300_000 } as const
+const RETRY_MS = { first: 1_000, max: 300_000 } as const
 
 /**
- * Wanted and actual kernel objects, and the difference between them. It never
- * talks to the kernel: it is told what was wanted, seen and done.
+ * Wanted and actual kernel objects, and the difference between them. It performs no input or output:
+ * the caller reports what is wanted, what was read and what was written.
  */
 export class DeltaTracker {
   readonly #wanted = new Map<ObjectKey, Digest>()
   readonly #actual = new Map<ObjectKey, Digest>()
   readonly #different = new Set<ObjectKey>()
   readonly #failures = new Map<ObjectKey, Failure>()
-  readonly #spellings = new Spellings()
+  readonly #normalisedForms = new NormalisedForms()
 
   /** New digests of wanted objects; undefined: no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
@@ -35,12 +35,12 @@ export class DeltaTracker {
       if (digest === undefined) this.#wanted.delete(key)
       else this.#wanted.set(key, digest)
       this.#failures.delete(key)
-      this.#spellings.forget(key)
+      this.#normalisedForms.forget(key)
       this.#compare(key)
     }
   }
 
-  /** What the kernel holds: everything, or only what concerns `scope`. Returns the surprises. */
+  /** The kernel's objects: all, or only those of `scope`. Returns those that changed unexpectedly. */
   saw(seen: ReadonlyMap<ObjectKey, Digest>, scope?: readonly ObjectKey[]): readonly Drift[] {
     const drift: Drift[] = []
     for (const key of new Set([...(scope ?? this.#actual.keys()), ...seen.keys()])) {
@@ -53,28 +53,27 @@ export class DeltaTracker {
   }
 
   /**
-   * Looks again at objects that were found altered and have been rewritten. One
-   * that insists on what it showed before is not altered: the kernel prints it in
-   * its own way, and is believed. Any other that does not show what we wrote is
-   * in doubt: it must be looked at again.
+   * Compares objects that were found altered and have been rewritten. An object that the kernel keeps
+   * printing as before is not altered: the kernel normalises it, and that form counts as equal. Any
+   * other that differs from what was written is doubtful: the caller must read it again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
     seen: ReadonlyMap<ObjectKey, Digest>,
-  ): { readonly respelled: readonly ObjectKey[]; readonly doubtful: readonly ObjectKey[] } {
-    const respelled: ObjectKey[] = []
+  ): { readonly normalised: readonly ObjectKey[]; readonly doubtful: readonly ObjectKey[] } {
+    const normalised: ObjectKey[] = []
     const doubtful: ObjectKey[] = []
     for (const { key, seen: before } of drift) {
       const digest = seen.get(key)
       if (digest === this.#actual.get(key)) continue
-      if (digest === undefined || digest !== before || !this.#spellings.insists(key, digest)) {
+      if (digest === undefined || digest !== before || !this.#normalisedForms.learn(key, digest)) {
         doubtful.push(key)
         continue
       }
-      respelled.push(key)
+      normalised.push(key)
       this.#setActual(key, digest)
     }
-    return { respelled, doubtful }
+    return { normalised, doubtful }
   }
 
   /** What to do now, without objects whose last refusal is too recent. */
@@ -95,7 +94,8 @@ export class DeltaTracker {
       this.#failures.delete(key)
       this.#setActual(key, digest)
     }
-    for (const key of change.set) settle(key, this.#spellings.get(key) ?? this.#wanted.get(key))
+    for (const key of change.set)
+      settle(key, this.#normalisedForms.get(key) ?? this.#wanted.get(key))
     for (const key of change.unset) settle(key, undefined)
   }
 
@@ -132,8 +132,8 @@ export class DeltaTracker {
   #compare(key: ObjectKey): void {
     const actual = this.#actual.get(key)
     const wanted = this.#wanted.get(key)
-    const spelling = wanted === undefined ? undefined : this.#spellings.get(key)
-    if (actual !== (spelling ?? wanted)) {
+    const form = wanted === undefined ? undefined : this.#normalisedForms.get(key)
+    if (actual !== (form ?? wanted)) {
       this.#different.add(key)
       return
     }
@@ -143,7 +143,7 @@ export class DeltaTracker {
 
   #fail(key: ObjectKey, refusal: KernelError, now: number): void {
     const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1
-    const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.longest)
+    const wait = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.max)
     this.#failures.set(key, { refusal, attempts, retryAt: now + wait })
   }
 }

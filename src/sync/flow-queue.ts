@@ -17,7 +17,7 @@ export class FlowQueue {
     return flows
   }
 
-  /** Returns what could not be cut, where nothing newer has been said since. */
+  /** Puts back flows that could not be deleted, unless newer ones of the frontend are waiting. */
   putBack(flows: readonly StaleFlows[]): void {
     for (const one of flows) {
       const key = frontendOf(one)

@@ -40,7 +40,7 @@ test('events that change nothing leave nothing to do', () => {
   expect(model.apply(serviceEvents('s1'))).toBe(false)
 })
 
-test('work that waits is still told when nothing is added to it', () => {
+test('work that waits is still reported when nothing is added to it', () => {
   const { model } = modelOf()
   model.apply(serviceEvents('s1'))
   expect(model.apply([])).toBe(true)

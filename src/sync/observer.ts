@@ -10,22 +10,24 @@ export interface AppliedRun {
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
 }
 
-/** What the loop tells the outside world: metrics, health, logs. */
+/** What the loop reports to metrics, health and log. */
 export interface SyncObserver {
-  /** A change is waiting since `at`. */
+  /** The oldest unwritten change was queued at `at`, in milliseconds since the epoch. */
   queued(at: number): void
-  /** These Services were compiled; the kernel follows. */
+  /** These Services were compiled; they are not in the kernel yet. */
   compiled(services: readonly ServiceKey[]): void
-  /** The run has taken everything that was queued before it. */
+  /** A run starts: it takes everything that was queued before it. */
   begun(): void
+  /** A run that wrote, or had changes queued, has ended. */
   applied(run: AppliedRun): void
-  /** Somebody else changed our objects, and we are about to put that right. */
+  /** Another process changed objects of the mode; the run is about to repair them. */
   drifted(drift: readonly Drift[], by: string): void
-  /** The kernel prints these otherwise than we wrote them; taken as equal from now on. */
-  respelled(keys: readonly ObjectKey[]): void
-  /** The kernel could not be read or written at all; it is tried again. */
+  /** The kernel prints these objects otherwise than written; that form counts as equal from now on. */
+  normalised(keys: readonly ObjectKey[]): void
+  /** Reading or writing the kernel failed as a whole; the loop tries again. */
   failed(error: unknown): void
+  /** `count` conntrack entries of removed backends were deleted. */
   flowsCut(count: number): void
-  /** Conntrack entries of backends that are gone could not be deleted; it is tried again. */
+  /** Deleting conntrack entries of removed backends failed; the loop tries again. */
   flowsFailed(error: unknown): void
 }

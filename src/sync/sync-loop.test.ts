@@ -5,7 +5,7 @@ import { digestOf, objectKey } from './testing/scripted-mode.ts'
 
 type Rig = ReturnType<typeof rig>
 
-/** A loop that has Services s1, s2 … in the kernel and rests, with nothing told yet. */
+/** A loop that has Services s1, s2 … in the kernel and rests, with nothing reported yet. */
 async function running(names: readonly string[], options?: Parameters<typeof rig>[0]) {
   const made = rig(options)
   for (const name of names) made.loop.enqueue(serviceEvents(name))
@@ -15,9 +15,9 @@ async function running(names: readonly string[], options?: Parameters<typeof rig
   return made
 }
 
-function forget({ mode, told }: Rig): void {
+function forget({ mode, reported }: Rig): void {
   mode.calls.length = 0
-  for (const list of Object.values(told)) list.length = 0
+  for (const list of Object.values(reported)) list.length = 0
 }
 
 /** Whether the kernel holds exactly what is wanted. */
@@ -47,7 +47,7 @@ describe('before the cluster was listed', () => {
 
   test('what a former run left stays until then, and goes with the first run', async () => {
     const made = rig()
-    const { loop, mode, clock, told } = made
+    const { loop, mode, clock, reported } = made
     mode.kernel.set(objectKey('left over'), digestOf('old'))
     loop.enqueue(serviceEvents('s1'))
     await clock.advance(60_000)
@@ -56,7 +56,7 @@ describe('before the cluster was listed', () => {
     await clock.advance(0)
     expect(mode.calls).toEqual(['observe all', 'apply +1 -1'])
     expect(isRight(made)).toBe(true)
-    expect(told.drifted).toEqual([])
+    expect(reported.drifted).toEqual([])
   })
 
   test('what a former run left and is right is not written again', async () => {
@@ -67,10 +67,10 @@ describe('before the cluster was listed', () => {
     second.loop.setSynced()
     await second.clock.advance(0)
     expect(second.mode.calls).toEqual(['observe all'])
-    expect(second.told.applied).toEqual(['+0 -0 !0'])
+    expect(second.reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('being told twice that it was changes nothing', async () => {
+  test('being reported twice that it was changes nothing', async () => {
     const { loop, mode, clock } = rig()
     loop.setSynced()
     loop.setSynced()
@@ -118,24 +118,24 @@ describe('changes', () => {
   })
 
   test('that change nothing wake nobody', async () => {
-    const { loop, mode, clock, told } = await running(['s1'])
+    const { loop, mode, clock, reported } = await running(['s1'])
     loop.enqueue(serviceEvents('s1'))
     await clock.advance(5_000)
     expect(mode.calls).toEqual([])
-    expect(told.queued).toEqual([])
+    expect(reported.queued).toEqual([])
   })
 
   test('that are taken back before the run cost no transaction', async () => {
-    const { loop, mode, clock, told } = await running(['s1'])
+    const { loop, mode, clock, reported } = await running(['s1'])
     loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
     loop.enqueue([endpointsEvent('s1', '10.0.0.1')])
     await clock.advance(5_000)
     expect(mode.calls).toEqual([])
-    expect(told.applied).toEqual(['+0 -0 !0'])
+    expect(reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('are told as queued once until they are taken', async () => {
-    const { loop, clock, told } = await running(['s1'])
+  test('are reported as queued once until they are taken', async () => {
+    const { loop, clock, reported } = await running(['s1'])
     const at = clock.now()
     loop.enqueue(serviceEvents('s2'))
     await clock.advance(0)
@@ -144,8 +144,8 @@ describe('changes', () => {
     loop.enqueue(serviceEvents('s3'))
     loop.enqueue(serviceEvents('s4'))
     await clock.advance(5_000)
-    expect(told.queued).toEqual([at, later])
-    expect(told.applied).toEqual(['+1 -0 !0', '+2 -0 !0'])
+    expect(reported.queued).toEqual([at, later])
+    expect(reported.applied).toEqual(['+1 -0 !0', '+2 -0 !0'])
   })
 
   test('of the configuration reach every Service', async () => {
@@ -211,13 +211,13 @@ describe('markers', () => {
 describe('somebody else', () => {
   test('alters one object: that one is looked at, repaired and reported', async () => {
     const made = await running(['s1', 's2', 's3'])
-    const { mode, clock, told } = made
+    const { mode, clock, reported } = made
     alter(made, 's2')
     mode.reportForeign({ keys: [objectOf('s2')], by: 'iptables' })
     await clock.advance(0)
     expect(mode.calls).toEqual(['observe 1', 'apply +1 -0'])
-    expect(told.drifted).toEqual([`iptables: altered ${objectOf('s2')}`])
-    expect(told.applied).toEqual(['+1 -0 !0'])
+    expect(reported.drifted).toEqual([`iptables: altered ${objectOf('s2')}`])
+    expect(reported.applied).toEqual(['+1 -0 !0'])
     expect(isRight(made)).toBe(true)
   })
 
@@ -227,7 +227,7 @@ describe('somebody else', () => {
     made.mode.reportForeign({ keys: 'all', by: 'firewalld' })
     await made.clock.advance(0)
     expect(made.mode.calls).toEqual(['observe all', 'apply +2 -0'])
-    expect(made.told.drifted).toEqual([
+    expect(made.reported.drifted).toEqual([
       `firewalld: missing ${objectOf('s1')}`,
       `firewalld: missing ${objectOf('s2')}`,
     ])
@@ -239,16 +239,16 @@ describe('somebody else', () => {
     made.mode.kernel.set(objectKey('stray'), digestOf('x'))
     made.mode.reportForeign({ keys: [objectKey('stray')], by: 'iptables' })
     await made.clock.advance(0)
-    expect(made.told.drifted).toEqual(['iptables: stray object stray'])
+    expect(made.reported.drifted).toEqual(['iptables: stray object stray'])
     expect(isRight(made)).toBe(true)
   })
 
   test('touched nothing after all: nothing is written or reported', async () => {
-    const { mode, clock, told } = await running(['s1'])
+    const { mode, clock, reported } = await running(['s1'])
     mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
     await clock.advance(0)
     expect(mode.calls).toEqual(['observe 1'])
-    expect(told.drifted).toEqual([])
+    expect(reported.drifted).toEqual([])
   })
 
   test('several reports are looked at together, and everything covers each', async () => {
@@ -278,7 +278,7 @@ describe('somebody else', () => {
 
   test('undoes what a verification repaired: we look again until it holds', async () => {
     const made = await running(['s1'])
-    const { mode, clock, told } = made
+    const { mode, clock, reported } = made
     let again = 1
     mode.duringApply = () => {
       if (again-- > 0) alter(made, 's1')
@@ -286,8 +286,8 @@ describe('somebody else', () => {
     alter(made, 's1')
     await clock.advance(30_000)
     expect(isRight(made)).toBe(true)
-    expect(told.respelled).toEqual([])
-    expect(told.drifted).toEqual([
+    expect(reported.normalised).toEqual([])
+    expect(reported.drifted).toEqual([
       `verification: altered ${objectOf('s1')}`,
       `repair: altered ${objectOf('s1')}`,
     ])
@@ -316,13 +316,13 @@ describe('somebody else', () => {
     await made.clock.advance(28_999)
     expect(made.mode.calls).toEqual([])
     await made.clock.advance(1)
-    expect(made.told.drifted).toEqual([`verification: altered ${objectOf('s1')}`])
+    expect(made.reported.drifted).toEqual([`verification: altered ${objectOf('s1')}`])
     expect(isRight(made)).toBe(true)
   })
 })
 
 describe('an object that the kernel prints in its own way', () => {
-  async function respelled() {
+  async function normalised() {
     const made = await running(['s1', 's2'], { verifyPeriodMs: 10_000 })
     const { mode } = made
     mode.spell = (key, digest) => (key === objectOf('s1') ? digestOf(`~${digest}`) : digest)
@@ -332,17 +332,17 @@ describe('an object that the kernel prints in its own way', () => {
   }
 
   test('is not repaired for ever', async () => {
-    const made = await respelled()
-    expect(made.told.respelled).toEqual([objectOf('s1')])
+    const made = await normalised()
+    expect(made.reported.normalised).toEqual([objectOf('s1')])
     forget(made)
     await made.clock.advance(3_600_000)
-    expect(made.told.drifted).toEqual([])
+    expect(made.reported.drifted).toEqual([])
     expect(made.mode.calls.filter((call) => call.startsWith('apply'))).toEqual([])
     expect(made.mode.calls.length).toBeGreaterThan(100)
   })
 
   test('is repaired when somebody alters it', async () => {
-    const made = await respelled()
+    const made = await normalised()
     const { mode, clock } = made
     const shown = mode.kernel.get(objectOf('s1'))
     forget(made)
@@ -350,7 +350,7 @@ describe('an object that the kernel prints in its own way', () => {
     mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
     await clock.advance(1_000)
     expect(mode.kernel.get(objectOf('s1'))).toBe(shown)
-    expect(made.told.drifted).toEqual([`iptables: altered ${objectOf('s1')}`])
+    expect(made.reported.drifted).toEqual([`iptables: altered ${objectOf('s1')}`])
   })
 
   test('is not mistaken for one that somebody alters whenever he is repaired', async () => {
@@ -360,7 +360,7 @@ describe('an object that the kernel prints in its own way', () => {
       made.mode.reportForeign({ keys: [objectOf('s1')], by: 'firewalld' })
       await made.clock.advance(1_000)
     }
-    expect(made.told.respelled).toEqual([])
+    expect(made.reported.normalised).toEqual([])
     expect(isRight(made)).toBe(true)
   })
 })
@@ -368,11 +368,11 @@ describe('an object that the kernel prints in its own way', () => {
 describe('a refused object', () => {
   test('is tried again, later and later, and holds back nothing else', async () => {
     const made = await running(['s1'])
-    const { loop, mode, clock, told } = made
+    const { loop, mode, clock, reported } = made
     mode.refused.set(objectOf('s2'), refusal)
     loop.enqueue([...serviceEvents('s2'), ...serviceEvents('s3')])
     await clock.advance(0)
-    expect(told.applied).toEqual(['+2 -0 !1'])
+    expect(reported.applied).toEqual(['+2 -0 !1'])
     expect(mode.kernel.has(objectOf('s3'))).toBe(true)
     forget(made)
     await clock.advance(7_500)
@@ -397,27 +397,27 @@ describe('a refused object', () => {
 describe('a kernel that cannot be asked', () => {
   test('to read: reported, and tried again after a second, not at once', async () => {
     const made = rig({ minPeriodMs: 0 })
-    const { loop, mode, clock, told } = made
+    const { loop, mode, clock, reported } = made
     mode.observeErrors.push(new Error('no iptables'), new Error('still none'))
     loop.enqueue(serviceEvents('s1'))
     loop.setSynced()
     await clock.advance(999)
     expect(mode.calls).toEqual(['observe all'])
-    expect(told.failed).toEqual(['no iptables'])
+    expect(reported.failed).toEqual(['no iptables'])
     await clock.advance(1_001)
     expect(mode.calls).toEqual(['observe all', 'observe all', 'observe all', 'apply +1 -0'])
     expect(isRight(made)).toBe(true)
   })
 
   test('once and then holds everything: the run that finds it so is reported', async () => {
-    const { loop, mode, clock, told } = await running(['s1'])
+    const { loop, mode, clock, reported } = await running(['s1'])
     mode.observeErrors.push(new Error('busy'))
-    told.applied.length = 0
+    reported.applied.length = 0
     loop.suspect({ keys: 'all', by: 'test' })
     await clock.advance(250)
-    expect(told).toMatchObject({ failed: ['busy'], applied: [] })
+    expect(reported).toMatchObject({ failed: ['busy'], applied: [] })
     await clock.advance(1_000)
-    expect(told.applied).toEqual(['+0 -0 !0'])
+    expect(reported.applied).toEqual(['+0 -0 !0'])
   })
 
   test('to read what somebody touched: that is not forgotten', async () => {
@@ -438,7 +438,7 @@ describe('a kernel that cannot be asked', () => {
     let ran = 0
     made.loop.enqueue(serviceEvents('s2'), () => ran++)
     await made.clock.advance(0)
-    expect(made.told.failed).toEqual(['spawner is gone'])
+    expect(made.reported.failed).toEqual(['spawner is gone'])
     expect(ran).toBe(0)
     await made.clock.advance(1_000)
     expect(made.mode.calls).toEqual(['apply +1 -0', 'observe all', 'apply +1 -0'])
@@ -489,11 +489,11 @@ describe('flows', () => {
   const goes = { kind: 'service', key, value: undefined } as const
 
   test('are cut after the kernel was written', async () => {
-    const { loop, mode, clock, flows, told } = await running([])
+    const { loop, mode, clock, flows, reported } = await running([])
     loop.enqueue([appears])
     await clock.advance(1_000)
     flows.length = 0
-    forget({ mode, told } as Rig)
+    forget({ mode, reported } as Rig)
     let cutBefore = 0
     mode.duringApply = () => {
       cutBefore = flows.length
@@ -503,18 +503,18 @@ describe('flows', () => {
     expect(cutBefore).toBe(0)
     expect(mode.calls).toEqual(['apply +0 -1'])
     expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
-    expect(told.flowsCut).toEqual([1])
+    expect(reported.flowsCut).toEqual([1])
   })
 
   test('that could not be deleted are tried again a second later, though nothing else changes', async () => {
-    const { loop, mode, clock, flows, cutErrors, told } = await running([])
+    const { loop, mode, clock, flows, cutErrors, reported } = await running([])
     loop.enqueue([appears])
     await clock.advance(1_000)
     flows.length = 0
     cutErrors.push(new Error('no netlink'))
     loop.enqueue([goes])
     await clock.advance(999)
-    expect(told).toMatchObject({ failed: [], flowsFailed: ['no netlink'] })
+    expect(reported).toMatchObject({ failed: [], flowsFailed: ['no netlink'] })
     expect(flows).toEqual([])
     mode.calls.length = 0
     await clock.advance(1_000)
@@ -575,7 +575,7 @@ test('a backend that drains goes when its time is up', async () => {
   world.node = { ...world.node, drainSeconds: { TCP: 20, UDP: 0, SCTP: 0 } }
   loop.recompileAll()
   await clock.advance(2_000)
-  forget({ mode, told: {} } as Rig)
+  forget({ mode, reported: {} } as Rig)
   loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
   await clock.advance(19_999)
   expect(mode.calls).toEqual(['apply +1 -0'])

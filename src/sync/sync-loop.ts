@@ -17,20 +17,20 @@ export interface SyncLoopParts {
   /** Deletes conntrack entries; resolves to their number. */
   cutFlows(flows: readonly StaleFlows[]): Promise<number>
   readonly minPeriodMs: number
-  /** Background verification, at most this often. */
+  /** The shortest time between two verifications of the whole kernel state. */
   readonly verifyPeriodMs: number
 }
 
 /** Verification may use at most this share of one processor. */
 const VERIFY_SHARE = 1 / 400
-const LONGEST_REPAIR_DELAY_MS = 250
+const MAX_REPAIR_DELAY_MS = 250
 const READ_RETRY_MS = 1_000
 const VERIFICATION = 'verification'
 
 /**
- * Forever: cluster changes in, one small transaction out. It alone talks to the
- * mode, one call at a time. Nothing is written before the cluster was listed
- * completely, and nothing is given up: what the kernel refused is tried again.
+ * Cluster changes in, one small transaction out, until `stop`. Only the loop calls the mode, one call
+ * at a time. It writes nothing before the cluster is listed completely, and retries every object that
+ * the kernel refused.
  */
 export class SyncLoop {
   readonly #parts: SyncLoopParts
@@ -43,11 +43,11 @@ export class SyncLoop {
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
   readonly #flows = new FlowQueue()
-  /** When flows are deleted again that could not be deleted. */
+  /** When the loop deletes again the flows that it could not delete. */
   #flowsAt = Number.POSITIVE_INFINITY
-  /** The last run ended with an error, which only a run without one ends. */
+  /** The last run threw; the next run without an error resets it. */
   #hasFailed = false
-  /** What somebody else touched, to be looked at; everything at the start. */
+  /** Objects that another process may have changed, to be read again; all objects at the start. */
   #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
   #verifyAt = Number.POSITIVE_INFINITY
   #hasObserved = false
@@ -67,7 +67,7 @@ export class SyncLoop {
     if (changed || onApplied) this.#wake()
   }
 
-  /** The cluster was listed completely: from now on the kernel is written. */
+  /** The cluster is listed completely: from now on the loop writes the kernel. */
   setSynced(): void {
     if (this.#synced || this.#stopped) return
     this.#synced = true
@@ -76,14 +76,14 @@ export class SyncLoop {
     this.#wake()
   }
 
-  /** Something outside the cluster changed that every entry may depend on. */
+  /** Something outside the cluster changed on which every entry may depend. */
   recompileAll(): void {
     this.#parts.model.recompileAll()
     this.#queue()
     this.#wake()
   }
 
-  /** Somebody else changed our objects, or may have: look and repair, soon. */
+  /** Another process changed objects of the mode, or may have: reads and repairs them soon. */
   suspect(change: ForeignChange): void {
     this.#note(change)
     this.#wake()
@@ -114,10 +114,10 @@ export class SyncLoop {
     else this.#runAt(this.#parts.clock.now() + this.#delay())
   }
 
-  /** Repairs are urgent, but somebody who flushes in a loop does not own the processor. */
+  /** Repairs are urgent, but a process that flushes in a loop must not occupy the processor. */
   #delay(): number {
     const delay = this.#throttle.delay()
-    return this.#suspects ? Math.min(delay, LONGEST_REPAIR_DELAY_MS) : delay
+    return this.#suspects ? Math.min(delay, MAX_REPAIR_DELAY_MS) : delay
   }
 
   #runAt(time: number): void {
@@ -151,7 +151,7 @@ export class SyncLoop {
       const unexplained = await this.#inspect()
       const { wrote, markers } = await this.#apply()
       rest = wrote || unexplained.length > 0
-      if (unexplained.length > 0) await this.#learnSpelling(unexplained)
+      if (unexplained.length > 0) await this.#learnNormalisedForms(unexplained)
       await this.#cut()
       for (const marker of this.#markers.splice(0, markers)) marker()
     } catch (error) {
@@ -164,8 +164,8 @@ export class SyncLoop {
   }
 
   /**
-   * Reads the kernel where somebody else may have been, or when it is time to
-   * verify. Returns what a verification found changed though nobody was seen there.
+   * Reads the suspected objects, or all when a verification is due. Returns the objects that a
+   * verification found changed without a report of a change.
    */
   async #inspect(): Promise<readonly Drift[]> {
     const { clock, mode, tracker, observer } = this.#parts
@@ -192,16 +192,16 @@ export class SyncLoop {
     return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
   }
 
-  /** Looks at what was just rewritten, lest another spelling be repaired for ever. */
-  async #learnSpelling(drift: readonly Drift[]): Promise<void> {
+  /** Reads the objects that were just rewritten, so that a normalised form is not repaired for ever. */
+  async #learnNormalisedForms(drift: readonly Drift[]): Promise<void> {
     const { mode, tracker, observer } = this.#parts
     const seen = await mode.observe(drift.map(({ key }) => key))
-    const { respelled, doubtful } = tracker.sawAfterRepair(drift, seen)
-    if (respelled.length > 0) observer.respelled(respelled)
+    const { normalised, doubtful } = tracker.sawAfterRepair(drift, seen)
+    if (normalised.length > 0) observer.normalised(normalised)
     if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
-  /** Brings the kernel up to date. `markers`: how many of those that wait may be told. */
+  /** Brings the kernel up to date. `markers`: how many of the waiting markers may run. */
   async #apply(): Promise<{ readonly wrote: boolean; readonly markers: number }> {
     const { model, mode, tracker, clock, observer } = this.#parts
     const queuedAt = this.#queuedAt
@@ -227,11 +227,11 @@ export class SyncLoop {
     const { mode, tracker, clock } = this.#parts
     const result = await mode.apply(change)
     tracker.confirm(change, result, clock.now())
-    if (result.uncertain) this.suspect({ keys: 'all', by: 'time-out' })
+    if (result.uncertain) this.suspect({ keys: 'all', by: 'timeout' })
     return result.failed
   }
 
-  /** Flows that could not be deleted are tried again a second later; no rule depends on them. */
+  /** Deletes stale flows; after a failure again a second later, because no rule depends on them. */
   async #cut(): Promise<void> {
     this.#flowsAt = Number.POSITIVE_INFINITY
     const flows = this.#flows.takeAll()

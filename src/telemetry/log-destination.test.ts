@@ -39,7 +39,7 @@ test('records wait for the disk and keep their order, also one that was cut', ()
   expect(onLoss).not.toHaveBeenCalled()
 })
 
-test('how many found no room is told once, when writing works again', () => {
+test('how many found no room is reported once, when writing works again', () => {
   const disk = fullDisk()
   const onLoss = vi.fn(() => log.write('lost\n'))
   const log = openLogDestination({ onLoss })

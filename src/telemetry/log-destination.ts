@@ -2,11 +2,11 @@ import { writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
 /** What is kept of records that cannot be written yet. */
-const MOST_WAITING_BYTES = 1 << 20
+const MAX_BUFFERED_BYTES = 1 << 20
 const PATIENCE_MS = 50
 
 export interface LogDestinationOptions {
-  /** Told once writing works again: how many records found no room while it did not. */
+  /** Called once writing works again, with the number of records that the buffer could not hold. */
   readonly onLoss: (records: number) => void
   /** Standard output unless given. */
   readonly fd?: number
@@ -32,7 +32,7 @@ export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): D
     }
   }
   const hasRoom = (record: Buffer): boolean =>
-    bytes === 0 || bytes + record.length <= MOST_WAITING_BYTES
+    bytes === 0 || bytes + record.length <= MAX_BUFFERED_BYTES
   return {
     write(line) {
       const record = Buffer.from(line)

@@ -18,7 +18,7 @@ export interface LoggerOptions {
 
 /**
  * One JSON object per line: `time` (RFC 3339, UTC), `level`, `msg`, the record's
- * fields, and errors as `err`. Secrets are removed here, once, for every room.
+ * fields, and errors as `err`. Secrets are removed here, once, for every module.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const stream = options.stream ?? openLogDestination({ onLoss })
@@ -34,7 +34,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     options.pretty ? await prettyStream(stream) : stream,
   )
   function onLoss(records: number): void {
-    log.warn({ records }, 'log records were lost: for a time they could not be written')
+    log.warn({ records }, 'log records were lost because standard error could not be written')
   }
   return log
 }

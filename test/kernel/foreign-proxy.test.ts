@@ -75,7 +75,7 @@ test('stale rules of a stopped kube-proxy yield to a daemon that starts, and are
   await restore(lab(), REMOVE)
   await daemon.until('without the other proxy', (samples) => isRaised(samples) === 0)
   expect(await warnings(lab())).toBe('')
-  expect(daemon.logs()).toMatch(/foreign-service-proxy.*the condition is over/)
+  expect(daemon.logs()).toMatch(/foreign-service-proxy.*the condition ended/)
 })
 
 /** Another process holds both ports and the API server is away, as when a node starts. */

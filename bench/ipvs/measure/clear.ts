@@ -5,7 +5,7 @@ import { spread } from '../kernel-view.ts'
 import { clearAll } from '../raw/ipvsadm.ts'
 import { demandAll } from './full-sync.ts'
 
-const NOTICED = 'somebody else changed our rules'
+const NOTICED = 'another process changed the rules of node-proxy'
 const POLL_MS = 10
 const BOUND_MS = 60_000
 const ATTEMPTS = 5

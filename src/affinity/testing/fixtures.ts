@@ -2,7 +2,7 @@ import { ipBytes, parseIp } from '../../lib/ip.ts'
 import { createAffinityMemory } from '../affinity-memory.ts'
 import { AffinityTable } from '../affinity-table.ts'
 
-/** For the tests of this room. */
+/** For the tests of this module. */
 
 /** The bytes of an address. */
 export function client(text: string): Uint8Array {

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { serviceCidrs } from '../kinds/service-cidr/resource.ts'
@@ -24,7 +24,7 @@ export async function ensureServiceCidr(context: BackgroundContext): Promise<voi
     namespace: '',
     name: NAME,
     next: (old) =>
-      isDeepStrictEqual(valueAt(old, 'spec', 'cidrs'), cidrs)
+      isDeepEqual(valueAt(old, 'spec', 'cidrs'), cidrs)
         ? old
         : {
             ...old,

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { StatusError } from '../status/status.ts'
@@ -103,7 +103,7 @@ function testValue(
 ): string | undefined {
   const found = patched.at(path)
   if (found === undefined) return `no such path: ${quote(path)}`
-  return isDeepStrictEqual(found, value) ? undefined : `the test of ${quote(path)} failed`
+  return isDeepEqual(found, value) ? undefined : `the test of ${quote(path)} failed`
 }
 
 function copy(

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import type { Compare, Operation, Store, StoredEntry } from '../../storage/store.ts'
 import { encodeStored } from '../encoding/codec.ts'
@@ -98,7 +98,7 @@ function allocate(
 }
 
 function isUnchanged(write: Write, next: JsonObject): boolean {
-  return write.old !== undefined && isDeepStrictEqual(comparable(write.old), comparable(next))
+  return write.old !== undefined && isDeepEqual(comparable(write.old), comparable(next))
 }
 
 function comparable(object: JsonObject): JsonObject {

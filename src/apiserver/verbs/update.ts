@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
 import { checkWrite } from '../admission/write-rules.ts'
@@ -200,7 +200,7 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
   if (!request.served.resource.countsGenerations) return next
   const content = (object: JsonObject) =>
     without(object, 'metadata', 'status', 'kind', 'apiVersion')
-  if (isDeepStrictEqual(content(next), content(old))) return next
+  if (isDeepEqual(content(next), content(old))) return next
   const metadata = objectAt(next, 'metadata')
   return { ...next, metadata: { ...metadata, generation: Number(metadata['generation'] ?? 0) + 1 } }
 }

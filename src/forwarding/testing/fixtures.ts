@@ -12,7 +12,7 @@ import { compileService } from '../compile.ts'
 import type { ForwardingEntry } from '../entry.ts'
 import type { NodeContext } from '../node-context.ts'
 
-/** Objects for the tests of this room: everything has a default, a test names what it is about. */
+/** Objects for the tests of this module: everything has a default, a test names what it is about. */
 
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)

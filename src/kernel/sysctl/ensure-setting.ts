@@ -18,6 +18,6 @@ export function ensureSetting(
   try {
     if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
   } catch (error) {
-    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
+    log.warn({ err: error, ...facts }, 'changing a kernel setting failed; it stays as it was')
   }
 }

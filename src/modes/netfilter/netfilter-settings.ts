@@ -3,7 +3,7 @@ import { nodePortScope } from './configured-scope.ts'
 import type { KernelFacts, NodeNetworks } from './mode-inputs.ts'
 import type { LocalTraffic, NetfilterSettings } from './settings.ts'
 
-/** The scaffolding that configuration, Node object and kernel ask for together. */
+/** The settings of the shared rules, from configuration, Node object and kernel. */
 export function netfilterSettings(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,

@@ -1,7 +1,7 @@
 import type { CommandFlags, GivenFlags } from '../../settings/command-line.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
 
-/** What the daemon's command line asks for. */
+/** What the daemon's command line requests. */
 export interface CommandLine extends GivenFlags<NodeProxyConfiguration> {
   readonly config: string | undefined
   readonly writeConfigTo: string | undefined

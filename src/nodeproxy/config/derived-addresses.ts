@@ -3,7 +3,7 @@ import type { SocketAddress } from '../../settings/network-types.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
 
-/** Addresses that nobody set follow the family of bindAddress. */
+/** Addresses that are not set follow the family of bindAddress. */
 export function deriveAddresses(
   config: NodeProxyConfiguration,
   settings: Settings<NodeProxyConfiguration>,

@@ -1,6 +1,7 @@
 import { parseDuration } from '../../lib/duration.ts'
+import { quote } from '../../lib/quote.ts'
 import * as flags from '../../settings/flags.ts'
-import { type Problem, quote } from '../../settings/problem.ts'
+import type { Problem } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 

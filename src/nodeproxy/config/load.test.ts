@@ -75,7 +75,7 @@ describe('loadConfiguration', () => {
     })
   })
 
-  it('serves on IPv6 where bindAddress is IPv6, unless told otherwise', async () => {
+  it('serves on IPv6 where bindAddress is IPv6, unless it is set otherwise', async () => {
     const { config } = await loaded(
       undefined,
       '--bind-address=::',

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
-import { ask } from '../testing/request.ts'
+import { request } from '../testing/request.ts'
 import { healthCheckAddresses } from '../wiring/health/health-check-addresses.ts'
 import { HealthCheckPorts } from './health-check-ports.ts'
 
@@ -67,7 +67,7 @@ describe('HealthCheckPorts', () => {
     const port = await freePort()
     await ports.replace(CART, { service: CART, port, localEndpoints: 2 })
     for (const host of ['127.0.0.1', '[::1]']) {
-      expect(await ask(`http://${host}:${port}/any/path`, { method: 'POST' })).toMatchObject({
+      expect(await request(`http://${host}:${port}/any/path`, { method: 'POST' })).toMatchObject({
         code: 200,
         headers: {
           'content-type': 'application/json',
@@ -85,13 +85,13 @@ describe('HealthCheckPorts', () => {
     const url = `http://127.0.0.1:${port}/`
     await ports.replace(CART, { service: CART, port, localEndpoints: 1 })
     healthy = false
-    expect(await ask(url)).toMatchObject({
+    expect(await request(url)).toMatchObject({
       code: 503,
       body: expect.stringContaining('"localEndpoints":1,"serviceProxyHealthy":false'),
     })
     healthy = true
     await ports.replace(CART, { service: CART, port, localEndpoints: 0 })
-    expect(await ask(url)).toMatchObject({
+    expect(await request(url)).toMatchObject({
       code: 503,
       headers: { 'x-load-balancing-endpoint-weight': '0' },
     })
@@ -101,10 +101,10 @@ describe('HealthCheckPorts', () => {
     const [first, second] = [await freePort(), await freePort()]
     await ports.replace(CART, { service: CART, port: first, localEndpoints: 1 })
     await ports.replace(CART, { service: CART, port: second, localEndpoints: 1 })
-    await expect(ask(`http://127.0.0.1:${first}/`)).rejects.toThrow('ECONNREFUSED')
-    expect((await ask(`http://127.0.0.1:${second}/`)).code).toBe(200)
+    await expect(request(`http://127.0.0.1:${first}/`)).rejects.toThrow('ECONNREFUSED')
+    expect((await request(`http://127.0.0.1:${second}/`)).code).toBe(200)
     await ports.replace(CART, undefined)
-    await expect(ask(`http://127.0.0.1:${second}/`)).rejects.toThrow('ECONNREFUSED')
+    await expect(request(`http://127.0.0.1:${second}/`)).rejects.toThrow('ECONNREFUSED')
     expect(counts).toEqual([0, 0])
   })
 
@@ -113,7 +113,8 @@ describe('HealthCheckPorts', () => {
     await ports.replace(TILL, { service: TILL, port, localEndpoints: 1 })
     await ports.replace(CART, { service: CART, port, localEndpoints: 1 })
     expect(blocked).toEqual(['shop/till NP_NODEPROXY_HEALTH_CHECK_CONFLICT'])
-    const name = async () => JSON.parse((await ask(`http://127.0.0.1:${port}/`)).body).service.name
+    const name = async () =>
+      JSON.parse((await request(`http://127.0.0.1:${port}/`)).body).service.name
     expect(await name()).toBe('cart')
     await ports.replace(CART, undefined)
     expect(await name()).toBe('till')
@@ -131,7 +132,7 @@ describe('HealthCheckPorts', () => {
     await new Promise((resolve) => other.close(resolve))
     for (const retry of retries.splice(0)) retry()
     await expect.poll(() => counts, { timeout: 10_000 }).toEqual([2, 0])
-    expect((await ask(`http://127.0.0.1:${port}/`)).code).toBe(200)
+    expect((await request(`http://127.0.0.1:${port}/`)).code).toBe(200)
   })
 
   it('stops waiting when the Service goes', async () => {
@@ -147,8 +148,8 @@ describe('HealthCheckPorts', () => {
     const port = await freePort()
     await ports.replace(CART, { service: CART, port, localEndpoints: 1 })
     await ports.setAddresses([ip('127.0.0.2')])
-    await expect(ask(`http://127.0.0.1:${port}/`)).rejects.toThrow('ECONNREFUSED')
-    expect((await ask(`http://127.0.0.2:${port}/`)).code).toBe(200)
+    await expect(request(`http://127.0.0.1:${port}/`)).rejects.toThrow('ECONNREFUSED')
+    expect((await request(`http://127.0.0.2:${port}/`)).code).toBe(200)
   })
 })
 

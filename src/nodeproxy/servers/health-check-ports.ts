@@ -19,7 +19,7 @@ export interface HealthCheckPortsOptions {
 interface Socket {
   readonly listener: Listener
   listening: boolean
-  told: string
+  reported: string
 }
 
 /**
@@ -107,7 +107,7 @@ export class HealthCheckPorts {
         this.#count()
       },
     })
-    const socket: Socket = { listener, listening: false, told: '' }
+    const socket: Socket = { listener, listening: false, reported: '' }
     this.#sockets.set(key, socket)
     await listener.start()
   }
@@ -122,8 +122,8 @@ export class HealthCheckPorts {
   #blocked(socket: Socket, port: number, error: NodeProxyError): void {
     const service = this.#winner(port)
     const story = `${service} ${error.message}`
-    if (service === undefined || socket.told === story) return
-    socket.told = story
+    if (service === undefined || socket.reported === story) return
+    socket.reported = story
     this.#options.onBlocked(service, error)
   }
 
@@ -148,7 +148,7 @@ export class HealthCheckPorts {
   }
 }
 
-/** What a load balancer is told; any path, any method. */
+/** The response to a load balancer, for any path and method. */
 export function healthCheckPage(check: HealthCheck | undefined, healthy: boolean) {
   const localEndpoints = check?.localEndpoints ?? 0
   const [namespace = '', name = ''] = (check?.service ?? '').split('/')

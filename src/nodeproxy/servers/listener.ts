@@ -37,7 +37,7 @@ export interface ListenerTimeouts {
 const TIMEOUTS: ListenerTimeouts = { arrival: 5_000, keepAlive: 5_000, stalled: 10_000 }
 
 const MAX_HEADER_BYTES = 8_192
-const MOST_CONNECTIONS = 64
+const MAX_CONNECTIONS = 64
 
 /** An HTTP server on one address that binds as soon as the address is free. */
 export class Listener {
@@ -56,7 +56,7 @@ export class Listener {
     return this.#bind()
   }
 
-  /** The bound port; differs from the one asked for when that was 0. */
+  /** The bound port; differs from the requested one when that was 0. */
   get port(): number | undefined {
     const bound = this.#server?.address()
     return typeof bound === 'object' && bound !== null ? bound.port : undefined
@@ -107,7 +107,7 @@ function createGuardedServer({ handler, timeouts = TIMEOUTS }: ListenerOptions):
     maxHeaderSize: MAX_HEADER_BYTES,
   }
   const server = createServer(limits, guard(handler))
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   server.timeout = timeouts.stalled
   return server
 }

@@ -4,7 +4,7 @@ import type { Readiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import { jsonPage, type Routes, textPage } from './routes.ts'
 
-/** What the pages show; each is asked when a page is. */
+/** The sources of the pages, read at each request. */
 export interface PageSources {
   readonly health: Pick<Health, 'report'>
   readonly readiness: () => Readiness
@@ -15,7 +15,7 @@ export interface PageSources {
   readonly mode: () => string
 }
 
-/** Port 10256: what load balancers and the node's supervisor ask. */
+/** Port 10256: for load balancers and the node's supervisor. */
 export function healthRoutes({ health, readiness, metrics }: PageSources): Routes {
   return {
     '/healthz': () => {
@@ -32,7 +32,7 @@ export function healthRoutes({ health, readiness, metrics }: PageSources): Route
   }
 }
 
-/** Port 10249: what monitoring and people ask. */
+/** Port 10249: for monitoring and operators. */
 export function metricsRoutes(sources: PageSources): Routes {
   return {
     '/metrics': async () => ({

@@ -6,7 +6,7 @@ export interface Page {
   readonly body: string
 }
 
-/** Makes the page at the moment it is asked for. */
+/** Renders the page for each request. */
 export type Route = () => Page | Promise<Page>
 
 export type Routes = Readonly<Record<string, Route>>

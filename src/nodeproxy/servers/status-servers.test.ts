@@ -6,7 +6,7 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 import { Health } from '../../telemetry/health/health.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import { ask } from '../testing/request.ts'
+import { request } from '../testing/request.ts'
 import { type StatusServers, startStatusServers } from './status-servers.ts'
 
 const open: { close(): unknown }[] = []
@@ -77,9 +77,9 @@ async function start(
     ...more,
   })
   open.push(servers)
-  const healthz = (path: string) => ask(`http://127.0.0.1:${servers.healthzPort}${path}`)
+  const healthz = (path: string) => request(`http://127.0.0.1:${servers.healthzPort}${path}`)
   const monitor = (path: string, options = {}) =>
-    ask(`http://127.0.0.1:${servers.metricsPort}${path}`, options)
+    request(`http://127.0.0.1:${servers.metricsPort}${path}`, options)
   return { servers, health, blocked, pages, errors, healthz, monitor }
 }
 
@@ -183,7 +183,7 @@ describe('an address that is taken', () => {
     await new Promise((resolve) => server.close(resolve))
     retries[0]?.()
     await expect.poll(() => servers.healthzPort, { timeout: 10_000 }).toBe(port)
-    expect((await ask(`http://127.0.0.1:${port}/livez`)).code).toBe(200)
+    expect((await request(`http://127.0.0.1:${port}/livez`)).code).toBe(200)
     expect(pages).toEqual(['healthz is blocked', 'metrics listens', 'healthz listens'])
   })
 
@@ -225,7 +225,7 @@ describe('an address that is taken', () => {
         bindAddressHardFail: true,
       }),
     ).rejects.toMatchObject({ code: 'NP_NODEPROXY_BIND' })
-    await expect(ask(`http://127.0.0.1:${free.port}/livez`)).rejects.toThrow('ECONNREFUSED')
+    await expect(request(`http://127.0.0.1:${free.port}/livez`)).rejects.toThrow('ECONNREFUSED')
     expect(server.listening).toBe(true)
   })
 
@@ -242,6 +242,6 @@ it('an address that is none is not served', async () => {
 
 it('[::] answers both families', async () => {
   const { servers } = await start({ healthzBindAddress: address('::') })
-  expect((await ask(`http://[::1]:${servers.healthzPort}/livez`)).code).toBe(200)
-  expect((await ask(`http://127.0.0.1:${servers.healthzPort}/livez`)).code).toBe(200)
+  expect((await request(`http://[::1]:${servers.healthzPort}/livez`)).code).toBe(200)
+  expect((await request(`http://127.0.0.1:${servers.healthzPort}/livez`)).code).toBe(200)
 })

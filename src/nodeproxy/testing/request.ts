@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { request as httpRequest } from 'node:http'
 
 export interface Answer {
   readonly code: number | undefined
@@ -7,12 +7,12 @@ export interface Answer {
 }
 
 /** One request of a test over a connection of its own. */
-export function ask(
+export function request(
   url: string,
   options: { method?: string; body?: string } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: options.method ?? 'GET', agent: false }, (response) => {
+    const sent = httpRequest(url, { method: options.method ?? 'GET', agent: false }, (response) => {
       let body = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {

@@ -71,7 +71,7 @@ test('a changed file is applied and says what it changes', async () => {
   const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
   const said = await change('clusterCIDR: 10.0.0.0/9\niptables: { masqueradeBit: 20 }\n')
   expect(said).toBe(
-    'info the changed configuration is applied {"changed":["iptables.masqueradeBit","clusterCIDR"]}',
+    'info applied the changed configuration {"changed":["iptables.masqueradeBit","clusterCIDR"]}',
   )
   expect([configuration.current.iptables.masqueradeBit, changes()]).toEqual([20, 1])
   expect(JSON.parse(configuration.describe()).config.clusterCIDR).toBe('10.0.0.0/9')
@@ -87,7 +87,7 @@ test.each([
   const { configuration, change, changes, reloads } = await rig('clusterCIDR: 10.0.0.0/8\n')
   const before = configuration.current
   const said = await change(text)
-  expect(said).toMatch(/^error .* the old one stays/)
+  expect(said).toMatch(/^error .* the previous one stays in use/)
   expect(said).toContain(reason)
   expect([configuration.current, changes()]).toEqual([before, 0])
   expect(await reloads()).toEqual(['nodeproxy_config_reloads_total{result="refused"} 1'])

@@ -15,7 +15,7 @@ export interface ConfigurationParts {
   readonly launch: Launch
   readonly clock: Clock
   readonly metrics: Metrics
-  /** Asked last, about a file that is fine by itself. */
+  /** The last check, of a file that is valid by itself. */
   readonly consider: (config: NodeProxyConfiguration) => Promise<Verdict>
 }
 
@@ -53,7 +53,11 @@ export class Configuration {
       onChange: async (changed) => {
         if (await this.#take(changed)) onChange()
       },
-      onUnreadable: (error) => log.warn({ err: error }, 'the configuration file cannot be read'),
+      onUnreadable: (error) =>
+        log.warn(
+          { err: error },
+          'reading the configuration file failed; the configuration stays as it was',
+        ),
     })
   }
 
@@ -87,7 +91,7 @@ export class Configuration {
     }
     metrics.configReloads.inc({ result: 'applied' })
     metrics.configReloadSuccessful.set(1)
-    launch.log.info({ changed: live }, 'the changed configuration is applied')
+    launch.log.info({ changed: live }, 'applied the changed configuration')
     return live.length > 0
   }
 
@@ -95,7 +99,10 @@ export class Configuration {
     const { launch, metrics } = this.#parts
     metrics.configReloads.inc({ result: 'refused' })
     metrics.configReloadSuccessful.set(0)
-    launch.log.error({ reasons }, 'the changed configuration is refused; the old one stays')
+    launch.log.error(
+      { reasons },
+      'the changed configuration is invalid; the previous one stays in use',
+    )
     return false
   }
 

@@ -31,12 +31,12 @@ export interface NodeParts extends OpenModes {
 }
 
 export interface RunningNode {
-  /** Reads the configuration file again, as SIGHUP asks. */
+  /** Reads the configuration file again, as SIGHUP requests. */
   reread(): void
   close(): Promise<void>
 }
 
-/** Starts everything that lives as long as the daemon, and says how to end it. */
+/** Starts everything that lives as long as the daemon; the result ends it. */
 export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<RunningNode> {
   const { log, version } = launch
   const { client, nodeName, metrics, modes } = parts
@@ -91,7 +91,7 @@ async function follow(
     sources: statusPages({ ...parts, watch: () => watcher.state() }),
     clock,
     ...pageConditions(conditions),
-    onError: (error) => log.error({ err: error }, 'a page failed'),
+    onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
   })
   const stopLooking = watchProxies({
     ...{ ...kernel, conditions, clock, log },

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { regularly } from '../../lib/regularly.ts'
 
 export interface FollowOptions<T> {
@@ -24,7 +24,7 @@ export function follow<T>({ clock, first, read, onChange, onError }: FollowOptio
   let isOver = false
   const round = async (): Promise<void> => {
     const next = await read()
-    if (isOver || isDeepStrictEqual(next, known)) return
+    if (isOver || isDeepEqual(next, known)) return
     await onChange(next)
     known = next
   }

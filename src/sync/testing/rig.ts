@@ -18,12 +18,12 @@ import type { SyncObserver } from '../observer.ts'
 import { SyncLoop } from '../sync-loop.ts'
 import { objectKey, ScriptedMode } from './scripted-mode.ts'
 
-/** What the loop told its observer, for tests to compare. */
-export interface Told {
+/** What the loop reported to its observer, for tests to compare. */
+export interface Reported {
   readonly queued: number[]
   readonly applied: string[]
   readonly drifted: string[]
-  readonly respelled: string[]
+  readonly normalised: string[]
   readonly failed: string[]
   readonly flowsCut: number[]
   readonly flowsFailed: string[]
@@ -34,11 +34,11 @@ export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } =
   const mode = new ScriptedMode()
   const clock = new FakeClock()
   const tracker = new DeltaTracker()
-  const told: Told = {
+  const reported: Reported = {
     queued: [],
     applied: [],
     drifted: [],
-    respelled: [],
+    normalised: [],
     failed: [],
     flowsCut: [],
     flowsFailed: [],
@@ -56,7 +56,7 @@ export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } =
       program: mode.program,
       nodeContext: (): NodeContext => world.node,
     }),
-    observer: recorder(told),
+    observer: recorder(reported),
     cutFlows: async (some) => {
       const error = cutErrors.shift()
       if (error) throw error
@@ -66,22 +66,22 @@ export function rig(options: { minPeriodMs?: number; verifyPeriodMs?: number } =
     minPeriodMs: options.minPeriodMs ?? 1_000,
     verifyPeriodMs: options.verifyPeriodMs ?? 30_000,
   })
-  return { loop, mode, clock, tracker, told, flows, cutErrors, world }
+  return { loop, mode, clock, tracker, reported, flows, cutErrors, world }
 }
 
-function recorder(told: Told): SyncObserver {
+function recorder(reported: Reported): SyncObserver {
   return {
-    queued: (at) => told.queued.push(at),
+    queued: (at) => reported.queued.push(at),
     compiled: () => {},
     begun: () => {},
     applied: ({ change, failed }) =>
-      told.applied.push(`+${change.set.length} -${change.unset.length} !${failed.size}`),
+      reported.applied.push(`+${change.set.length} -${change.unset.length} !${failed.size}`),
     drifted: (drift, by) =>
-      told.drifted.push(...drift.map(({ key, kind }) => `${by}: ${kind} ${key}`)),
-    respelled: (keys) => told.respelled.push(...keys),
-    failed: (error) => told.failed.push(error instanceof Error ? error.message : String(error)),
-    flowsCut: (count) => told.flowsCut.push(count),
-    flowsFailed: (error) => told.flowsFailed.push(error instanceof Error ? error.message : ''),
+      reported.drifted.push(...drift.map(({ key, kind }) => `${by}: ${kind} ${key}`)),
+    normalised: (keys) => reported.normalised.push(...keys),
+    failed: (error) => reported.failed.push(error instanceof Error ? error.message : String(error)),
+    flowsCut: (count) => reported.flowsCut.push(count),
+    flowsFailed: (error) => reported.flowsFailed.push(error instanceof Error ? error.message : ''),
   }
 }
 

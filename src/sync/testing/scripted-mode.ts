@@ -50,7 +50,7 @@ export function digestOf(text: string): Digest {
   return contentHash(text) as Digest
 }
 
-/** A mode over a map instead of a kernel, which does what a test tells it to. */
+/** A mode over a map instead of a kernel, scripted by a test. */
 export class ScriptedMode implements Mode {
   readonly name = 'scripted'
   readonly gaps = []
@@ -79,7 +79,7 @@ export class ScriptedMode implements Mode {
     return this.#report !== undefined
   }
 
-  /** Somebody else does something and the mode notices. */
+  /** Another process changes objects and the mode reports it. */
   reportForeign(change: ForeignChange): void {
     this.#report?.(change)
   }

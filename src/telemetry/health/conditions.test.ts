@@ -28,7 +28,7 @@ describe('Conditions', () => {
     expect(records).toEqual([
       'warn the disk is full {"reason":"disk"}',
       'warn the disk is gone {"reason":"disk"}',
-      'info the condition is over {"reason":"disk"}',
+      'info the condition ended {"reason":"disk"}',
     ])
   })
 

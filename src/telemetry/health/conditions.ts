@@ -26,7 +26,7 @@ export class Conditions {
     this.#parts = parts
   }
 
-  /** Begins a condition, or changes what is said of one that holds; an equal one changes nothing. */
+  /** Begins a condition, or changes the message of one that holds; an equal one changes nothing. */
   raise(reason: string, condition: Condition): void {
     const before = this.#held.get(reason)
     this.#held.set(reason, condition)
@@ -40,7 +40,7 @@ export class Conditions {
   clear(reason: string): void {
     if (!this.#held.delete(reason)) return
     this.#parts.metrics.conditions.set({ reason }, 0)
-    this.#parts.log.info({ reason }, 'the condition is over')
+    this.#parts.log.info({ reason }, 'the condition ended')
   }
 
   /** Those that hold, in the order in which they began. */

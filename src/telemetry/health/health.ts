@@ -5,7 +5,7 @@ export interface HealthOptions {
   readonly clock: Clock
   /** Families that this node serves. */
   readonly families: readonly FamilyName[]
-  /** Milliseconds; asked each time, because it may change. */
+  /** Milliseconds; read each time, because it may change. */
   readonly syncPeriod: () => number
   /**
    * The kernel held rules of an earlier run when this one began: they serve
@@ -26,7 +26,7 @@ export interface HealthReport {
   readonly now: number
   /** Rules are where they should be: every change was applied in time. */
   readonly healthy: boolean
-  /** Somebody may send traffic here: healthy, or at least serving what was inherited. */
+  /** This node can take traffic: healthy, or at least serving what was inherited. */
   readonly serving: boolean
   readonly nodeEligible: boolean
   /** `now` while healthy; otherwise the oldest last success; undefined when there was none. */
@@ -37,7 +37,7 @@ export interface HealthReport {
 }
 
 /**
- * Whether the kernel keeps up with the cluster. Fed by the loop, asked by
+ * Whether the kernel keeps up with the cluster. Written by the loop, read by
  * /healthz, /livez and the health check node ports. It knows no sockets.
  */
 export class Health {

@@ -48,7 +48,7 @@ export const forwarderMetrics = {
     name: 'forwarder_ended_total',
     type: 'counter',
     labels: ['reason'],
-    help: 'Connections that were ended from here: evicted because others needed the room, drained because their backend left long ago.',
+    help: 'Connections that node-proxy ended: evicted at the connection limit, drained because their backend was removed long ago.',
   },
   forwarderBackendsAside: {
     name: 'forwarder_backends_aside',
@@ -66,6 +66,6 @@ export const forwarderMetrics = {
     name: 'affinity_evicted_total',
     type: 'counter',
     labels: [],
-    help: 'Clients that session affinity forgot before their time, for lack of room (userspace.affinityClients).',
+    help: 'Clients that session affinity forgot before their time, because the table was full (userspace.affinityClients).',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

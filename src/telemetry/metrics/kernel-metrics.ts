@@ -30,7 +30,7 @@ export const kernelMetrics = {
     name: 'drift_repairs_total',
     type: 'counter',
     labels: ['object', 'cause'],
-    help: 'Objects that somebody else removed, altered or added, put right again.',
+    help: 'Objects that another process removed, altered or added, and node-proxy repaired.',
   },
   drainingBackends: {
     name: 'draining_backends',

@@ -42,7 +42,7 @@ export const processMetrics = {
     name: 'health_check_node_ports',
     type: 'gauge',
     labels: ['state'],
-    help: 'Health check node ports: listening, or blocked by somebody else’s socket.',
+    help: 'Health check node ports: listening, or blocked by a socket of another process.',
   },
   conditions: {
     name: 'conditions',

@@ -23,7 +23,7 @@ const NEVER_MS = 2 ** 30
 
 /**
  * Adds the metrics of a table to a registry. Nothing is global, so tests and
- * servers do not meet; unless told otherwise, the process is shown beside them.
+ * servers do not meet; by default the process metrics are included.
  */
 export function createRegistry<T extends MetricRows>(
   rows: T,

@@ -33,7 +33,7 @@ export const syncMetrics = {
       0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 45, 60, 90, 120, 180,
       240, 300,
     ],
-    help: 'From the change of the endpoints, as their annotation says, to the kernel.',
+    help: 'From the change of the endpoints, by their annotation, to the kernel.',
   },
   lastSync: {
     name: 'sync_proxy_rules_last_timestamp_seconds',

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../../src/lib/equal.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import type { WatchLine } from './watch-log.ts'
 
@@ -15,7 +15,7 @@ export function applyChange(
 /** Names of objects that are not the same in both. */
 export function differences(one: Objects, other: Objects): readonly string[] {
   const names = new Set([...one.keys(), ...other.keys()])
-  return [...names].filter((name) => !isDeepStrictEqual(bare(one.get(name)), bare(other.get(name))))
+  return [...names].filter((name) => !isDeepEqual(bare(one.get(name)), bare(other.get(name))))
 }
 
 /** Objects of lists carry no type. */

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../../src/lib/equal.ts'
 import { applyChange, differences } from './fold.ts'
 import type { Listed } from './history.ts'
 import { changesOf, type WatchLine, type WatchLog } from './watch-log.ts'
@@ -63,7 +63,7 @@ export function foldFaults(log: WatchLog, lists: readonly Listed[]): readonly st
 }
 
 function isSame(one: WatchLine, other: WatchLine | undefined): boolean {
-  return isDeepStrictEqual(one, other)
+  return isDeepEqual(one, other)
 }
 
 function shortly(line: WatchLine | undefined): string {

@@ -122,7 +122,7 @@ function daemon<Kernel, Failure>(
     tracker: new DeltaTracker(),
     observer: {
       ...{ queued: ignore, begun: ignore, compiled: ignore, applied: ignore },
-      ...{ drifted: ignore, respelled: ignore, flowsCut: ignore },
+      ...{ drifted: ignore, normalised: ignore, flowsCut: ignore },
       failed: (error) => failed.push(error),
       flowsFailed: (error) => failed.push(error),
     },

@@ -1,5 +1,5 @@
 import { type JsonObject, stringAt } from '../../../lib/json.ts'
-import { inBreaths } from '../../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../lib/yield-to-event-loop.ts'
 import {
   API_SERVICE_NAMES,
   API_SERVICE_NAMESPACE,
@@ -13,7 +13,7 @@ export const podEnvironmentSubresource: DerivedSubresource = {
   name: 'environment',
   kind: 'PodEnvironment',
   derive: async (objects, pod) => {
-    const env = await inBreaths(podEnvironment(pod, visibleServices(objects, pod)))
+    const env = await yieldToEventLoop(podEnvironment(pod, visibleServices(objects, pod)))
     return { env: env.map((variable) => ({ ...variable })) }
   },
 }

@@ -1,13 +1,13 @@
 import { boolean, duration, integer } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from '../field.ts'
 
-/** Limits and time-outs of the kernel's connection tracking. */
+/** Limits and timeouts of the kernel's connection tracking. */
 export const conntrackFields: FieldsOf<PathsUnder<'conntrack'>> = {
   'conntrack.maxPerCore': {
     flag: 'conntrack-max-per-core',
     type: integer(0, 1_048_576),
     fallback: 32_768,
-    doc: 'Tracked connections per CPU core. The limit of the node is never lowered and never raised above 1048576. 0: leave it, whatever conntrack.min says.',
+    doc: 'Tracked connections per CPU core. The limit of the node is never lowered and never raised above 1048576. 0: leave it, whatever conntrack.min is.',
     reload: 'live',
   },
   'conntrack.min': {

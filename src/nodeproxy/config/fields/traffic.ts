@@ -16,7 +16,7 @@ export const trafficFields: FieldsOf<
     flag: 'detect-local-mode',
     type: oneOf(DETECT_LOCAL_MODES),
     fallback: '',
-    doc: 'How packets of this node’s pods are told from those of others. Empty: ClusterCIDR.',
+    doc: 'How packets of this node’s pods are distinguished from others. Empty: ClusterCIDR.',
     reload: 'live',
     zeroIsUnset: true,
   },

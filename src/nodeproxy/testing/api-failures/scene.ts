@@ -102,7 +102,7 @@ export class Scene {
     await this.#idle()
   }
 
-  /** What /readyz says of the API server. */
+  /** What /readyz reports of the API server. */
   reasons(): readonly string[] {
     const watch = watchReadiness(this.#watcher.state(), this.#failures)
     const kernel = { now: 0, healthy: true, status: new Map(), failure: undefined }

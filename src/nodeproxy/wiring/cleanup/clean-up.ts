@@ -52,10 +52,10 @@ export async function cleanUpKernel(
       removeAll(removals.map(unlessAbsent)),
     )
     for (const error of failures) {
-      log.error({ err: error }, 'something of ours could not be removed')
+      log.error({ err: error }, 'removing rules or objects of node-proxy failed')
     }
     if (failures.length > 0) return 1
-    log.info('nothing of ours is left')
+    log.info('removed every rule and object of node-proxy')
     return 0
   } finally {
     sets.close()
@@ -79,11 +79,11 @@ export function removalsOf(
 async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
   const answers: Iptables[] = []
   for (const iptables of variants) {
-    const ask = async () => {
+    const probe = async () => {
       await iptables.listChain(4, 'filter', 'INPUT')
       answers.push(iptables)
     }
-    await unlessAbsent(ask)()
+    await unlessAbsent(probe)()
   }
   return answers
 }
@@ -111,5 +111,5 @@ function unlessAbsent(removal: Removal): Removal {
   }
 }
 
-/** What iptables-nft says where the kernel has no nf_tables, and so no rules in it. */
+/** What iptables-nft prints where the kernel has no nf_tables, and so no rules in it. */
 const NO_NF_TABLES = /generation id: (?!Permission denied)/

@@ -3,8 +3,8 @@ import type { Iptables, TableName } from '../../../kernel/iptables/iptables.ts'
 import type { Family } from '../../../lib/ip.ts'
 
 /**
- * The same back end, for looking without a trace: the legacy one loads a table into
- * the kernel when it is asked for it, so one that is not there is taken as empty.
+ * The same iptables, reading without side effects: the legacy variant loads a table into the kernel
+ * when it reads it, so a table that is not loaded counts as empty.
  */
 export function loadedTables(
   iptables: Iptables,

@@ -20,7 +20,7 @@ test('what stands in the way of another is gone when that is tried again', async
   expect(calls).toEqual(['set', 'rule', 'set'])
 })
 
-test('what stays is told, and holds nothing else back', async () => {
+test('what stays is reported, and holds nothing else back', async () => {
   const { calls, removal } = rig()
   const failures = await removeAll([removal('a', 9), removal('b', 0), removal('c', 2)])
   expect(failures.map(String)).toEqual(['Error: a stays', 'Error: c stays'])

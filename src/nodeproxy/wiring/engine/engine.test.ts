@@ -16,7 +16,7 @@ interface World {
   minPeriodMs: number
 }
 
-/** An engine whose modes write into one kernel, and what was built, watched and told. */
+/** An engine whose modes write into one kernel, and what was built, watched and reported. */
 function rig() {
   const clock = new FakeClock()
   const world: World = { mode: 'one', settings: 'first', minPeriodMs: 0 }
@@ -29,7 +29,7 @@ function rig() {
   const watched: number[] = []
   const flows: StaleFlows[] = []
   const none = { applied: 0, completed: 0, drifted: 0 }
-  const told = { ...none, compiled: [] as string[], failed: [] as unknown[] }
+  const reported = { ...none, compiled: [] as string[], failed: [] as unknown[] }
   const { log, lines } = recordingLog()
   const pendingCleanups = new PendingCleanups({ clock, log })
   const build = (name: string) => {
@@ -46,17 +46,17 @@ function rig() {
   const engine = new Engine({
     ...{ clock, log, pendingCleanups, store: new ClusterStore() },
     onComplete: (mode) => {
-      told.completed++
+      reported.completed++
       pendingCleanups.completed(mode)
     },
     observe: () => ({
       queued: () => {},
       begun: () => {},
-      compiled: (services) => told.compiled.push(...services),
-      applied: () => told.applied++,
-      drifted: () => told.drifted++,
-      respelled: () => {},
-      failed: (error) => told.failed.push(error),
+      compiled: (services) => reported.compiled.push(...services),
+      applied: () => reported.applied++,
+      drifted: () => reported.drifted++,
+      normalised: () => {},
+      failed: (error) => reported.failed.push(error),
       flowsCut: () => {},
       flowsFailed: () => {},
     }),
@@ -71,7 +71,19 @@ function rig() {
     nodeContext: () => nodeContext(),
   })
   const watching = () => built.filter(({ isWatched }) => isWatched).length
-  return { clock, world, kernel, kernelOf, built, watched, flows, told, lines, engine, watching }
+  return {
+    clock,
+    world,
+    kernel,
+    kernelOf,
+    built,
+    watched,
+    flows,
+    reported,
+    lines,
+    engine,
+    watching,
+  }
 }
 
 const nodeEvent = (zone: string): ClusterEvent => ({
@@ -92,7 +104,7 @@ test('nothing is built before the cluster was listed, and then everything writte
 })
 
 test('another spec is another mode over the same table: nothing is written again', async () => {
-  const { engine, built, clock, world, kernel, told, lines, watching } = rig()
+  const { engine, built, clock, world, kernel, reported, lines, watching } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
   await clock.advance(0)
@@ -103,32 +115,32 @@ test('another spec is another mode over the same table: nothing is written again
   expect(built.map(({ calls }) => calls)).toEqual([['observe all', 'apply +1 -0'], ['observe all']])
   expect(kernel).toEqual(before)
   expect(engine.running?.table).toBe(table)
-  expect([watching(), told.drifted, lines]).toEqual([1, 0, []])
+  expect([watching(), reported.drifted, lines]).toEqual([1, 0, []])
 })
 
 test('the same spec compiles everything again in the same mode', async () => {
-  const { engine, built, clock, told } = rig()
+  const { engine, built, clock, reported } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
   await clock.advance(0)
-  told.compiled.length = 0
+  reported.compiled.length = 0
   engine.refresh()
   await clock.advance(0)
-  expect([built.length, told.compiled]).toEqual([1, ['ns/s1']])
+  expect([built.length, reported.compiled]).toEqual([1, ['ns/s1']])
 })
 
 test('a node object that says nothing new compiles nothing', async () => {
-  const { engine, clock, told } = rig()
+  const { engine, clock, reported } = rig()
   engine.enqueue([...serviceEvents('s1'), nodeEvent('a')])
   engine.start()
   await clock.advance(0)
-  told.compiled.length = 0
+  reported.compiled.length = 0
   engine.enqueue([nodeEvent('a')])
   await clock.advance(0)
-  expect(told.compiled).toEqual([])
+  expect(reported.compiled).toEqual([])
   engine.enqueue([nodeEvent('b')])
   await clock.advance(0)
-  expect(told.compiled).toEqual(['ns/s1'])
+  expect(reported.compiled).toEqual(['ns/s1'])
 })
 
 test('events during a hand-over are not lost, nor what waits for them', async () => {
@@ -303,12 +315,12 @@ test('a mode that was left is never complete any more', async () => {
 })
 
 test('a mode that cannot be written at all never makes the old one leave', async () => {
-  const { built, clock, world, engine, told } = await switched()
+  const { built, clock, world, engine, reported } = await switched()
   world.mode = 'two'
   engine.refresh()
   built[1]!.applyErrors.push(...Array.from({ length: 500 }, () => new Error('no')))
   await clock.advance(200_000)
-  expect(told.failed.length).toBeGreaterThan(10)
+  expect(reported.failed.length).toBeGreaterThan(10)
   expect(built[0]?.calls).not.toContain('drainAndCleanup')
 })
 

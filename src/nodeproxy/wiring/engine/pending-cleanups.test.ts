@@ -66,7 +66,7 @@ test('a mode that is recalled has stopped before anybody goes on, and leaves aga
   expect(a.signals).toHaveLength(2)
 })
 
-test('a retirement that fails is told and tried again', async () => {
+test('a retirement that fails is reported and tried again', async () => {
   const { clock, lines, retired, pendingCleanups } = rig()
   let attempts = 0
   pendingCleanups.add('a', {

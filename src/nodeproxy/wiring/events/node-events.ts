@@ -22,7 +22,7 @@ const REPEAT_MS = 10 * 60_000
 /** Events that may go out at once, and how soon each is earned back. */
 const BURST = 25
 const REFILL_MS = 10_000
-const MOST_REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 const COMPONENT = 'node-proxy'
 
 /**
@@ -32,7 +32,7 @@ const COMPONENT = 'node-proxy'
  */
 export class NodeEvents {
   readonly #options: NodeEventsOptions
-  /** By what is said about what; the least recently sent first. */
+  /** By object, reason and message; the least recently sent first. */
   readonly #memory = new Map<string, Memory>()
   #tokens = BURST
   #refilled: number
@@ -75,7 +75,7 @@ export class NodeEvents {
     if (sent) this.#memory.delete(key)
     this.#memory.set(key, memory)
     const [oldest] = this.#memory.keys()
-    if (this.#memory.size > MOST_REMEMBERED && oldest !== undefined) this.#memory.delete(oldest)
+    if (this.#memory.size > MAX_REMEMBERED && oldest !== undefined) this.#memory.delete(oldest)
   }
 
   #takeToken(now: number): boolean {

@@ -20,7 +20,7 @@ function problem(overrides: Partial<WatchProblem> = {}): WatchProblem {
   }
 }
 
-test('a problem is logged and told to the owner of the Service', () => {
+test('a problem is logged and reported to the owner of the Service', () => {
   const { problems, lines, sent } = rig()
   problems.report(problem())
   expect(lines).toHaveLength(1)
@@ -46,7 +46,7 @@ test('an address that is read all the same is no refusal, unless something else 
   ])
 })
 
-test('the same problem at every relist is told once, another one again', () => {
+test('the same problem at every relist is reported once, another one again', () => {
   const { problems, lines } = rig()
   for (let relist = 0; relist < 5; relist++) problems.report(problem())
   expect(lines).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
-import type { FrontendProblem } from '../../../forwarding/problem.ts'
+import type { FrontendProblem } from '../../../forwarding/problems.ts'
 import { ip, service, serviceKey, servicePort } from '../../../forwarding/testing/fixtures.ts'
 import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
 import type { Service } from '../../../resources/types.ts'
@@ -38,7 +38,7 @@ function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
   }
 }
 
-test('a conflict is told once, and again when it was gone in between', () => {
+test('a conflict is reported once, and again when it was gone in between', () => {
   const { reporter, sent, lines } = rig()
   reporter.review([], [conflict()])
   reporter.review([], [conflict()])
@@ -57,7 +57,7 @@ test('another winner is news', () => {
   expect(sent[1]).toContain('belongs to Service shop/b')
 })
 
-test('a refused address is told with the reason', () => {
+test('a refused address is reported with the reason', () => {
   const { reporter, sent } = rig()
   reporter.review([], [conflict({ status: 'Refused', winner: undefined, message: 'is loopback' })])
   expect(sent).toEqual(['AddressRefused shop/cart: 192.0.2.9 is not served: is loopback.'])
@@ -69,12 +69,12 @@ test.each([
   ['an address of the node', '192.0.2.1', true],
   ['loopback, which node ports leave alone', '127.0.0.1', false],
   ['IPv6 loopback', '::1', false],
-])('a socket on %s behind a node port', (_, address, told) => {
+])('a socket on %s behind a node port', (_, address, reported) => {
   const { listeners, world, sent, review } = rig()
   world.service = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
   listeners.listeners = [{ protocol: 'TCP', ip: ip(address), port: 30_080 }]
   review()
-  expect(sent.map((text) => text.split(' ')[0])).toEqual(told ? ['NodePortInUse'] : [])
+  expect(sent.map((text) => text.split(' ')[0])).toEqual(reported ? ['NodePortInUse'] : [])
 })
 
 test('a socket behind an external IP that is an address of this node', () => {

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../../forwarding/entry.ts'
-import type { FrontendProblem } from '../../../forwarding/problem.ts'
+import type { FrontendProblem } from '../../../forwarding/problems.ts'
 import type { Listener, Listeners } from '../../../kernel/listener/listeners.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { Service } from '../../../resources/types.ts'

@@ -2,7 +2,7 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectReference } from '../../../resources/core-event.ts'
 import type { Protocol, ServiceKey } from '../../../resources/types.ts'
 
-/** Something that an owner of an object should know. */
+/** A problem for the owner of an object, sent as an Event. */
 export interface Warning {
   readonly regarding: ObjectReference
   /** UpperCamelCase, stable: people select events by it. */

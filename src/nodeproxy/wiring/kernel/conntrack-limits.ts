@@ -6,7 +6,7 @@ export interface SysctlSetting {
   readonly value: number
   /** `atLeast`: a larger value in the kernel stays. */
   readonly rule: 'exact' | 'atLeast'
-  /** Which field asks for it, for messages. */
+  /** The field that requires it, for messages. */
   readonly field: string
 }
 
@@ -14,7 +14,7 @@ const MAX = 1_048_576
 /** One hash bucket for four entries, as kernels before 5.15 had it; more buckets stay. */
 const ENTRIES_PER_BUCKET = 4
 
-/** The conntrack settings that the configuration asks for; none where it says "as the kernel has it". */
+/** The conntrack settings that the configuration requires; none where it leaves the kernel's. */
 export function conntrackSettings(
   conntrack: NodeProxyConfiguration['conntrack'],
   cores: number,

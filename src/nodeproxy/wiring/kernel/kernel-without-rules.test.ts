@@ -3,7 +3,7 @@ import { ip } from '../../../forwarding/testing/fixtures.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
 import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
-import { openKernelWithoutRules, tellWhatIsNotDone } from './kernel-without-rules.ts'
+import { logWhatIsNotDone, openKernelWithoutRules } from './kernel-without-rules.ts'
 import { applySysctls } from './sysctls.ts'
 
 const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
@@ -18,11 +18,11 @@ test('it cuts no flow, changes no setting and complains about none', async () =>
   expect(lines).toEqual([])
 })
 
-test('what is not done is told, where it is not done', () => {
+test('what is not done is reported, where it is not done', () => {
   const { log, lines } = recordingLog()
-  tellWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
+  logWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
   expect(lines).toEqual([])
-  tellWhatIsNotDone({ netfilter: { ok: false, missing } }, log)
+  logWhatIsNotDone({ netfilter: { ok: false, missing } }, log)
   expect(lines).toEqual([
     expect.stringMatching(/^warn .*no right .*"code":"NP_X","remedy":"be root".*stale flows/),
   ])

@@ -27,8 +27,8 @@ export function openKernelWithoutRules(clock: Clock, missing: MissingRequirement
 
 const NOT_DONE = ['rules and IP sets', 'kernel settings (conntrack.*)', 'cutting stale flows']
 
-/** Says once what is not done in such a kernel, and why. */
-export function tellWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
+/** Logs once what the daemon does not do in such a kernel, and why. */
+export function logWhatIsNotDone({ netfilter }: Pick<Kernel, 'netfilter'>, log: Logger): void {
   if (netfilter.ok) return
   const { code, what, remedy } = netfilter.missing
   log.warn({ code, remedy, notDone: NOT_DONE }, `no rules are written: ${what}`)

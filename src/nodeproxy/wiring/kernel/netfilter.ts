@@ -35,7 +35,7 @@ export async function openNetfilter(options: NetfilterOptions): Promise<Netfilte
   }
 }
 
-/** IPv4, and IPv6 where this kernel has it; a held lock proves nothing. */
+/** IPv4, and IPv6 where this kernel has it; a lock that another process holds proves nothing. */
 async function workingFamilies(iptables: Iptables): Promise<readonly Family[]> {
   const six = await iptables.restore(6, '*nat\nCOMMIT\n*filter\nCOMMIT\n')
   const busy = !six.ok && (six.kind === 'locked' || six.kind === 'timeout')

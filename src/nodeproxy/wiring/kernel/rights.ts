@@ -10,7 +10,7 @@ export interface Rights {
 const CAP_NET_ADMIN = 12n
 const EFFECTIVE = /^CapEff:\s*([0-9a-f]+)$/m
 
-/** The effective rights; none where the kernel does not say. */
+/** The effective rights; none where the kernel does not report them. */
 export function readRights(statusFile = '/proc/self/status'): Rights {
   const mask = EFFECTIVE.exec(readText(statusFile))?.[1] ?? '0'
   return { netAdmin: ((BigInt(`0x${mask}`) >> CAP_NET_ADMIN) & 1n) === 1n }

@@ -49,7 +49,7 @@ test('what cannot be read or written is a warning', () => {
 
 test.each([
   ['net/ipv4/ip_forward', 'IPv4 forwarding is off'],
-  ['net/bridge/bridge-nf-call-iptables', 'bridged packets pass by'],
+  ['net/bridge/bridge-nf-call-iptables', 'bridged packets bypass iptables'],
 ])('%s = 0 is warned about, not changed', (path, words) => {
   const { sysctl, log, lines } = rig({ [path]: '0' })
   applySysctls(configuration(), sysctl, log)

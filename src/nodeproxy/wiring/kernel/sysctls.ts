@@ -9,7 +9,7 @@ import { conntrackSettings } from './conntrack-limits.ts'
 export const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 
 /**
- * Limits and time-outs of connection tracking that the configuration asks for,
+ * Limits and timeouts of connection tracking that the configuration requires,
  * and warnings about settings of others. One that cannot be written (a read-only
  * /proc/sys, an inner network namespace) is a warning: packets flow all the same.
  */
@@ -29,7 +29,7 @@ export function applySysctls(
   warnAbout(sysctl, log)
 }
 
-/** Whether packets for 127.0.0.0/8 are routed, whoever opened it: to the kernel all but 0 is 1. */
+/** Whether packets for 127.0.0.0/8 are routed, by any program: to the kernel every value but 0 is 1. */
 export function routesLocalnet(sysctl: Sysctl): boolean {
   return (readSetting(sysctl, ROUTE_LOCALNET) ?? '0') !== '0'
 }
@@ -55,7 +55,7 @@ function warnAbout(sysctl: Sysctl, log: Logger): void {
   if (readSetting(sysctl, bridged) === '0') {
     log.warn(
       { sysctl: bridged },
-      'bridged packets pass by iptables: pods on one bridge may not reach each other through a Service',
+      'bridged packets bypass iptables: pods on one bridge may not reach each other through a Service; set net.bridge.bridge-nf-call-iptables=1',
     )
   }
 }

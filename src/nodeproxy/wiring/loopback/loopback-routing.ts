@@ -46,7 +46,7 @@ export class LoopbackRouting {
     })
   }
 
-  /** Where it is open, whoever opened it: the guard stands afterwards. */
+  /** Installs the guard where loopback is open, by node-proxy or by another program. */
   guard(): Promise<void> {
     return this.#mutex.run(() => this.#guard())
   }

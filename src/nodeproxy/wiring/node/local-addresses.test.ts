@@ -51,5 +51,5 @@ test('addresses that cannot be read stay as they were', async () => {
   fake.set([])
   await settled()
   expect([changes(), local.current]).toEqual([0, ['192.0.2.1']])
-  expect(lines[0]).toContain('cannot be read')
+  expect(lines[0]).toContain('reading the addresses of this node failed')
 })

@@ -4,8 +4,8 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 
 /**
- * The addresses of this node's interfaces. Link-local ones come and go with every
- * pod and serve nothing, so they neither count nor call anybody.
+ * The addresses of this node's interfaces. Link-local ones change with every pod and serve nothing, so
+ * they are left out and their changes are not reported.
  */
 export class LocalAddresses {
   readonly #addresses: Addresses
@@ -32,7 +32,7 @@ export class LocalAddresses {
     return stop
   }
 
-  /** Whether they are others now; what cannot be read stays as it was. */
+  /** Whether the addresses changed; after a failure the last known ones stay. */
   async #read(): Promise<boolean> {
     try {
       const all = await this.#addresses.list()
@@ -41,7 +41,10 @@ export class LocalAddresses {
       this.#current = next
       return true
     } catch (error) {
-      this.#log.warn({ err: error }, 'the addresses of this node cannot be read')
+      this.#log.warn(
+        { err: error },
+        'reading the addresses of this node failed; the last known ones stay in use',
+      )
       return false
     }
   }

@@ -1,18 +1,18 @@
-/** Some changes of a second are enough to know how long they take. */
-const MOST_REMEMBERED = 10_000
+/** A bounded sample suffices for the histogram of one run. */
+const MAX_REMEMBERED = 10_000
 
 export type ChangeKind = 'service' | 'endpoints'
 
 interface Batch {
   readonly counts: Record<ChangeKind, number>
-  /** When endpoints changed, as their annotation says; milliseconds since the epoch. */
+  /** When endpoints changed, by their annotation; milliseconds since the epoch. */
   readonly times: number[]
 }
 
 /**
- * The changes that are on their way to the kernel. A run accounts for those that
- * came before it began, and for what runs before it could not write. Changes that
- * leave the loop nothing to do are forgotten.
+ * The changes that are not in the kernel yet. A run accounts for those that arrived before it began,
+ * and for those that earlier runs could not write. Changes that leave the loop nothing to do are
+ * dropped.
  */
 export class ChangeTimes {
   #waiting = emptyBatch()
@@ -22,29 +22,29 @@ export class ChangeTimes {
   note(kind: ChangeKind, at?: number): void {
     const { counts, times } = this.#waiting
     counts[kind]++
-    if (at !== undefined && times.length < MOST_REMEMBERED) times.push(at)
+    if (at !== undefined && times.length < MAX_REMEMBERED) times.push(at)
   }
 
-  /** What was noted since the last run is work for the next one. */
+  /** The changes noted since the last run need a run. */
   queued(): void {
     this.#isQueued = true
   }
 
-  /** A run takes everything so far. */
+  /** A run takes every change so far. */
   begun(): void {
     if (this.#isQueued) this.#running = joined(this.#running, this.#waiting)
     this.#waiting = emptyBatch()
     this.#isQueued = false
   }
 
-  /** The run has written what it took: when that had changed. */
+  /** The run wrote its changes; returns their times, in milliseconds since the epoch. */
   written(): readonly number[] {
     const { times } = this.#running
     this.#running = emptyBatch()
     return times
   }
 
-  /** Changes that the kernel does not hold yet. */
+  /** The number of changes that are not in the kernel yet. */
   pending(kind: ChangeKind): number {
     return this.#running.counts[kind] + (this.#isQueued ? this.#waiting.counts[kind] : 0)
   }
@@ -57,6 +57,6 @@ function emptyBatch(): Batch {
 function joined(a: Batch, b: Batch): Batch {
   const service = a.counts.service + b.counts.service
   const endpoints = a.counts.endpoints + b.counts.endpoints
-  const times = [...a.times, ...b.times].slice(0, MOST_REMEMBERED)
+  const times = [...a.times, ...b.times].slice(0, MAX_REMEMBERED)
   return { counts: { service, endpoints }, times }
 }

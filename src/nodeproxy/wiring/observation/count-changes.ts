@@ -5,7 +5,7 @@ import type { ChangeTimes } from './change-times.ts'
 export interface CountChangesParts {
   readonly metrics: Pick<Metrics, 'serviceChanges' | 'endpointChanges'>
   readonly changeTimes: Pick<ChangeTimes, 'note'>
-  /** Milliseconds since the epoch; what changed before says nothing about this daemon's speed. */
+  /** Milliseconds since the epoch; earlier changes do not measure this daemon. */
   readonly startedAt: number
 }
 

@@ -23,11 +23,11 @@ export interface GaugeSources {
   readonly watch: WatchState
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
   readonly health: Pick<HealthReport, 'now' | 'status'>
-  /** The mode at work, its iptables, and backends that drain in it and in one that retires. */
+  /** The mode at work, its iptables variant, and the backends that drain in it and in removed modes. */
   readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
 }
 
-/** Gauges that are cheap to count when somebody looks, and costly to keep. */
+/** Updates the gauges that are cheap to count at each scrape and costly to maintain. */
 export function refreshGauges(
   metrics: Metrics,
   { running, watch, changeTimes, health, mode }: GaugeSources,

@@ -74,7 +74,7 @@ test('a refused object is named and counted; the rest is done', async () => {
   observer.applied(run())
   observer.applied(run({ failed: new Map([[CHAIN, REFUSED]]) }))
   expect(lines.filter((line) => line.startsWith('error'))).toEqual([
-    `error the kernel refused {"object":"${CHAIN}","code":"NP_IPTABLES_REFUSED","reason":"words of iptables","failed":1}`,
+    `error the kernel refused an object; trying again {"object":"${CHAIN}","code":"NP_IPTABLES_REFUSED","reason":"words of iptables","failed":1}`,
   ])
   expect(health.report().healthy).toBe(true)
   expect(await show('apply_failures_total')).toEqual([

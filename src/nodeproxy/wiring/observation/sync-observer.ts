@@ -22,7 +22,7 @@ export interface SyncObserverParts {
   readonly onWritten: (failed: AppliedRun['failed']) => void
   /** After every run. */
   readonly onApplied: () => void
-  /** The kernel refused something, or could not be asked. */
+  /** The kernel refused an object, or could not be read or written. */
   readonly onFailure: () => void
   readonly describe: (key: ObjectKey) => ObjectDescription
 }
@@ -45,7 +45,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     },
     compiled: parts.onCompiled,
     applied(run) {
-      tellRefusals(parts, run, isFirst)
+      reportRefusals(parts, run, isFirst)
       parts.onApplied()
       if (run.failed.size > 0) parts.onFailure()
       const { set, unset } = run.change
@@ -61,36 +61,39 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
       for (const { key, kind } of drift)
         metrics.driftRepairs.inc({ object: parts.describe(key).kind, cause: kind })
       const objects = drift.slice(0, FIRST_KEYS).map(({ key, kind }) => `${kind} ${key}`)
-      log.warn({ by, count: drift.length, objects }, 'somebody else changed our rules; repairing')
+      log.warn(
+        { by, count: drift.length, objects },
+        'another process changed the rules of node-proxy; repairing them',
+      )
     },
-    respelled(keys) {
+    normalised(keys) {
       log.info(
         { count: keys.length, first: keys[0] },
-        'the kernel prints these rules in its own way',
+        'the kernel prints these rules in a normalised form; treating that form as equal',
       )
     },
     failed(error) {
       health.failed(messageOf(error))
       log.error(
         { err: error, at: clock.now() },
-        'the kernel could not be read or written; trying again',
+        'reading or writing the kernel failed; trying again',
       )
       parts.onFailure()
     },
     flowsFailed(error) {
       log.warn(
         { err: error },
-        'conntrack entries of backends that are gone were not deleted; trying again',
+        'deleting the conntrack entries of removed backends failed; trying again',
       )
     },
     flowsCut(count) {
-      if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
+      if (count > 0) log.debug({ count }, 'deleted the conntrack entries of removed backends')
     },
   }
 }
 
 /** Every refusal counts; the first few are shown. */
-function tellRefusals(
+function reportRefusals(
   { metrics, log, describe }: SyncObserverParts,
   { failed }: AppliedRun,
   isFirst: boolean,
@@ -102,7 +105,7 @@ function tellRefusals(
   }
   for (const [object, why] of [...failed].slice(0, FIRST_KEYS)) {
     const facts = { object, code: why.code, reason: why.message, failed: failed.size }
-    log.error(facts, 'the kernel refused')
+    log.error(facts, 'the kernel refused an object; trying again')
   }
 }
 

@@ -5,7 +5,7 @@ import type { WatchState } from '../../../watch/cluster-watcher.ts'
 import { PROBE } from '../../../watch/server-probe.ts'
 import { watchedResources } from '../../../watch/watched-resources.ts'
 
-/** What readiness needs to know of the API server. A node that may only be fetched is followed, too. */
+/** The facts of readiness about the API server. A Node that may only be fetched counts as watched. */
 export function watchReadiness(
   watch: WatchState,
   apiFailures: Pick<ApiFailures, 'describe'>,
@@ -14,7 +14,7 @@ export function watchReadiness(
   const of = (has: (feed: ReflectorState) => boolean) =>
     new Map(resources.map(({ resource, state }) => [resource, state !== undefined && has(state)]))
   const causes = resources.flatMap(({ resource }) => {
-    // What fails before the server has said which API of endpoints it has counts for either.
+    // A failure before the discovery of the endpoints API counts for either of them.
     const either = resource === 'endpoints' ? apiFailures.describe('endpointslices') : undefined
     const cause = apiFailures.describe(resource) ?? either
     return cause === undefined ? [] : [[resource, cause] as const]

@@ -7,19 +7,19 @@ import { thisProcess } from './describe-owner.ts'
 import { NO_OWNERSHIP, type Ownership, takeOwnership } from './take-ownership.ts'
 
 export interface Task {
-  /** For others that want the lock. */
+  /** For processes that want the lock. */
   readonly task: 'daemon' | '--init-only' | '--cleanup'
   readonly mode: () => string
   /** Ends the wait. */
   readonly stop: Promise<unknown>
 }
 
-/** As long as a predecessor may take to stop writing. Nobody expects `--cleanup` to wait. */
+/** As long as a predecessor may take to stop writing. An operator does not expect `--cleanup` to wait. */
 const WAIT_MS = { daemon: 30_000, '--init-only': 30_000, '--cleanup': 0 } as const
 
 /**
  * Makes this process the one that writes this network namespace. Without CAP_NET_ADMIN it cannot write
- * anything, and as many as like may serve at addresses of their own.
+ * anything, and any number of such processes may serve at addresses of their own.
  */
 export async function own(
   { line, log, version }: Pick<Launch, 'line' | 'log' | 'version'>,

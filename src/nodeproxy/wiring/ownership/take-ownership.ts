@@ -15,7 +15,7 @@ import { mayOwn } from './may-own.ts'
 
 export interface OwnershipParts {
   readonly locks: OwnerLocks
-  /** What this process answers to others. */
+  /** What this process reports to processes that want the lock. */
   readonly owner: () => LockOwner
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -42,7 +42,7 @@ const RETRY_MS = 5_000
 
 /**
  * Takes the lock of this network namespace, and waits for a node-proxy that has it. A process that
- * cannot be a node-proxy with rights keeps nobody from the work: then the lock is taken later.
+ * cannot be a node-proxy with rights does not stop this one: it takes the lock later.
  * Undefined: it was aborted.
  * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN when the time is over
  */
@@ -53,7 +53,7 @@ export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | 
     const attempt = await locks.attempt(owner)
     if (attempt.kind === 'held') return new NodeOwnership(parts, attempt)
     if (!(parts.mayOwn ?? mayOwn)(attempt.holder)) return new NodeOwnership(parts, attempt)
-    if (clock.now() >= deadline) throw refusal(attempt, waitMs)
+    if (clock.now() >= deadline) throw lockError(attempt, waitMs)
     if (isFirst) {
       const who = describeOwner(attempt.owner, attempt.holder)
       log.warn({ wait: formatDuration(waitMs) }, `waiting for the end of ${who}`)
@@ -108,7 +108,7 @@ class NodeOwnership implements Ownership {
     this.#cancel()
     this.#lock = attempt.lock
     this.#problem = undefined
-    this.#parts.log.info('the lock of this network namespace is taken')
+    this.#parts.log.info('acquired the lock of this network namespace')
     this.#report(undefined)
   }
 }
@@ -124,7 +124,7 @@ function besideRival({ owner, holder }: Taken): string {
   return `${describeOwner(owner, holder)} took ${LOCK} while this process could not; two processes write the same rules; stop one of them (NP_NODEPROXY_LOCKED)`
 }
 
-function refusal({ owner, holder }: Taken, waitMs: number): NodeProxyError {
+function lockError({ owner, holder }: Taken, waitMs: number): NodeProxyError {
   const who = describeOwner(owner, holder)
   const waited = waitMs > 0 ? ` after ${formatDuration(waitMs)}` : ''
   if (owner === undefined) {

@@ -12,7 +12,7 @@ export interface ProcessParts {
   readonly setScore?: (score: number) => Promise<Error | undefined>
 }
 
-/** What the configuration says about the process itself: how much it logs, when it is killed. */
+/** Applies the settings of the process itself: the log level and the OOM score. */
 export async function applyProcessSettings(
   { logging, oomScoreAdj }: Settings,
   { log, before, setScore = setOomScore }: ProcessParts,
@@ -20,5 +20,5 @@ export async function applyProcessSettings(
   log.level = levelOf(logging.verbosity)
   if (before?.oomScoreAdj === oomScoreAdj) return
   const unset = await setScore(oomScoreAdj)
-  if (unset) log.warn({ err: unset }, 'the OOM score stays as it is')
+  if (unset) log.warn({ err: unset }, 'setting the OOM score failed; it stays as it was')
 }

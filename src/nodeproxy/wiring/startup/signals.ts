@@ -1,5 +1,5 @@
 export interface Signals {
-  /** Resolves with the first signal that asks to stop, also one that came before. */
+  /** Resolves with the first SIGTERM or SIGINT, also one that arrived before. */
   readonly stop: Promise<NodeJS.Signals>
   /** Who reads the configuration again at SIGHUP; until then SIGHUP does nothing. */
   onHangup(reread: () => void): void

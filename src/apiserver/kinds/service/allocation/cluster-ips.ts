@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../../../lib/equal.ts'
 import { type Family, parseIp } from '../../../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, without } from '../../../../lib/json.ts'
 import { canonicalAddress, isSameAddress } from '../../../../lib/legacy-address.ts'
@@ -62,9 +62,7 @@ function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
 function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
   const policy = stringAt(spec, 'ipFamilyPolicy')
   if (policy !== 'SingleStack' || policy === stringAt(old, 'ipFamilyPolicy')) return spec
-  const lists = ['clusterIPs', 'ipFamilies'].filter((field) =>
-    isDeepStrictEqual(spec[field], old[field]),
-  )
+  const lists = ['clusterIPs', 'ipFamilies'].filter((field) => isDeepEqual(spec[field], old[field]))
   const firsts = lists.map((field) => [field, arrayAt(spec, field).slice(0, 1)] as const)
   return { ...spec, ...Object.fromEntries(firsts.filter(([, list]) => list.length > 0)) }
 }

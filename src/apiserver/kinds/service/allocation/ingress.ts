@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../../../lib/equal.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../../../lib/json.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
@@ -17,7 +17,7 @@ export function dropIngress(
   if (ingress.length === 0 || stringAt(next, 'spec', 'type') === 'LoadBalancer') {
     return { object: next }
   }
-  if (!isDeepStrictEqual(ingress, arrayAt(old, ...PATH))) {
+  if (!isDeepEqual(ingress, arrayAt(old, ...PATH))) {
     const message = 'may only be set for a Service of type LoadBalancer'
     return { cause: invalidValue(PATH.join('.'), ingress, message) }
   }

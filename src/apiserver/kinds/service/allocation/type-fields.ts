@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepEqual } from '../../../../lib/equal.ts'
 import {
   arrayAt,
   type JsonObject,
@@ -45,7 +45,7 @@ const FIELDS: readonly TypeField[] = [
 export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {
   const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')]
   const foreign = FIELDS.filter(({ name, isOf }) => isGiven(spec, name) && !isOf(spec))
-  const asked = foreign.find(({ name }) => !isDeepStrictEqual(spec[name], before[name]))
+  const asked = foreign.find(({ name }) => !isDeepEqual(spec[name], before[name]))
   if (asked !== undefined) return { cause: asked.refuse(`spec.${asked.name}`, spec[asked.name]) }
   const annotation = isBalanced(spec) ? undefined : rangesAnnotation(service)
   if (annotation !== undefined) return { cause: notBalanced(`metadata.annotations[${annotation}]`) }

@@ -1,0 +1,60 @@
+import { NetlinkAddresses } from '../../../kernel/addresses/netlink-addresses.ts'
+import { NetlinkConntrack } from '../../../kernel/conntrack/netlink-conntrack.ts'
+import { ProcListeners } from '../../../kernel/listener/proc-listeners.ts'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../kernel/netlink/transport.ts'
+import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
+import { Spawner } from '../../../kernel/spawner/spawner.ts'
+import { ProcSysctl } from '../../../kernel/sysctl/proc-sysctl.ts'
+import { KernelTraces } from '../../../kernel/traces/kernel-traces.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
+import type { IptablesVariantChoice } from '../../config/configuration.ts'
+import type { Kernel } from './kernel.ts'
+import { openKernelWithoutRules } from './kernel-without-rules.ts'
+import { openNetfilter } from './netfilter.ts'
+import { NO_RULES, type Rights } from './rights.ts'
+
+export interface KernelOptions {
+  readonly clock: Clock
+  readonly variant: IptablesVariantChoice
+  readonly rights: Rights
+}
+
+/** Opens the real kernel of this network namespace, as far as this process may. */
+export async function openKernel({ clock, variant, rights }: KernelOptions): Promise<Kernel> {
+  if (!rights.netAdmin) return openKernelWithoutRules(clock, NO_RULES)
+  const runner = new Spawner()
+  try {
+    const netfilter = await openNetfilter({ runner, clock, variant })
+    if (netfilter.ok) return withRules(netfilter, { clock, runner })
+    await runner.close()
+    return openKernelWithoutRules(clock, netfilter.missing)
+  } catch (error) {
+    await runner.close()
+    throw error
+  }
+}
+
+function withRules(
+  netfilter: Extract<NetfilterAccess, { ok: true }>,
+  { clock, runner }: { readonly clock: Clock; readonly runner: ProgramRunner },
+): Kernel {
+  const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)
+  const traces = new KernelTraces(rawTransport(NETLINK_NETFILTER), clock)
+  return {
+    netfilter,
+    families: netfilter.families,
+    conntrack,
+    sysctl: new ProcSysctl(),
+    addresses: new NetlinkAddresses(rawTransport(NETLINK_ROUTE), clock),
+    listeners: new ProcListeners(),
+    traces,
+    async close() {
+      conntrack.close()
+      traces.close()
+      netfilter.parts.sets.close()
+      await runner.close()
+    },
+  }
+}
