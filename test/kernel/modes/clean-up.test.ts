@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runInside } from '../room/run-inside.ts'
+import { runInside } from '../interfaces/run-inside.ts'
 
 const clean = { status: 0, errors: [], left: 0, foreign: [true, true] }
 

@@ -118,7 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'CLIENTS_PER_BACKEND = 262_144',
     to: 'CLIENTS_PER_BACKEND = 100',
     test: 'affinity',
-    only: '66,000',
+    only: '3,000',
   },
   {
     fault: 'flows of endpoints that are gone are not cut',
