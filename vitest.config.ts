@@ -17,6 +17,9 @@ const KERNELS_AT_ONCE = 2
 /** Projects of one number run beside each other; a number waits until those before it are done. */
 const ORDER = { kernels: 0, unit: 1, packets: 2, alone: 3, ownKernel: 4, docker: 5, upstream: 6 }
 
+/** They end tests that hang, also on a machine that is many times slower than it should be. */
+const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000 }
+
 /** `npm test` runs the short tests, `npm run test:long` the others, vitest itself all of them. */
 const selection = readSelection(process.env['NP_TESTS'])
 
@@ -74,7 +77,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: ['test/support/leave-as-found.ts'],
           maxWorkers: '100%',
-          testTimeout: 30_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.unit },
         },
       },
@@ -83,7 +86,7 @@ export default defineConfig({
           name: 'architecture',
           include: ['test/architecture/**/*.test.ts'],
           maxWorkers: '100%',
-          testTimeout: 30_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.unit },
         },
       },
@@ -95,8 +98,7 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
         },
       },
@@ -111,8 +113,7 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
           globalSetup: ['test/support/require-root.ts'],
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
         },
       },
@@ -122,8 +123,7 @@ export default defineConfig({
           include: ['test/server/**/*.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
         },
       },
@@ -134,8 +134,7 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.alone },
         },
       },
@@ -151,8 +150,7 @@ export default defineConfig({
           },
           globalSetup: ['test/support/require-root.ts'],
           ...(hasIpvs() ? onThisKernel() : inUserModeLinux()),
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
         },
       },
       {
@@ -162,8 +160,7 @@ export default defineConfig({
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
           globalSetup: ['test/docker/global-setup.ts'],
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: ORDER.docker },
         },
       },
@@ -185,8 +182,8 @@ function upstream() {
     env: { NODE_COMPILE_CACHE: compileCache },
     globalSetup: ['test/support/require-root.ts'],
     fileParallelism: false,
+    ...TIMEOUTS,
     testTimeout: 300_000,
-    hookTimeout: 120_000,
     sequence: { groupOrder: ORDER.upstream },
   }
   return [{ test }]

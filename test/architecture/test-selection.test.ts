@@ -24,8 +24,12 @@ async function listed(selection: Selection): Promise<readonly string[]> {
 const files: Record<Selection, readonly string[]> = { all: [], short: [], long: [] }
 
 beforeAll(async () => {
-  for (const selection of ['all', 'short', 'long'] as const)
-    files[selection] = await listed(selection)
+  const selections = ['all', 'short', 'long'] as const
+  await Promise.all(
+    selections.map(async (name) => {
+      files[name] = await listed(name)
+    }),
+  )
 })
 
 test('npm test and npm run test:long together run every file of every project once', () => {

@@ -34,7 +34,7 @@ const common = {
 
 const withLock = {
   ...common,
-  'somebody holds the lock': {
+  'another process holds the lock': {
     refused: ['NP_IPTABLES_LOCKED late', 'NP_IPTABLES_LOCKED 4/nat/NPROXY-VIPS'],
     uncertain: false,
   },

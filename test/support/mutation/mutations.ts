@@ -128,7 +128,7 @@ export const MUTATIONS: readonly Mutation[] = [
     test: 'datagrams',
   },
   {
-    fault: 'nobody notices what others change',
+    fault: 'the daemon does not notice what other processes change',
     file: 'src/sync/sync-loop.ts',
     from: 'this.#stopWatching = this.#parts.mode.watch((change) => this.suspect(change))',
     to: 'this.#stopWatching = () => {}',
