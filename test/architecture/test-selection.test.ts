@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { execa } from 'execa'
 import { beforeAll, expect, test } from 'vitest'
@@ -63,4 +63,12 @@ test('no file is long twice in one project', () => {
     projects.flatMap((project) => globs.map((glob) => `${project} ${glob}`)),
   )
   expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
+})
+
+test('npm run test:unit installs nothing', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  expect(scripts['test']).toContain('scripts/setup')
+  expect(scripts['test:unit']).not.toMatch(/scripts\/setup|npm/)
 })
