@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { AffinityTable } from './affinity-table.ts'
-import { client, tableFor } from './fixtures.ts'
+import { client, tableFor } from './testing/fixtures.ts'
 
 const CAPACITY = 5
 const GROUPS = [0, 1, 2 ** 32, 2 ** 52 - 1]

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { contentHash } from '../lib/hash.ts'
-import { createAffinityMemory } from './affinity-memory.ts'
+import { createAffinityMemory, openColumns } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
 import { ClientKey } from './client-key.ts'
-import { openColumns } from './columns.ts'
-import { client, clientNumber, NO_CHANCE, tableFor } from './fixtures.ts'
+import { client, clientNumber, NO_CHANCE, tableFor } from './testing/fixtures.ts'
 
 const GROUP = contentHash('shop/cart:http/TCP/4')
 const ALICE = client('192.0.2.1')
 const START = 1_760_000_000_000
 const DAY = 86_400
 
-describe('the time-out', () => {
+describe('the timeout', () => {
   test.each([
     [-1, 7],
     [0, 7],
@@ -58,7 +57,7 @@ describe('the time-out', () => {
 })
 
 describe('who is meant', () => {
-  test('groups and addresses are told apart, IPv4 from IPv6 too', () => {
+  test('groups and addresses are distinguished, IPv4 from IPv6 too', () => {
     const table = tableFor(64)
     const groups = [GROUP, GROUP + 1, (GROUP + 2 ** 32) % 2 ** 52, 0, 2 ** 52 - 1]
     const clients = ['192.0.2.1', '1.2.0.192', '::192.0.2.1', '::ffff:192.0.2.1', '::', '0.0.0.0']

@@ -1,31 +1,26 @@
-import type { AffinityMemory } from './affinity-memory.ts'
-import { ClientKey } from './client-key.ts'
+import { type AffinityMemory, type Columns, openColumns } from './affinity-memory.ts'
+import { ClientKey, groupOf, slotsOf } from './client-key.ts'
 import { ClientSlots } from './client-slots.ts'
-import { type Columns, openColumns } from './columns.ts'
-import { groupOf, slotsOf } from './group-slots.ts'
 import { HEADER } from './layout.ts'
 import { acquire, release } from './shard-lock.ts'
-import { isFresh } from './time-out.ts'
 
-/** Who asks for a backend, and when. */
+/** A client that is about to connect. Units as in `AffinityTable`; `seconds` is the timeout. */
 export interface Claim {
   readonly group: number
   readonly client: Uint8Array
   readonly now: number
   readonly seconds: number
-  /** The backend that it is known to have, and gives up or keeps; undefined: none. */
+  /** The token that the caller found, which it keeps or replaces; undefined: none. */
   readonly instead: number | undefined
 }
 
 /**
- * Which backend each client was connected to last, for all threads that open the
- * same memory. A client is an address (4 or 16 bytes) within a group (52 bits,
- * the `contentHash` of an entry's id); a backend is a token (31 bits); times are
- * ms since the epoch.
+ * The backend of each client's last connection, for all threads that open the same memory. A client
+ * is an address (4 or 16 bytes) within a group (52 bits, the `contentHash` of an entry's id); a
+ * backend is a token (31 bits); times are ms since the epoch.
  *
- * Nothing here waits, allocates or sweeps: a client whose time-out is over stays
- * until it comes again or its place is needed. When the table is full, the
- * client that connected the longest ago goes, of those in the newcomer's shard.
+ * No method waits, allocates or sweeps: an expired client stays until it connects again or its slot
+ * is needed. A full table evicts the least recently connected client of the new client's shard.
  */
 export class AffinityTable {
   readonly #columns: Columns
@@ -44,17 +39,17 @@ export class AffinityTable {
     return this.#columns.header[HEADER.capacity]!
   }
 
-  /** Clients that are remembered, however long ago they came. */
+  /** Stored clients, expired ones included. */
   get size(): number {
     return Atomics.load(this.#columns.header, HEADER.size)
   }
 
-  /** Clients that had to go because the table was full; wraps at 2³². */
+  /** Clients evicted because the table was full; wraps at 2³². */
   get evicted(): number {
     return Atomics.load(this.#columns.header, HEADER.evicted) >>> 0
   }
 
-  /** The client's backend, unless its last connection is `seconds` old. Renews nothing. */
+  /** The token of the client's backend, unless its last connection is `seconds` old. Renews nothing. */
   find(
     group: number,
     client: Uint8Array,
@@ -73,7 +68,7 @@ export class AffinityTable {
     }
   }
 
-  /** The client goes to the backend; its time-out runs from `now`. */
+  /** Stores the client's backend; its timeout starts at `now`. */
   remember(group: number, client: Uint8Array, token: number, now: number): void {
     this.#key.set(group, client)
     const { shards } = this.#columns
@@ -86,7 +81,7 @@ export class AffinityTable {
     }
   }
 
-  /** As `remember`, unless the client has another backend by now; returns the one that it has. */
+  /** As `remember`, unless another thread stored another backend meanwhile; returns the stored token. */
   claim({ group, client, now, seconds, instead }: Claim, token: number): number {
     this.#key.set(group, client)
     const { shards, token: tokens } = this.#columns
@@ -117,15 +112,15 @@ export class AffinityTable {
   }
 
   /**
-   * Forgets every client of these groups: their affinity was switched off, or they are gone.
-   * Goes through the whole table once, some milliseconds per million clients, and
-   * holds a lock only while it removes one of them.
+   * Forgets every client of these groups, whose entries lost their affinity or were deleted. Scans
+   * the whole table once, some milliseconds per million clients, and holds a lock only while it
+   * removes one client.
    */
   forgetGroups(groups: ReadonlySet<number>): void {
     for (const slot of slotsOf(this.#columns, groups)) this.#forgetSlot(slot, groups)
   }
 
-  /** Of the client of `#key`, whose shard is locked; `known` is its slot, 0 if it has none. */
+  /** Stores the backend of `#key`, whose shard is locked; `known` is its slot, 0 if it has none. */
   #write(known: number, token: number, now: number): void {
     const { token: tokens, time, era } = this.#columns
     const slot = known === 0 ? this.#slots.admit(this.#key, this.#spare) : known
@@ -152,4 +147,13 @@ export class AffinityTable {
     const { time, era } = this.#columns
     return era[slot]! * 2 ** 32 + (time[slot]! >>> 0)
   }
+}
+
+/**
+ * Whether affinity still holds: `last` and `now` (ms) are less than `seconds` apart. A connection in
+ * the future counts likewise: threads read the clock at different moments, and a clock that is set
+ * back must not prolong affinity.
+ */
+function isFresh(last: number, now: number, seconds: number): boolean {
+  return Math.abs(now - last) < seconds * 1000
 }

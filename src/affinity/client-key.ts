@@ -1,19 +1,20 @@
-import type { Columns } from './columns.ts'
+import type { Columns } from './affinity-memory.ts'
 import { type HashKey, halfSipHash } from './half-sip-hash.ts'
-import { HEADER } from './layout.ts'
+import { HEADER, SHARD, SHARD_WORDS } from './layout.ts'
 
+const GROUP_BITS = 2 ** 20 - 1
 const IPV4 = 1 << 20
 const IPV6 = 2 << 20
 
 /**
- * Who is looked for: a client of a group, as three words (IPv4) or six (IPv6),
- * and where such a client is kept. Filled anew for each question, so that no
- * question allocates.
+ * The key of a lookup: a client of a group, as three words (IPv4) or six (IPv6), with the shard and
+ * the bucket that hold such a client. One instance is refilled for each lookup, so that no lookup
+ * allocates.
  *
  *     0  the last four bytes of the address     1  the low 32 bits of the group
  *     2  the high 20 bits, with the family      3–5  the first twelve bytes (IPv6)
  *
- * Word 2 is never 0, so that a slot where it is 0 holds nobody.
+ * Word 2 of a client is never 0: a slot where it is 0 is empty.
  */
 export class ClientKey {
   readonly #columns: Columns
@@ -28,7 +29,10 @@ export class ClientKey {
     this.#seed = [columns.header[HEADER.keyLow]!, columns.header[HEADER.keyHigh]!]
   }
 
-  /** `group`: 52 bits. `client`: 4 or 16 bytes. */
+  /**
+   * `group`: 52 bits. `client`: 4 or 16 bytes, in network byte order.
+   * @throws TypeError for any other length
+   */
   set(group: number, client: Uint8Array): void {
     const words = this.#words
     const isV6 = client.length === 16
@@ -41,7 +45,7 @@ export class ClientKey {
     this.#place()
   }
 
-  /** The client that is in a slot. */
+  /** Takes the key of the client in `slot`. */
   load(slot: number): void {
     const { key } = this.#columns
     this.#count = (key[2]![slot]! & IPV6) === 0 ? 3 : 6
@@ -70,9 +74,25 @@ export class ClientKey {
   }
 }
 
-/** From now on the slot holds nobody. */
+/** Marks the slot as empty. */
 export function markEmpty({ key }: Columns, slot: number): void {
   key[2]![slot] = 0
+}
+
+/** Candidate slots of the groups' clients, read without a lock: check each again under its shard's lock. */
+export function* slotsOf(columns: Columns, groups: ReadonlySet<number>): Generator<number> {
+  const { layout, shards } = columns
+  for (let shard = 0; shard < layout.shards; shard++) {
+    const first = shard * layout.slotsPerShard + 1
+    const end = first + Atomics.load(shards, shard * SHARD_WORDS + SHARD.used)
+    for (let slot = first; slot < end; slot++) if (groups.has(groupOf(columns, slot))) yield slot
+  }
+}
+
+/** The group of a slot's client, -1 for an empty slot. Exact only under the shard's lock. */
+export function groupOf({ key }: Columns, slot: number): number {
+  const high = key[2]![slot]!
+  return high === 0 ? -1 : (high & GROUP_BITS) * 2 ** 32 + (key[1]![slot]! >>> 0)
 }
 
 function wordAt(bytes: Uint8Array, at: number): number {

@@ -1,13 +1,11 @@
+import type { Columns } from './affinity-memory.ts'
 import { type ClientKey, markEmpty } from './client-key.ts'
-import type { Columns } from './columns.ts'
-import { FreeSlots } from './free-slots.ts'
-import { HashChains } from './hash-chains.ts'
 import { HEADER } from './layout.ts'
-import { RecencyList } from './recency-list.ts'
+import { FreeSlots, HashChains, RecencyList } from './slot-lists.ts'
 
 /**
- * Which client is in which slot. A slot that is taken is in the chain of its
- * bucket and in the order of its shard. The caller holds the lock of the shard.
+ * Which client is in which slot. A used slot is in the chain of its bucket and in the recency list of
+ * its shard. The caller holds the lock of the shard.
  */
 export class ClientSlots {
   readonly #columns: Columns
@@ -22,12 +20,12 @@ export class ClientSlots {
     this.#recency = new RecencyList(columns)
   }
 
-  /** 0: unknown. */
+  /** The client's slot; 0: unknown. */
   find(client: ClientKey): number {
     return this.#chains.find(client)
   }
 
-  /** Gives a client that is unknown a slot, its shard's oldest one if need be. */
+  /** Assigns a slot to an unknown client; a full table or shard evicts its oldest client. */
   admit(client: ClientKey, spare: ClientKey): number {
     const { header } = this.#columns
     const isFull = Atomics.add(header, HEADER.size, 1) >= header[HEADER.capacity]!
@@ -39,6 +37,7 @@ export class ClientSlots {
     return slot
   }
 
+  /** Makes the slot the newest of its shard. */
   renew({ shard }: ClientKey, slot: number): void {
     this.#recency.remove(shard, slot)
     this.#recency.addNewest(shard, slot)
@@ -48,7 +47,7 @@ export class ClientSlots {
     this.#chains.remove(client.bucket, slot)
     this.#recency.remove(client.shard, slot)
     markEmpty(this.#columns, slot)
-    this.#free.giveBack(client.shard, slot)
+    this.#free.free(client.shard, slot)
     Atomics.sub(this.#columns.header, HEADER.size, 1)
   }
 

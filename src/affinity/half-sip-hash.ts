@@ -1,4 +1,4 @@
-/** 64 secret bits. Who does not know them cannot choose addresses that meet in one bucket. */
+/** 64 secret bits: without them a client cannot choose addresses that share one bucket. */
 export type HashKey = readonly [low: number, high: number]
 
 /**

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { createAffinityMemory } from './affinity-memory.ts'
-import { openColumns } from './columns.ts'
-import { NO_CHANCE } from './fixtures.ts'
+import { createAffinityMemory, openColumns } from './affinity-memory.ts'
 import { HEADER, layoutOf } from './layout.ts'
+import { NO_CHANCE } from './testing/fixtures.ts'
 
 test.each([1024, 4097, 8192, 16_385, 65_536, 262_145, 1_000_000, 2 ** 20 + 64, 2 ** 24])(
   'a table for %i clients has at most 64 bytes for each',

@@ -1,8 +1,8 @@
-/** Words of 32 bits that come before the shards. Sums stand on a cache line of their own. */
+/** Words of 32 bits that come before the shards. The counters have a cache line of their own. */
 export const HEADER = { capacity: 0, keyLow: 1, keyHigh: 2, size: 16, evicted: 17 } as const
 const HEADER_WORDS = 32
 
-/** Words of one shard, a cache line. `used` slots were taken at least once; `freed` is a chain. */
+/** Words of one shard, a cache line. `used` slots were taken at least once; `freed` is the head of a list. */
 export const SHARD = { lock: 0, used: 1, freed: 2, newest: 3, oldest: 4 } as const
 export const SHARD_WORDS = 16
 
@@ -21,10 +21,10 @@ export const COLUMN = {
 } as const
 const COLUMNS = 12
 
-const MOST_SHARDS = 64
-const FEWEST_CLIENTS_PER_SHARD = 4096
+const MAX_SHARDS = 64
+const MIN_CLIENTS_PER_SHARD = 4096
 
-/** Where everything lies; offsets in words. A slot has a number from 1 on, 0 is none. */
+/** The offsets of all parts, in 32-bit words. Slots are numbered from 1; 0 means no slot. */
 export interface Layout {
   readonly shards: number
   readonly slotsPerShard: number
@@ -39,12 +39,12 @@ export interface Layout {
 }
 
 /**
- * Shards let threads work side by side. Chance gives some more clients than
- * others, so each has room for six standard deviations beyond its share. Room
- * that is never used costs nothing: its pages are never touched.
+ * Shards let threads work in parallel. The hash gives some shards more clients than others, so each
+ * shard has slots for six standard deviations beyond its share. Unused slots cost no memory: their
+ * pages are never touched.
  */
 export function layoutOf(capacity: number): Layout {
-  const shards = Math.min(powerOfTwoUpTo(capacity / FEWEST_CLIENTS_PER_SHARD), MOST_SHARDS)
+  const shards = Math.min(powerOfTwoUpTo(capacity / MIN_CLIENTS_PER_SHARD), MAX_SHARDS)
   const share = Math.ceil(capacity / shards)
   const slotsPerShard = shards === 1 ? share : share + Math.ceil(6 * Math.sqrt(share))
   const bucketsPerShard = 2 * powerOfTwoUpTo(share - 1)

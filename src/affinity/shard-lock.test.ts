@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
-import { createAffinityMemory } from './affinity-memory.ts'
+import { createAffinityMemory, openColumns } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
-import { openColumns } from './columns.ts'
-import { client, NO_CHANCE } from './fixtures.ts'
 import { SHARD } from './layout.ts'
 import { acquire, LOST, release } from './shard-lock.ts'
+import { client, NO_CHANCE } from './testing/fixtures.ts'
 
 const ALICE = client('192.0.2.1')
 const when = { now: 0, seconds: 1 }
 
-test('a lock that is never given back costs its shard, and nobody is stopped', () => {
+test('a lock that is never given back disables its shard, and stops no thread', () => {
   const memory = createAffinityMemory(8, NO_CHANCE)
   const { shards } = openColumns(memory)
   const table = new AffinityTable(memory)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ip } from '../forwarding/fixtures.ts'
-import { tokenOf } from './backend-token.ts'
-import { client, tableFor } from './fixtures.ts'
-import { stickyChoice } from './sticky-choice.ts'
+import { ip } from '../forwarding/testing/fixtures.ts'
+import { stickyChoice, tokenOf } from './sticky-choice.ts'
+import { client, tableFor } from './testing/fixtures.ts'
 
 const START = 1_760_000_000_000
 const BACKENDS = ['10.0.0.1', '10.0.0.2', '10.0.0.3']
@@ -47,7 +46,7 @@ test('clients behind one address share a backend', () => {
   expect(new Set([behindNat(), behindNat(), behindNat()]).size).toBe(1)
 })
 
-test('each connection renews the time-out, and after it the client is balanced again', () => {
+test('each connection renews the timeout, and after it the client is balanced again', () => {
   const { entry, visit } = setUp()
   const comeAfter = (ms: number) => {
     entry.now += ms

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { HammerResult, HammerTask } from '../../test/support/affinity/hammer.ts'
 import { createAffinityMemory } from './affinity-memory.ts'
 import { AffinityTable } from './affinity-table.ts'
-import { clientNumber, NO_CHANCE } from './fixtures.ts'
+import { clientNumber, NO_CHANCE } from './testing/fixtures.ts'
 
 const PROGRAM = new URL('../../test/support/affinity/hammer.ts', import.meta.url)
 const THREADS = [1, 2]
@@ -41,7 +41,7 @@ function clientOf(n: number): Uint8Array {
   return clientNumber(n).with(0, 0)
 }
 
-test('threads lose none of their own clients, and mix up nobody', async () => {
+test('threads lose none of their own clients and confuse no two', async () => {
   const { table, results } = await hammer(3 * CLIENTS)
   expect(results).toEqual(THREADS.map(() => ({ lost: 0, mixedUp: 0 })))
   for (const group of THREADS) {

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { createMemoryStore } from '../storage/memory/memory-store.ts'
 import { createApiServer } from './api-server.ts'
-import { POD, PODS, postTo, SERVICES, service, startApi } from './test-api.ts'
+import { POD, PODS, postTo, SERVICES, service, startApi } from './testing/test-api.ts'
 
 test('discovery names every resource, its verbs and its status', async () => {
   const api = await startApi()

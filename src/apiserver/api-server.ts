@@ -7,30 +7,31 @@ import { Conditions } from '../telemetry/health/conditions.ts'
 import { Feed } from './cache/feed.ts'
 import type { UnreadableObject } from './cache/item.ts'
 import { withSharedRevision } from './cache/shared-revision.ts'
-import { expireEvents } from './event-expiry.ts'
-import { RequestFlow } from './flow/request-flow.ts'
-import { healthChecks } from './health-checks.ts'
+import { unreadableSummary } from './cache/unreadable.ts'
+import { defaultLimits, type Limits } from './context/limits.ts'
+import type { OperatorLog, ServerContext } from './context/server-context.ts'
+import { WatchRegistry } from './context/watch-registry.ts'
+import { WriteTurns } from './context/write-turns.ts'
+import { InFlightLimits } from './flow-control/in-flight-limits.ts'
+import { healthChecks } from './health/health-checks.ts'
+import { Lifecycle } from './health/lifecycle.ts'
+import { StoreHealth } from './health/store-health.ts'
 import type { HandlerOptions } from './http/handle-request.ts'
+import type { HttpContext } from './http/http-context.ts'
 import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
-import { Lifecycle } from './lifecycle.ts'
-import { defaultLimits, type Limits } from './limits.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
-import { createRoutes } from './routes.ts'
-import type { OperatorLog, ServerContext } from './server-context.ts'
+import { createRoutes } from './routing/routes.ts'
 import { ALLOCATIONS } from './services/claim.ts'
 import { AllocationRepair } from './services/repair/allocation-repair.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
-import { StoreHealth } from './store-health.ts'
+import { expireEvents } from './system/event-expiry.ts'
 import { MasterService } from './system/master-service.ts'
 import { unreachableBecause } from './system/replica-address.ts'
 import { ensureServiceCidr } from './system/service-cidr.ts'
 import { ensureSystemNamespaces } from './system/system-namespaces.ts'
-import { unreadableSummary } from './unreadable.ts'
-import { WriteTurns } from './verbs/write-turns.ts'
-import { WatchRegistry } from './watch/watch-registry.ts'
 
 export interface ApiServerOptions {
   readonly store: Store
@@ -146,7 +147,7 @@ interface Assembly extends ApiServerOptions {
   readonly conditions: Conditions
 }
 
-function assemble(options: Assembly): ServerContext {
+function assemble(options: Assembly): HttpContext {
   const { store, clock = systemClock, random = systemRandom } = options
   const limits = { ...defaultLimits, ...options.limits }
   const allocator = new ServiceAllocator({
@@ -175,7 +176,7 @@ function assemble(options: Assembly): ServerContext {
     watches: new WatchRegistry(limits.watches),
     lifecycle: new Lifecycle(),
     turns: new WriteTurns(),
-    flow: new RequestFlow({
+    inFlight: new InFlightLimits({
       clock,
       inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },
       waitMs: limits.requestTimeout / 4,

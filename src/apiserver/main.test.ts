@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, valueAt } from '../lib/json.ts'
-import { postTo, service } from './test-api.ts'
+import { postTo, service } from './testing/test-api.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 

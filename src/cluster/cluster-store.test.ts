@@ -4,7 +4,7 @@ import { isDeepEqual } from '../lib/equal.ts'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
 import { ClusterStore } from './cluster-store.ts'
 import type { ClusterEvent } from './event.ts'
-import { endpoint, key, node, service, source } from './fixtures.ts'
+import { endpoint, key, node, service, source } from './testing/fixtures.ts'
 
 const gone = undefined
 const ofService = (name: string, value: Service | undefined): ClusterEvent => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { endpoint, service, source } from './fixtures.ts'
 import { SharedParts } from './shared-parts.ts'
+import { endpoint, service, source } from './testing/fixtures.ts'
 
 /** A string of its own: equal to others, never the same object to begin with. */
 const hints = (...names: readonly string[]) => [...names]

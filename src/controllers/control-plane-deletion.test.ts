@@ -8,7 +8,7 @@ import {
   service,
   startApi,
   type TestApi,
-} from '../apiserver/test-api.ts'
+} from '../apiserver/testing/test-api.ts'
 import { isDeepEqual } from '../lib/equal.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'

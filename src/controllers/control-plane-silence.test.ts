@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ENDPOINTS, SERVICES, service, startApi } from '../apiserver/test-api.ts'
+import { ENDPOINTS, SERVICES, service, startApi } from '../apiserver/testing/test-api.ts'
 import { createFastClock } from '../lib/fast-clock.ts'
 import { arrayAt, type Json, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'

@@ -7,7 +7,7 @@ import {
   service,
   startApi,
   type TestApi,
-} from '../apiserver/test-api.ts'
+} from '../apiserver/testing/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'

@@ -13,7 +13,7 @@ import {
   readyCondition,
   readyNode,
 } from './testing/fixtures.ts'
-import { reconcile } from './testing/settle.ts'
+import { reconcile } from './testing/reconcile.ts'
 
 const CONTROLLERS = [endpointsController, endpointSlicesController]
 const SPEC = { ports: [{ name: 'http', port: 80, targetPort: 'web' }] }

@@ -8,7 +8,7 @@ import {
   service,
   startApi,
   type TestApi,
-} from '../apiserver/test-api.ts'
+} from '../apiserver/testing/test-api.ts'
 import { systemClock } from '../lib/clock.ts'
 import { arrayAt, stringAt, valueAt } from '../lib/json.ts'
 import { startControlPlane } from './testing/control-plane.ts'

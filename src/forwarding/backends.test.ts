@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { collectCandidates } from './backends.ts'
-import { endpoint, endpointPort, LEAVING, servicePort, slice } from './fixtures.ts'
+import { endpoint, endpointPort, LEAVING, servicePort, slice } from './testing/fixtures.ts'
 
 type Sources = Parameters<typeof collectCandidates>[0]
 

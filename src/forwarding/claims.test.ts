@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import type { EntryId, TableDelta } from './entry.ts'
-import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './fixtures.ts'
 import { ForwardingTable } from './table.ts'
+import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './testing/fixtures.ts'
 
 /** A table fed with Services that differ in what a test is about. */
 class Claimants {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import { compileService } from './compile.ts'
+import type { NodeContext } from './node-context.ts'
+import { clusterIPsOf } from './served.ts'
 import {
   CLUSTER_IP,
   clusterOf,
@@ -11,9 +13,7 @@ import {
   service,
   servicePort,
   slice,
-} from './fixtures.ts'
-import type { NodeContext } from './node-context.ts'
-import { clusterIPsOf } from './served.ts'
+} from './testing/fixtures.ts'
 
 function compile(overrides: Partial<Service> = {}, node: Partial<NodeContext> = {}) {
   const asked = service(overrides)

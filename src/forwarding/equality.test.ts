@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DrainingBackend, EntryId, ForwardingEntry, Frontend } from './entry.ts'
 import { isSameEntry, isSameForwarding } from './equality.ts'
-import { CLUSTER_IP, cidr, ip, serviceKey } from './fixtures.ts'
+import { CLUSTER_IP, cidr, ip, serviceKey } from './testing/fixtures.ts'
 
 const frontend: Frontend = {
   kind: 'loadBalancerIP',

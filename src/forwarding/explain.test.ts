@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import { compileService } from './compile.ts'
 import { explain, type Packet, type Surroundings } from './explain.ts'
+import { ForwardingTable } from './table.ts'
 import {
   cidr,
   clusterOf,
@@ -13,8 +14,7 @@ import {
   serviceKey,
   servicePort,
   slice,
-} from './fixtures.ts'
-import { ForwardingTable } from './table.ts'
+} from './testing/fixtures.ts'
 
 const SURROUNDINGS: Surroundings = {
   originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import type { Frontend } from './entry.ts'
-import { CLUSTER_IP, cidr, ip, nodeContext, service, servicePort } from './fixtures.ts'
 import { frontendsOf } from './frontends.ts'
 import type { NodeContext } from './node-context.ts'
+import { CLUSTER_IP, cidr, ip, nodeContext, service, servicePort } from './testing/fixtures.ts'
 
 const port = servicePort({ nodePort: 30080 })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
+import { healthCheckOf, localReadyEndpoints } from './health-check.ts'
 import {
   CLUSTER_IP,
   clusterOf,
@@ -10,8 +11,7 @@ import {
   service,
   serviceKey,
   slice,
-} from './fixtures.ts'
-import { healthCheckOf, localReadyEndpoints } from './health-check.ts'
+} from './testing/fixtures.ts'
 
 const HERE = { nodeName: 'here' } as const
 const key = serviceKey('shop/cart')

@@ -4,9 +4,18 @@ import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
 import { activeBackends } from './active-backends.ts'
 import { claimKey } from './claim-key.ts'
 import type { EntryId, ForwardingEntry, TableDelta } from './entry.ts'
-import { cidr, clusterOf, endpoint, ip, LEAVING, nodeContext, service, slice } from './fixtures.ts'
 import { recompile } from './recompile.ts'
 import { ForwardingTable } from './table.ts'
+import {
+  cidr,
+  clusterOf,
+  endpoint,
+  ip,
+  LEAVING,
+  nodeContext,
+  service,
+  slice,
+} from './testing/fixtures.ts'
 
 /**
  * Few keys, few addresses, few ports: nearly every Service meets rivals, as

@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { Endpoint, Service } from '../resources/types.ts'
 import { collectCandidates } from './backends.ts'
-import { endpoint, ip, LEAVING, nodeContext, service, servicePort, slice } from './fixtures.ts'
 import { frontendsOf } from './frontends.ts'
 import type { NodeContext } from './node-context.ts'
 import { poolsOf } from './pools.ts'
+import {
+  endpoint,
+  ip,
+  LEAVING,
+  nodeContext,
+  service,
+  servicePort,
+  slice,
+} from './testing/fixtures.ts'
 
 const HERE = { nodeName: 'here' } as const
 const DOWN = { ready: false, serving: false } as const

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Protocol, Service } from '../resources/types.ts'
 import type { StaleFlows, TableDelta } from './entry.ts'
-import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './fixtures.ts'
 import { ForwardingTable } from './table.ts'
+import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './testing/fixtures.ts'
 
 const key = serviceKey('dns/dns')
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Protocol, Service } from '../resources/types.ts'
 import { claimKey } from './claim-key.ts'
 import type { EntryId, TableDelta } from './entry.ts'
-import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './fixtures.ts'
 import { ForwardingTable } from './table.ts'
+import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './testing/fixtures.ts'
 
 const key = serviceKey('shop/cart')
 const id = 'shop/cart:http/TCP/4' as EntryId

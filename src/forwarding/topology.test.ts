@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Endpoint } from '../resources/types.ts'
-import { endpoint } from './fixtures.ts'
+import { endpoint } from './testing/fixtures.ts'
 import { preferNear } from './topology.ts'
 
 type Hints = readonly [zones: readonly string[] | undefined, nodes?: readonly string[]]

@@ -1,7 +1,7 @@
-import type { ApiClient } from '../client/api-client.ts'
-import type { RequestReporter } from '../client/api-failures.ts'
-import { type ApiFailure, failureError } from '../client/failure.ts'
-import { createReflector } from '../client/reflector.ts'
+import type { ApiClient } from '../client/http/api-client.ts'
+import type { RequestReporter } from '../client/http/failure/api-failures.ts'
+import { type ApiFailure, failureError } from '../client/http/failure/failure.ts'
+import { createReflector } from '../client/reflector/reflector.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
@@ -18,7 +18,7 @@ import { PodFleet } from './pods/pod-fleet.ts'
 import { podPath } from './pods/pod-path.ts'
 import { Prober } from './probing/prober.ts'
 import { endLeftovers } from './process/end-leftovers.ts'
-import { requireProgram } from './process/require-program.ts'
+import { requireProgram } from './system/find-program.ts'
 
 export interface NodeAgentOptions {
   /** Needs the right to read and write Pods, their status, Nodes, Leases and Events. */

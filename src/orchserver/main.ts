@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import { runProgram } from './program.ts'
+import { runProgram } from './command/program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
@@ -11,7 +11,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
 
 /** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
 async function loadServer() {
-  const { checkStart } = await import('./check-start.ts')
+  const { checkStart } = await import('./command/check-start.ts')
   const { runServer } = await import('./server.ts')
   flushCompileCache()
   return { checkStart, runServer }

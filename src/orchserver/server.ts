@@ -7,24 +7,24 @@ import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { kubeconfigPath } from './access/kubeconfig-path.ts'
+import { openOwnSocket } from './access/own-socket.ts'
+import { openSecureFront } from './access/secure-front.ts'
+import { startBackgroundServices } from './background-services.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import { givenCertificate } from './certificates/given-certificate.ts'
 import { madeCertificate } from './certificates/made-certificate.ts'
 import { measuredCertificate } from './certificates/measured-certificate.ts'
 import type { CertificateSource } from './certificates/serving-certificate.ts'
 import { warningOfValidity } from './certificates/validity-warning.ts'
-import { startCompanions } from './companions.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
-import { createFailureLog } from './failure-log.ts'
-import { farewell } from './farewell.ts'
-import { kubeconfigPath } from './kubeconfig-path.ts'
 import { createProcessMetrics } from './metrics/process-metrics.ts'
-import { warnOfFewFiles } from './open-files.ts'
-import { openOwnSocket } from './own-socket.ts'
-import { openSecureFront } from './secure-front.ts'
-import { stopSignal } from './stop-signal.ts'
 import { openStore } from './storage/open-store.ts'
+import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
+import { farewell } from './system/farewell.ts'
+import { warnOfFewFiles } from './system/open-files.ts'
+import { stopSignal } from './system/stop-signal.ts'
 
 /** Serves until a signal ends it; what was acknowledged is in the store. */
 export async function runServer(
@@ -38,8 +38,10 @@ export async function runServer(
   warnOfFewFiles(config, log)
   for (const warning of rangeWarnings(config, ownAddresses())) log.warn(warning)
   await using held = new AsyncDisposableStack()
-  const onError = (err: unknown): void =>
-    log.warn({ err }, 'upkeep of etcd failed; it is tried again')
+  const onError = createFailureLog({ clock, log }, () => ({
+    level: 'warn',
+    message: 'maintenance of etcd failed; orch-server repeats it',
+  }))
   const { store, election, broken, isNew } = await openStore(config, { clock, onError })
   if (isNew) log.info('the data directory held no store, so an empty one was made')
   held.defer(() => store.close())
@@ -59,7 +61,7 @@ export async function runServer(
   held.defer(() => farewell(clock, front.close()))
   const socket = await openOwnSocket({ server, dataDir: config.dataDir, clock })
   const shared = { config, socket, version, election, metrics, processMetrics }
-  held.use(await startCompanions({ ...shared, clock, log }))
+  held.use(await startBackgroundServices({ ...shared, clock, log }))
   log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
   const end = await Promise.race([stop, broken])
   server.drain()
@@ -99,7 +101,7 @@ function serverOptions(
     serviceAddressRanges: services.clusterIPRange,
     nodePortRange: services.nodePortRange,
     limits,
-    onError: createFailureLog({ clock: systemClock, log }),
+    onError: createFailureLog({ clock: systemClock, log }, apiServerFailure),
     log,
   }
 }

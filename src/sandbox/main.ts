@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../lib/error.ts'
-import { readArguments, USAGE } from './arguments.ts'
-import { needsOtherKernel, runInOtherKernel } from './other-kernel.ts'
+import { readArguments, USAGE } from './run/arguments.ts'
+import { needsOtherKernel, runInOtherKernel } from './run/other-kernel.ts'
 import { supervise } from './supervise.ts'
 
 process.exitCode = await main()

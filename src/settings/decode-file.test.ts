@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeFile } from './decode-file.ts'
 import { describeProblem } from './problem.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 
 const OWN = 'apiVersion: server.example/v1\nkind: ServerConfiguration\n'
 const OLD = 'apiVersion: old.example/v1\nkind: OldConfiguration\n'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { configurationDocument } from './document.ts'
 import { helpText } from './help.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 
 test('the help names every flag, and what is asked of each', () => {
   expect(helpText(SERVER_TABLE)).toBe(`server serves.

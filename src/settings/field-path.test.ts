@@ -4,7 +4,7 @@ import type { CommandValues } from './command-line.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'
 import type { FieldPath, ValueAt } from './field-path.ts'
 import type { SocketAddress } from './network-types.ts'
-import type { SERVER_FLAGS, ServerConfiguration } from './server.fixture.ts'
+import type { SERVER_FLAGS, ServerConfiguration } from './testing/server.ts'
 
 type Fields = FieldsOf<ServerConfiguration>
 

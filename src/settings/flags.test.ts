@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseFlags } from './flags.ts'
 import { describeProblem } from './problem.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 
 function line(...args: string[]) {
   const result = parseFlags(SERVER_TABLE, args)

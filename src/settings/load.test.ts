@@ -5,7 +5,7 @@ import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
 import { describeProblem } from './problem.ts'
 import { configurationObject, configurationYaml, configzBody } from './render.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 
 const HEAD = 'apiVersion: server.example/v1\nkind: ServerConfiguration\n'
 

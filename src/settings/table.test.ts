@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 
 test('sections are what holds fields, own or ignored, and is none', () => {
   expect([...SERVER_TABLE.sections]).toEqual(['listen', 'listen.tls'])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 import { type ConfigWatch, watchConfig } from './watch-config.ts'
 
 let folder: string

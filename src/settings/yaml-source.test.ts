@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { describeProblem } from './problem.ts'
-import { SERVER_TABLE } from './server.fixture.ts'
+import { SERVER_TABLE } from './testing/server.ts'
 import { type Entry, readYaml } from './yaml-source.ts'
 
 function read(text: string) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StaleFlows } from '../forwarding/entry.ts'
-import { ip } from '../forwarding/fixtures.ts'
+import { ip } from '../forwarding/testing/fixtures.ts'
 import { FlowQueue } from './flow-queue.ts'
 
 const flows = (port: number, ...keep: readonly string[]): StaleFlows => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ClusterStore } from '../cluster/cluster-store.ts'
-import { ip, nodeContext, service, serviceKey } from '../forwarding/fixtures.ts'
 import { ForwardingTable } from '../forwarding/table.ts'
+import { ip, nodeContext, service, serviceKey } from '../forwarding/testing/fixtures.ts'
 import { NodeModel } from './node-model.ts'
 import { endpointsEvent, objectOf, serviceEvents } from './testing/rig.ts'
 import { ScriptedMode } from './testing/scripted-mode.ts'

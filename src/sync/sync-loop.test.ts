@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { service, serviceKey } from '../forwarding/fixtures.ts'
+import { service, serviceKey } from '../forwarding/testing/fixtures.ts'
 import { endpointsEvent, objectOf, rig, serviceEvents } from './testing/rig.ts'
 import { digestOf, objectKey } from './testing/scripted-mode.ts'
 

@@ -1,4 +1,4 @@
-import type { LossReason } from '../client/reflector-context.ts'
+import type { LossReason } from '../client/reflector/reflector-context.ts'
 import type { Problem } from '../resources/problem.ts'
 
 /** Something that the server sent and that we cannot use; it harms nothing else. */

@@ -1,4 +1,4 @@
-import type { ReflectorState } from '../client/reflector-state.ts'
+import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { WatchState } from './cluster-watcher.ts'
 
 /** One followed resource, named as the API names it. */

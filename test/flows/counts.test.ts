@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileService } from '../../src/forwarding/compile.ts'
+import { localReadyEndpoints } from '../../src/forwarding/health-check.ts'
+import { countNoLocalEndpoints } from '../../src/forwarding/no-local-endpoints.ts'
 import {
   CLUSTER_IP,
   clusterOf,
@@ -10,9 +12,7 @@ import {
   serviceKey,
   servicePort,
   slice,
-} from '../../src/forwarding/fixtures.ts'
-import { localReadyEndpoints } from '../../src/forwarding/health-check.ts'
-import { countNoLocalEndpoints } from '../../src/forwarding/no-local-endpoints.ts'
+} from '../../src/forwarding/testing/fixtures.ts'
 import { readFlows } from './flow-file.ts'
 
 const file = readFlows()

@@ -1,6 +1,6 @@
 import type { ForwardingEntry, Frontend, Pool } from '../../src/forwarding/entry.ts'
-import { ip } from '../../src/forwarding/fixtures.ts'
 import type { HealthCheck } from '../../src/forwarding/health-check.ts'
+import { ip } from '../../src/forwarding/testing/fixtures.ts'
 import { cidrContains, familyOf, hostPort } from '../../src/lib/ip.ts'
 import type { Flow } from './flow-file.ts'
 import type { NodeSide } from './node-side.ts'

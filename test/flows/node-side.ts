@@ -1,5 +1,5 @@
-import { cidr, ip, nodeContext } from '../../src/forwarding/fixtures.ts'
 import type { NodeContext } from '../../src/forwarding/node-context.ts'
+import { cidr, ip, nodeContext } from '../../src/forwarding/testing/fixtures.ts'
 import { cidrContains, familyOf, type IpAddress } from '../../src/lib/ip.ts'
 import type { FlowConfig, FlowFile, ProxySettings } from './flow-file.ts'
 

@@ -1,12 +1,12 @@
-import { Refusal, type StatusCause } from '../status.ts'
+import { type StatusCause, StatusError } from '../status/status.ts'
 import { pathText } from './field-path.ts'
 import type { Owner } from './owner.ts'
 import type { Conflict } from './ownership-change.ts'
 
 /** 409 with a cause per field, in the words that clients print. */
-export function applyConflict(conflicts: readonly Conflict[]): Refusal {
+export function applyConflict(conflicts: readonly Conflict[]): StatusError {
   const causes = conflicts.map(causeOf)
-  return new Refusal({
+  return new StatusError({
     code: 409,
     reason: 'Conflict',
     message: text(conflicts),

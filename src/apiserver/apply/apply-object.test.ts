@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Json, type JsonObject, valueAt } from '../../lib/json.ts'
-import { POD } from '../test-api.ts'
+import { POD } from '../testing/test-api.ts'
 import { type Applied, applyObject } from './apply-object.ts'
 import { pathText } from './field-path.ts'
 import { membersOf } from './field-set.ts'

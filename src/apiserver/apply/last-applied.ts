@@ -7,7 +7,7 @@ import {
   without,
 } from '../../lib/json.ts'
 import { LAST_APPLIED } from '../../resources/label-names.ts'
-import type { ApiRequest } from '../api-request.ts'
+import type { ApiRequest } from '../request/api-request.ts'
 import { fieldChanges } from './field-changes.ts'
 import { difference, type FieldSet, noFields } from './field-set.ts'
 import { fieldsOfValue } from './fields-of-value.ts'

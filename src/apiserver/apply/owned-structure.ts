@@ -1,6 +1,6 @@
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
-import type { ApiRequest } from '../api-request.ts'
-import { apiVersionOf } from '../resource.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { apiVersionOf } from '../resource/resource.ts'
 import { messageOf } from '../schema/schema.ts'
 import { type Structure, structureOf, unknownStructure } from './structure.ts'
 

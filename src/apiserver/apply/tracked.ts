@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { ApiRequest } from '../api-request.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import type { StatusError } from '../status/status.ts'
 import { boundedOwners } from './bounded-owners.ts'
 import { fieldChanges } from './field-changes.ts'
 import { ownedPart, ownedStructure } from './owned-structure.ts'
 import { forgetsOwners, readOwners, withOwners } from './owner.ts'
 import { ownersAfterUpdate } from './ownership-change.ts'
-import { checkWriter, isApply, writerOf } from './writer.ts'
+import { checkWriter, isApply, type WriterContext, writerOf } from './writer.ts'
 
 /** What a write starts from. */
 export interface Origin {
@@ -26,11 +25,11 @@ const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
  * on; otherwise clients may edit or, with `[{}]`, forget them.
  */
 export function tracked(
-  context: ServerContext,
+  context: WriterContext,
   request: ApiRequest,
   next: JsonObject,
   { old, sent }: Origin,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const problem = checkWriter(request)
   if (problem !== undefined) return problem
   if (isApply(request)) return withOwners(next, readOwners(sent) ?? [])

@@ -1,10 +1,15 @@
+import type { Clock } from '../../lib/clock.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import type { ApiRequest } from '../api-request.ts'
-import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../causes.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, type StatusCause } from '../status.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../status/causes.ts'
+import { type StatusCause, StatusError } from '../status/status.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
+
+/** What naming a writer needs of the server: the time of the write. */
+export interface WriterContext {
+  readonly clock: Clock
+}
 
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
@@ -20,7 +25,7 @@ export function isApply(request: ApiRequest): boolean {
 }
 
 /** Who this request writes as: its `fieldManager`, or the program that its User-Agent names. */
-export function writerOf(context: ServerContext, request: ApiRequest): Writer {
+export function writerOf(context: WriterContext, request: ApiRequest): Writer {
   return {
     name: request.query.get(NAME) || programOf(request) || 'unknown',
     operation: isApply(request) ? 'Apply' : 'Update',
@@ -31,7 +36,7 @@ export function writerOf(context: ServerContext, request: ApiRequest): Writer {
 }
 
 /** 422 when `fieldManager` or `force` cannot stand in this request. */
-export function checkWriter(request: ApiRequest): Refusal | undefined {
+export function checkWriter(request: ApiRequest): StatusError | undefined {
   const name = request.query.get(NAME) ?? ''
   if (name === '' && isApply(request)) {
     return invalidOption(request, requiredValue(NAME, 'is required for apply patch'))
@@ -56,11 +61,11 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['PATCH', 'PatchOptions'],
 ])
 
-function invalidOption(request: ApiRequest, cause: StatusCause): Refusal {
+function invalidOption(request: ApiRequest, cause: StatusCause): StatusError {
   const kind = KINDS.get(request.method) ?? 'PatchOptions'
   const details = { group: 'meta.k8s.io', kind, causes: [cause] }
   const message = `${kind}.meta.k8s.io "" is invalid: ${cause.field}: ${cause.message}`
-  return new Refusal({ code: 422, reason: 'Invalid', message, details })
+  return new StatusError({ code: 422, reason: 'Invalid', message, details })
 }
 
 /** `kubectl` of `kubectl/v1.20.2 (linux/amd64)`. */

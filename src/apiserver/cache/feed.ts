@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import type { UnreadableObject } from './item.ts'
 import { ResourceCache, type WindowLimits } from './resource-cache.ts'
 
@@ -20,6 +20,11 @@ export interface FeedOptions extends WindowLimits {
   readonly onError: (error: unknown) => void
   /** Gets all that cannot be read whenever that changes. */
   readonly onUnreadable: (all: readonly UnreadableObject[]) => void
+}
+
+/** What code needs that only reads the caches. */
+export interface CacheReader {
+  readonly feed: Pick<Feed, 'cache'>
 }
 
 /** How long to wait before the store is asked again after it failed. */

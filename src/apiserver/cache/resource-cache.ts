@@ -1,6 +1,6 @@
 import { SortedKeys } from '../../lib/sorted-keys.ts'
 import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ChangeWindow } from './change-window.ts'
 import { type Item, isReadable, readItem, type UnreadableObject } from './item.ts'
 

@@ -3,7 +3,7 @@ import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { createApiServer } from '../api-server.ts'
 import { addressKey } from '../services/claim.ts'
-import { ENDPOINTS, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { ENDPOINTS, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const KEY = '/services/default/theirs'
 const THEIRS = Buffer.from('k8s\0\n\rsomebody else')

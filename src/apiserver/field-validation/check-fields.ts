@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { ApiRequest } from '../api-request.ts'
-import { badRequest } from '../refusals.ts'
-import { apiVersionOf } from '../resource.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { apiVersionOf } from '../resource/resource.ts'
 import { messageOf } from '../schema/message-of.ts'
-import type { Refusal } from '../status.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import { examineFields, type FieldFindings } from './examine-fields.ts'
 
@@ -31,7 +31,7 @@ const DIRECTIVES = ['', 'Ignore', 'Warn', 'Strict']
  * does not have or that come twice, `?fieldValidation=` decides: Strict refuses
  * them, Warn (the default) answers with a warning for each, Ignore is silent.
  */
-export function checkFields(request: ApiRequest, sent: SentFields): Refusal | undefined {
+export function checkFields(request: ApiRequest, sent: SentFields): StatusError | undefined {
   const directive = request.query.get('fieldValidation') ?? ''
   if (!DIRECTIVES.includes(directive)) return badRequest(wrongDirective(directive))
   const { unknown, mistyped } = newFindings(request, sent)
@@ -70,7 +70,11 @@ function duplicates({ body }: SentFields): readonly string[] {
   return twice.map((path) => `duplicate field "${path.slice(0, LONGEST_PATH)}"`)
 }
 
-function cannotBeHandled({ served }: ApiRequest, problems: readonly string[], cause = ''): Refusal {
+function cannotBeHandled(
+  { served }: ApiRequest,
+  problems: readonly string[],
+  cause = '',
+): StatusError {
   const { kind } = served.resource
   const list = problems.join(', ')
   return badRequest(

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { encodeStored } from '../codec.ts'
+import { encodeStored } from '../encoding/codec.ts'
 import { services } from '../kinds/service.ts'
-import { storageKey } from '../resource.ts'
+import { storageKey } from '../resource/resource.ts'
 import {
   ENDPOINTS,
   POD,
@@ -12,7 +12,7 @@ import {
   service,
   startApi,
   type TestApi,
-} from '../test-api.ts'
+} from '../testing/test-api.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
 const SERVICE = 'Service in version "v1" cannot be handled as a Service: '

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { acceptsGzip } from './compression.ts'
 
 async function makePods(api: TestApi, count: number, padding: string): Promise<void> {

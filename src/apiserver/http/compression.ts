@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline, type Writable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { parseAccept } from './media-type.ts'
+import { parseAccept } from '../encoding/media-type.ts'
 
 /** Whether an Accept-Encoding header names gzip; `*` and absence are not taken for it. */
 export function acceptsGzip(header = ''): boolean {

@@ -1,32 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
-import { withSeat } from '../flow/with-seat.ts'
-import type { HealthCheck, HealthEndpoint } from '../health-checks.ts'
-import { healthReply } from '../health-reply.ts'
+import { versionReply } from '../discovery/version.ts'
+import { parseMediaType } from '../encoding/media-type.ts'
+import { limitInFlight } from '../flow-control/limit-in-flight.ts'
+import type { HealthCheck, HealthEndpoint } from '../health/health-checks.ts'
+import { healthReply } from '../health/health-reply.ts'
 import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
+import { documentReply } from '../negotiation/served-document.ts'
+import { storeStatusError } from '../persist/store-failure-status.ts'
+import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { RequestDeadline } from '../request/request-deadline.ts'
+import type { FoundRoute, Route } from '../routing/routes.ts'
+import { StatusError } from '../status/status.ts'
 import {
   badRequest,
   internalError,
   methodNotAllowed,
   noSuchPath,
   serviceUnavailable,
-} from '../refusals.ts'
-import { RequestDeadline } from '../request-deadline.ts'
-import type { FoundRoute, Route } from '../routes.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { storeRefusal } from '../store-refusal.ts'
-import { versionReply } from '../version.ts'
-import { documentReply } from './document.ts'
-import { parseMediaType } from './media-type.ts'
+} from '../status/status-errors.ts'
+import type { HttpContext } from './http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget } from './request-target.ts'
-import { type Exchange, send, sendRefusal } from './send.ts'
+import { send, sendStatusError } from './send.ts'
 import { addWarning } from './warning.ts'
 
 export interface HandlerOptions {
-  readonly context: ServerContext
+  readonly context: HttpContext
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
@@ -48,12 +49,12 @@ export async function handleRequest(
   try {
     const outcome = await decide(options, request, response)
     if (outcome === STREAMING) return
-    if (outcome instanceof Refusal) sendRefusal(context, exchange, outcome)
+    if (outcome instanceof StatusError) sendStatusError(context, exchange, outcome)
     else send(context, exchange, outcome)
   } catch (error) {
     options.onError(error)
     if (response.headersSent) response.destroy()
-    else sendRefusal(context, exchange, storeRefusal(error) ?? internalError())
+    else sendStatusError(context, exchange, storeStatusError(error) ?? internalError())
   }
 }
 
@@ -61,9 +62,9 @@ async function decide(
   options: HandlerOptions,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const target = parseRequestTarget(request.url ?? '')
-  if (target instanceof Refusal) return target
+  if (target instanceof StatusError) return target
   const repeated = repeatedHeader(request)
   if (repeated !== undefined) return badRequest(`the header ${repeated} must not be repeated`)
   const found = options.route(target.path)
@@ -72,10 +73,11 @@ async function decide(
   if (found === undefined) return noSuchPath()
   const { context, metrics } = options
   const body = hasVerb(found, request) ? await options.bodies.take(exchange) : NO_BODY
-  if (body instanceof Refusal) return body
-  const serve = async (): Promise<Outcome> => serveRoute(options, found, { ...exchange, body })
+  if (body instanceof StatusError) return body
+  const serve = async (): Promise<HandlerResult> =>
+    serveRoute(options, found, { ...exchange, body })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
-  return isExempt ? serve() : withSeat(context.flow, metrics, exchange, serve)
+  return isExempt ? serve() : limitInFlight(context.inFlight, metrics, exchange, serve)
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -89,7 +91,7 @@ function serveRoute(
   options: HandlerOptions,
   found: FoundRoute,
   exchange: TakenExchange,
-): Outcome | Promise<Outcome> {
+): HandlerResult | Promise<HandlerResult> {
   const method = exchange.request.method ?? 'GET'
   const { route } = found
   if (route.kind !== 'resource') {
@@ -107,7 +109,7 @@ function describeServer(
   { context, metrics, checks }: HandlerOptions,
   { route, name }: FoundRoute,
   exchange: QueriedExchange,
-): Outcome | Promise<Outcome> {
+): HandlerResult | Promise<HandlerResult> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
   if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
   if (route.kind !== 'health') return metricsReply(metrics, context)
@@ -129,7 +131,7 @@ interface ResourceExchange extends TakenExchange {
 }
 
 function apiRequest(
-  { clock, limits }: ServerContext,
+  { clock, limits }: HttpContext,
   found: FoundRoute,
   { request, response, query, body, route }: ResourceExchange,
 ): StreamRequest {

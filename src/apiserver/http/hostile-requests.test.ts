@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 /** Sends bytes and returns all that comes back until the connection ends. */
 async function raw(api: TestApi, text: string): Promise<string> {

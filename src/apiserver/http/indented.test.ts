@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SERVICES, service, startApi } from '../test-api.ts'
+import { SERVICES, service, startApi } from '../testing/test-api.ts'
 
 test.each([
   ['the object', `${SERVICES}/web`, ''],

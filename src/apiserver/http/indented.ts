@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Reply } from '../api-request.ts'
-import { parseFlag } from '../list-options.ts'
-import { JSON_TYPE } from './media-type.ts'
+import { JSON_TYPE } from '../encoding/media-type.ts'
+import type { Reply } from '../request/api-request.ts'
+import { parseFlag } from '../request/list-options.ts'
 
 /** Whether a person reads the answer: `?pretty=true`. */
 export function asksForIndent({ url = '' }: IncomingMessage): boolean {

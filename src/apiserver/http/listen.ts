@@ -3,8 +3,8 @@ import { createServer as createHttpsServer, Server as HttpsServer } from 'node:h
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
-import type { ServerContext } from '../server-context.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
+import type { HttpContext } from './http-context.ts'
 
 export interface ListenOptions {
   /** Default 127.0.0.1. */
@@ -95,7 +95,7 @@ const CLOSE_MS = 2000
  */
 const LINGER_MS = 250
 
-function closeServer(server: Server, { clock, watches }: ServerContext): Promise<void> {
+function closeServer(server: Server, { clock, watches }: HttpContext): Promise<void> {
   watches.endAll()
   return new Promise((resolve) => {
     const cancelLinger = clock.after(LINGER_MS, () => server.closeIdleConnections())

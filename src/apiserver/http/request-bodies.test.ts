@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { RequestBodies } from './request-bodies.ts'
 
 /** Requests as they come in, each begun by `length` announced bytes. */
@@ -28,8 +28,8 @@ async function deliver(socket: Socket, request: IncomingMessage, bytes: number):
   await arrived
 }
 
-function told(outcome: Buffer | Refusal): number {
-  return outcome instanceof Refusal ? outcome.status.code : outcome.length
+function told(outcome: Buffer | StatusError): number {
+  return outcome instanceof StatusError ? outcome.status.code : outcome.length
 }
 
 test('who has been sending the longest makes room, and an answer gives it back', async () => {

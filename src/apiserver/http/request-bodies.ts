@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, tooLarge, tooManyRequests } from '../refusals.ts'
-import { Refusal } from '../status.ts'
-import type { Exchange } from './send.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
 
 export interface BodyLimits {
   /** Bytes of one body. */
@@ -26,17 +26,17 @@ export class RequestBodies {
   }
 
   /** The whole body of a request. Compressed ones are not taken. */
-  take({ request, response }: Exchange): Promise<Buffer | Refusal> {
+  take({ request, response }: Exchange): Promise<Buffer | StatusError> {
     const refusal = this.#refusalOf(request)
     if (refusal !== undefined) return Promise.resolve(refusal)
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let length = 0
       const forget = (): void => void (this.#bytes -= length)
-      const finish = (outcome: Buffer | Refusal): void => {
+      const finish = (outcome: Buffer | StatusError): void => {
         if (!this.#arriving.delete(breakOff)) return
         request.off('data', add)
-        if (outcome instanceof Refusal || response.destroyed) forget()
+        if (outcome instanceof StatusError || response.destroyed) forget()
         else response.once('close', forget)
         resolve(outcome)
       }
@@ -64,20 +64,20 @@ export class RequestBodies {
     }
   }
 
-  #refusalOf({ headers }: IncomingMessage): Refusal | undefined {
+  #refusalOf({ headers }: IncomingMessage): StatusError | undefined {
     const encoding = headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') return compressed(encoding)
     return Number(headers['content-length'] ?? 0) > this.#limits.each ? this.#tooLarge() : undefined
   }
 
-  #tooLarge(): Refusal {
+  #tooLarge(): StatusError {
     return tooLarge(`Request entity too large: limit is ${this.#limits.each}`)
   }
 }
 
 const BROKEN_OFF = 'too many bodies arrive at one time, please try again later'
 
-function compressed(encoding: string): Refusal {
+function compressed(encoding: string): StatusError {
   const message = `Content-Encoding ${JSON.stringify(encoding)} is not supported: send the body uncompressed`
-  return new Refusal({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
+  return new StatusError({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
 }

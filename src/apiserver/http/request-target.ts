@@ -1,5 +1,5 @@
-import { badRequest } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export interface RequestTarget {
   /** The path as it was sent; decoding it yields no slash, dot segment or control character. */
@@ -12,7 +12,7 @@ export interface RequestTarget {
  * read it differently: empty and dot segments, encoded slashes, backslashes,
  * semicolons, control characters, fragments, absolute-form URIs.
  */
-export function parseRequestTarget(target: string): RequestTarget | Refusal {
+export function parseRequestTarget(target: string): RequestTarget | StatusError {
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   if (target.includes('#')) return malformed('it holds a fragment, which is the affair of clients')
@@ -46,6 +46,6 @@ function hasControlOrAmbiguity(text: string): boolean {
   return false
 }
 
-function malformed(why: string): Refusal {
+function malformed(why: string): StatusError {
   return badRequest(`the request path is malformed: ${why}`)
 }

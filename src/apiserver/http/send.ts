@@ -1,17 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
-import type { Reply } from '../api-request.ts'
-import type { ServerContext } from '../server-context.ts'
-import { type Refusal, statusDocument } from '../status.ts'
+import type { Reply } from '../request/api-request.ts'
+import { endAnswer } from '../request/end-response.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { type StatusError, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
-import { endAnswer } from './end-answer.ts'
+import type { HttpContext } from './http-context.ts'
 import { asksForIndent, indented } from './indented.ts'
-
-/** The two ends of one HTTP exchange. */
-export interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-}
 
 type Chunks = Iterator<Buffer, unknown>
 
@@ -28,7 +23,7 @@ const SMALL = 128 << 10
 const SLICE = 1 << 20
 
 /** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
-export function send(context: ServerContext, { request, response }: Exchange, given: Reply): void {
+export function send(context: HttpContext, { request, response }: Exchange, given: Reply): void {
   if (response.destroyed) return
   const isTagged = response.hasHeader('ETag')
   const reply = !isTagged && asksForIndent(request) ? indented(given) : given
@@ -53,7 +48,11 @@ export function send(context: ServerContext, { request, response }: Exchange, gi
   sendRest(context, { response, sink }, chunks)
 }
 
-export function sendRefusal(context: ServerContext, exchange: Exchange, refusal: Refusal): void {
+export function sendStatusError(
+  context: HttpContext,
+  exchange: Exchange,
+  refusal: StatusError,
+): void {
   const { status } = refusal
   const { response } = exchange
   const retry = status.details?.retryAfterSeconds
@@ -73,7 +72,7 @@ function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: bo
   return { head: Buffer.concat(parts), isWhole: false }
 }
 
-function sendRest(context: ServerContext, sending: Sending, chunks: Chunks): void {
+function sendRest(context: HttpContext, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
   for (let bytes = 0; bytes < SLICE; ) {
     if (response.destroyed || sink.destroyed) return
@@ -89,7 +88,7 @@ function sendRest(context: ServerContext, sending: Sending, chunks: Chunks): voi
   setImmediate(() => sendRest(context, sending, chunks))
 }
 
-function awaitDrain(context: ServerContext, sending: Sending, chunks: Chunks): void {
+function awaitDrain(context: HttpContext, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
   const cancel = context.clock.after(context.limits.stalledClientTimeout, () => response.destroy())
   sink.once('close', cancel)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { issueAuthority } from '../../orchserver/certificates/issue.ts'
-import { SERVICES, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, startApi, type TestApi } from '../testing/test-api.ts'
 
 /** Far below the 30 s after which Node looks for late requests by itself, and vitest gives up. */
 const LIMIT_MS = 300

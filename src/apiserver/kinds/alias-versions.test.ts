@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { objectAt, stringAt } from '../../lib/json.ts'
-import { servedVersionsOf } from '../resource.ts'
-import { startApi } from '../test-api.ts'
+import { servedVersionsOf } from '../resource/resource.ts'
+import { startApi } from '../testing/test-api.ts'
 import { catalogue } from './catalogue.ts'
 
 const IN_DEFAULT = 'v1/namespaces/default'

@@ -1,4 +1,4 @@
-import type { ResourceVersion } from '../resource.ts'
+import type { ResourceVersion } from '../resource/resource.ts'
 
 /**
  * The versions of a resource whose group has two names: the ecosystem's, which

@@ -1,4 +1,4 @@
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { configMaps } from './config-map.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { configMaps } from './config-map.ts'
 import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'

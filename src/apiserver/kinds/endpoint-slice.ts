@@ -6,7 +6,7 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
 import { sliceFromV1beta1, sliceToV1beta1 } from './endpoint-slice-v1beta1.ts'

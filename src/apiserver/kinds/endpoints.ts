@@ -1,7 +1,7 @@
 import { hostPort } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startApi } from '../test-api.ts'
+import { startApi } from '../testing/test-api.ts'
 
 const V1 = '/apis/events.k8s.io/v1/namespaces/default/events'
 const CORE = '/api/v1/namespaces/default/events'

@@ -1,5 +1,5 @@
 import { type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { shortDuration } from '../table/age.ts'
 import { type Column, column, wideColumn } from '../table/column.ts'
 import { aliasVersions } from './alias-versions.ts'

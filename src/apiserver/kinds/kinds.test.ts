@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { POD, startApi } from '../test-api.ts'
+import { POD, startApi } from '../testing/test-api.ts'
 
 const CORE = '/api/v1/namespaces/default'
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments'

@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
 import { EMPTIED } from '../../resources/finalizers.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
 
@@ -25,6 +25,14 @@ export const namespaces: Resource = {
     ageColumn,
   ],
 }
+
+/** The namespaces of the system, which may not be deleted. */
+export const LASTING_NAMESPACES: readonly string[] = [
+  'default',
+  'kube-public',
+  'kube-system',
+  'orch-system',
+]
 
 /** `spec.finalizers`: what a namespace waits for, apart from `metadata.finalizers`. */
 export function namespaceFinalizers(namespace: JsonObject): readonly string[] {

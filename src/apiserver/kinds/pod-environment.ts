@@ -1,26 +1,26 @@
-import { inBreaths } from '../../lib/in-breaths.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { inBreaths } from '../../lib/yield-to-event-loop.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE, podEnvironment } from '../../resources/pod-environment.ts'
-import type { Item } from '../cache/item.ts'
-import { type DerivedSubresource, storageKey, storagePrefix } from '../resource.ts'
+import type { DerivedSubresource, ObjectReader } from '../resource/resource.ts'
 import { services } from './service.ts'
 
 /** The variables by which a Pod finds Services, as they would be set if it started now. */
 export const podEnvironmentSubresource: DerivedSubresource = {
   name: 'environment',
   kind: 'PodEnvironment',
-  derive: async ({ feed }, pod) => {
-    const cache = feed.cache(services)
-    const own = cache.under(storagePrefix(services, stringAt(pod, 'metadata', 'namespace')))
-    const masters = MASTER_NAMES.flatMap(
-      (name) => cache.get(storageKey(services, MASTER_NAMESPACE, name)) ?? [],
-    )
-    const found = new Set([...own, ...masters])
-    const env = await inBreaths(podEnvironment(pod, found.values().map(decoded)))
+  derive: async (objects, pod) => {
+    const env = await inBreaths(podEnvironment(pod, visibleServices(objects, pod)))
     return { env: env.map((variable) => ({ ...variable })) }
   },
 }
 
-function decoded({ value }: Item): JsonObject {
-  return JSON.parse(value.toString()) as JsonObject
+/** The Services of the Pod's namespace, and those of the API. */
+function* visibleServices(objects: ObjectReader, pod: JsonObject): Generator<JsonObject> {
+  const namespace = stringAt(pod, 'metadata', 'namespace')
+  yield* objects.list(services, namespace)
+  if (namespace === MASTER_NAMESPACE) return
+  for (const name of MASTER_NAMES) {
+    const master = objects.get(services, MASTER_NAMESPACE, name)
+    if (master !== undefined) yield master
+  }
 }

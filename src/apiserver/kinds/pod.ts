@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { readCondition } from '../../resources/status-condition.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
 import { podEnvironmentSubresource } from './pod-environment.ts'

@@ -1,5 +1,5 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
 import { bindingOfOrch, canonicalBinding } from './binding-groups.ts'

@@ -1,5 +1,5 @@
 import { stringAt } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { nameColumn } from '../table/age.ts'
 import { column } from '../table/column.ts'
 import { aliasVersions } from './alias-versions.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, valueAt } from '../../lib/json.ts'
-import { startApi } from '../test-api.ts'
+import { startApi } from '../testing/test-api.ts'
 
 const PATH = '/apis/networking.k8s.io/v1/servicecidrs'
 

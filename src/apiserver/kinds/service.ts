@@ -7,7 +7,7 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import { ageColumn, nameColumn } from '../table/age.ts'
 import { column, wideColumn } from '../table/column.ts'
 

@@ -1,6 +1,6 @@
-import type { Exchange } from '../http/send.ts'
-import { parseFlag } from '../list-options.ts'
-import type { FoundRoute } from '../routes.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { parseFlag } from '../request/list-options.ts'
+import type { FoundRoute } from '../routing/routes.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 
 /** Methods by their own names; whatever else a client invents is one label. */

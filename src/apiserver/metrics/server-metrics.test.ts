@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { serverMetricsDocument } from './document.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 

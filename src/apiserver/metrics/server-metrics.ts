@@ -1,7 +1,7 @@
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
-import type { Reply } from '../api-request.ts'
-import { REQUEST_KINDS } from '../flow/request-flow.ts'
-import type { ServerContext } from '../server-context.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { type InFlightLimits, REQUEST_KINDS } from '../flow-control/in-flight-limits.ts'
+import type { Reply } from '../request/api-request.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
@@ -13,12 +13,17 @@ export function createServerMetrics(more?: () => Promise<string>): ServerMetrics
   return { ...own, text: async () => (await own.text()) + (await more()) }
 }
 
+/** What the gauges show. */
+export interface MeasuredState extends Pick<ServerContext, 'store' | 'feed' | 'watches'> {
+  readonly inFlight: Pick<InFlightLimits, 'load'>
+}
+
 /** What GET /metrics answers: the counts so far, and how things stand now. */
-export async function metricsReply(metrics: ServerMetrics, context: ServerContext): Promise<Reply> {
-  const { store, feed, flow, watches } = context
+export async function metricsReply(metrics: ServerMetrics, state: MeasuredState): Promise<Reply> {
+  const { store, feed, inFlight, watches } = state
   for (const kind of REQUEST_KINDS) {
-    const { taken, waiting } = flow.load(kind)
-    metrics.inFlight.set({ request_kind: kind }, taken)
+    const { running, waiting } = inFlight.load(kind)
+    metrics.inFlight.set({ request_kind: kind }, running)
     metrics.inQueue.set({ request_kind: kind }, waiting)
   }
   metrics.watches.set({ verb: 'WATCH' }, watches.size)

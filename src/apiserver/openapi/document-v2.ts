@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { type Resource, servedVersionsOf } from '../resource.ts'
+import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 import { messageSchema, type SchemaStyle } from './message-schema.ts'
 import { type ApiPath, apiPaths, type Operation, operationExtensions } from './operation.ts'
 import { PATCH_TYPES } from './patch-types.ts'

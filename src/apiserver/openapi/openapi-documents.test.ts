@@ -8,7 +8,7 @@ import {
   stringAt,
 } from '../../lib/json.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { startApi } from '../test-api.ts'
+import { startApi } from '../testing/test-api.ts'
 import { documentV2 } from './document-v2.ts'
 
 const V2 = documentV2(catalogue, 'v1')

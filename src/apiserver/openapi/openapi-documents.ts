@@ -1,6 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { documentForm, jsonForm, type ServedDocument } from '../http/document.ts'
-import { apiVersionOf, type Resource, type ServedVersion, servedVersionsOf } from '../resource.ts'
+import { documentForm, jsonForm, type ServedDocument } from '../negotiation/served-document.ts'
+import {
+  apiVersionOf,
+  type Resource,
+  type ServedVersion,
+  servedVersionsOf,
+} from '../resource/resource.ts'
 import { documentV2 } from './document-v2.ts'
 import { documentV3 } from './document-v3.ts'
 import { encodeV2 } from './protobuf-v2.ts'

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { JSON_TYPE, YAML } from '../http/media-type.ts'
+import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import {
   apiVersionOf,
   type DerivedSubresource,
   type ReservedFields,
   type ServedVersion,
-} from '../resource.ts'
-import { groupVersionPath, resourcePaths } from '../resource-paths.ts'
+} from '../resource/resource.ts'
+import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
 import { messageOf } from '../schema/message-of.ts'
 import { DELETE, FORCE, LIST, type QueryParameter, SELECT, WRITE } from './query-parameter.ts'
 import type { GroupVersionKind } from './served-kinds.ts'

@@ -1,4 +1,9 @@
-import { apiVersionOf, type Resource, type ServedVersion, servedVersionsOf } from '../resource.ts'
+import {
+  apiVersionOf,
+  type Resource,
+  type ServedVersion,
+  servedVersionsOf,
+} from '../resource/resource.ts'
 import { messageOf } from '../schema/message-of.ts'
 
 export interface GroupVersionKind {

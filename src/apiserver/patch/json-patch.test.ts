@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { applyJsonPatch } from './json-patch.ts'
 
 const LIMITS = { patchOperations: 10_000, patchCopyBytes: 1000, jsonDepth: 10 }
 
 function patched(document: JsonObject, ...operations: readonly JsonObject[]): Json {
   const result = applyJsonPatch(document, [...operations], LIMITS)
-  return result instanceof Refusal ? `${result.status.code} ${result.status.message}` : result
+  return result instanceof StatusError ? `${result.status.code} ${result.status.message}` : result
 }
 
 test('the operations of RFC 6902', () => {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { badRequest, tooLarge } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { PatchedDocument } from './patched-document.ts'
 
 export interface JsonPatchLimits {
@@ -27,7 +27,7 @@ export function applyJsonPatch(
   document: JsonObject,
   patch: Json,
   limits: JsonPatchLimits,
-): Json | string | Refusal {
+): Json | string | StatusError {
   if (!Array.isArray(patch)) return badRequest('a JSON patch must be an array of operations')
   if (patch.length > limits.patchOperations) {
     return tooLarge(
@@ -37,7 +37,7 @@ export function applyJsonPatch(
   const patched = new PatchedDocument(document)
   for (const [index, operation] of patch.entries()) {
     const problem = tryPerform(patched, operation, limits)
-    if (problem instanceof Refusal) return problem
+    if (problem instanceof StatusError) return problem
     if (problem !== undefined) return `operation ${index}: ${problem}`
     if (patched.shifted > MOST_SHIFTED)
       return tooLarge(`this patch shifts more than ${MOST_SHIFTED} items of lists`)
@@ -51,7 +51,7 @@ function tryPerform(
   patched: PatchedDocument,
   operation: Json,
   limits: JsonPatchLimits,
-): string | Refusal | undefined {
+): string | StatusError | undefined {
   if (!isJsonObject(operation)) return 'it must be an object'
   try {
     return perform(patched, operation, limits)
@@ -74,7 +74,7 @@ function perform(
   patched: PatchedDocument,
   operation: JsonObject,
   limits: JsonPatchLimits,
-): string | Refusal | undefined {
+): string | StatusError | undefined {
   const path = valueAt(operation, 'path')
   if (typeof path !== 'string') return 'path must be a string'
   const value = valueAt(operation, 'value')
@@ -111,7 +111,7 @@ function copy(
   from: string,
   path: string,
   { patchCopyBytes }: JsonPatchLimits,
-): string | Refusal | undefined {
+): string | StatusError | undefined {
   const problem = patched.copy(from, path)
   if (patched.copiedBytes <= patchCopyBytes) return problem
   return tooLarge(`the copies of this patch add more than ${patchCopyBytes} bytes`)

@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json.ts'
-import { parseJson } from '../parse-json.ts'
+import { parseJson } from '../encoding/parse-json.ts'
 import { type JsonForm, jsonFormOf } from '../schema/json-form.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { WireFault } from './wire-fault.ts'
 import { BYTES, VARINT, type WireReader } from './wire-reader.ts'
 
@@ -67,7 +67,7 @@ function decodeAny(reader: WireReader): Json | undefined {
   const bytes = lastOf(reader, 1, () => reader.bytes())
   if (bytes === undefined || bytes.length === 0) return undefined
   const document = parseJson(bytes, DEPTH)
-  if (document instanceof Refusal) throw new WireFault(start, document.status.message)
+  if (document instanceof StatusError) throw new WireFault(start, document.status.message)
   return document ?? undefined
 }
 

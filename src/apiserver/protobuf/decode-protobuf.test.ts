@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { decodeProtobuf } from './decode-protobuf.ts'
 import { recordedBodies } from './recorded-bodies.ts'
 import { bytesField, varintField } from './test-encoder.ts'
@@ -10,7 +10,9 @@ const SERVICE = { apiVersion: 'v1', kind: 'Service' }
 
 function decode(given: Buffer): Json {
   const outcome = decodeProtobuf(given, SERVICE)
-  return outcome instanceof Refusal ? `${outcome.status.code} ${outcome.status.message}` : outcome
+  return outcome instanceof StatusError
+    ? `${outcome.status.code} ${outcome.status.message}`
+    : outcome
 }
 
 /** A body whose object is given field by field. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { badRequest, unsupportedMediaType } from '../refusals.ts'
 import { messageOf } from '../schema/schema.ts'
-import type { Refusal } from '../status.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest, unsupportedMediaType } from '../status/status-errors.ts'
 import { decodeMessage } from './decode-message.ts'
 import { readEnvelope } from './envelope.ts'
 import { WireFault } from './wire-fault.ts'
@@ -18,7 +18,7 @@ export interface ExpectedType {
  * The object of a protobuf body, as JSON would have given it. 400 for bytes that
  * are no such body, 415 for a kind that the schema does not know.
  */
-export function decodeProtobuf(body: Buffer, expected: ExpectedType): JsonObject | Refusal {
+export function decodeProtobuf(body: Buffer, expected: ExpectedType): JsonObject | StatusError {
   try {
     const envelope = readEnvelope(body)
     const apiVersion = envelope.apiVersion || expected.apiVersion

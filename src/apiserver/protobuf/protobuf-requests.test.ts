@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { POD, PODS, SERVICES, service, startApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 import { PROTOBUF } from './decode-protobuf.ts'
 import { recordedBodies } from './recorded-bodies.ts'
 import { encodeBody } from './test-encoder.ts'

@@ -1,4 +1,4 @@
-import { MOST_VALUES } from '../json-shape.ts'
+import { MOST_VALUES } from '../encoding/json-shape.ts'
 import { WireFault } from './wire-fault.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */

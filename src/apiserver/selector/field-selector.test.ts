@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { type FieldSelector, type Fields, parseFieldSelector } from './field-selector.ts'
 
 function parse(text: string): FieldSelector | undefined {
   const selector = parseFieldSelector(text, (field) => ['metadata.name', 'a', 'b'].includes(field))
-  if (selector instanceof Refusal) throw new Error(selector.status.message)
+  if (selector instanceof StatusError) throw new Error(selector.status.message)
   return selector
 }
 

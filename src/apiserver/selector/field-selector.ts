@@ -1,5 +1,5 @@
-import { badRequest } from '../refusals.ts'
-import type { Refusal } from '../status.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export type Fields = Readonly<Record<string, string>>
 
@@ -20,7 +20,7 @@ const MAX_LENGTH = 16 * 1024
 export function parseFieldSelector(
   text: string,
   supported: (field: string) => boolean,
-): FieldSelector | undefined | Refusal {
+): FieldSelector | undefined | StatusError {
   if (text.length > MAX_LENGTH) return badRequest('fieldSelector is too long')
   const requirements: Requirement[] = []
   for (const part of text.split(/(?<!\\),/)) {

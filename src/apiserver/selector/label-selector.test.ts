@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { type Labels, parseLabelSelector } from './label-selector.ts'
 
 function matches(text: string, labels: Labels): boolean {
   const selector = parseLabelSelector(text)
-  if (selector instanceof Refusal) throw new Error(selector.status.message)
+  if (selector instanceof StatusError) throw new Error(selector.status.message)
   return selector === undefined || selector(labels)
 }
 
@@ -64,8 +64,8 @@ test.each([
   'x'.repeat(20_000),
 ])('%s is refused with the reason', (text) => {
   const selector = parseLabelSelector(text)
-  expect(selector).toBeInstanceOf(Refusal)
-  expect(selector instanceof Refusal && selector.status).toMatchObject({
+  expect(selector).toBeInstanceOf(StatusError)
+  expect(selector instanceof StatusError && selector.status).toMatchObject({
     code: 400,
     reason: 'BadRequest',
   })

@@ -1,6 +1,6 @@
 import { isLabelValue, isQualifiedName } from '../../resources/names.ts'
-import { badRequest } from '../refusals.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -15,19 +15,19 @@ const ORDER = /^([^\s!=<>(),]+)\s*([<>])\s*([^\s!=<>(),]+)$/
 const EXISTENCE = /^(!?)\s*([^\s!=<>(),]+)$/
 
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`; undefined matches everything. */
-export function parseLabelSelector(text: string): LabelSelector | undefined | Refusal {
+export function parseLabelSelector(text: string): LabelSelector | undefined | StatusError {
   if (text.trim() === '') return undefined
   if (text.length > MAX_LENGTH) return unparsable(`${text.slice(0, 40)}…`, 'it is too long')
   const requirements: LabelSelector[] = []
   for (const part of splitOutsideParentheses(text)) {
     const requirement = parseRequirement(part.trim())
-    if (requirement instanceof Refusal) return requirement
+    if (requirement instanceof StatusError) return requirement
     requirements.push(requirement)
   }
   return (labels) => requirements.every((requirement) => requirement(labels))
 }
 
-function parseRequirement(text: string): LabelSelector | Refusal {
+function parseRequirement(text: string): LabelSelector | StatusError {
   const set = SET.exec(text)
   if (set !== null) return setRequirement(text, set[1]!, set[2] === 'in', set[3]!)
   const comparison = COMPARISON.exec(text)
@@ -50,7 +50,7 @@ function orderRequirement(
   key: string,
   isMore: boolean,
   bound: string,
-): LabelSelector | Refusal {
+): LabelSelector | StatusError {
   if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
   const limit = wholeNumber(bound)
   if (limit === undefined) {
@@ -75,7 +75,7 @@ function setRequirement(
   key: string,
   isIn: boolean,
   list: string,
-): LabelSelector | Refusal {
+): LabelSelector | StatusError {
   if (!isQualifiedName(key)) return unparsable(text, `${JSON.stringify(key)} is not a label key`)
   const values = new Set(list.split(',').map((value) => value.trim()))
   for (const value of values) {
@@ -101,6 +101,6 @@ function splitOutsideParentheses(text: string): readonly string[] {
   return [...parts, text.slice(start)]
 }
 
-function unparsable(text: string, why: string): Refusal {
+function unparsable(text: string, why: string): StatusError {
   return badRequest(`unable to parse requirement ${JSON.stringify(text)} of labelSelector: ${why}`)
 }

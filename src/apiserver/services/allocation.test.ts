@@ -9,7 +9,7 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { createAddressRange } from './address-range.ts'
 
 const LOCAL = { externalTrafficPolicy: 'Local' }

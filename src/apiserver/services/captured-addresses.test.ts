@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const RANGE = 'must not be in the range of ClusterIPs, 10.96.0.0/16'
 const NODE = "must not be a node's own address"

@@ -1,8 +1,8 @@
 import { cidrContains, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { canonicalAddress } from '../../lib/legacy-address.ts'
-import { invalidValue } from '../causes.ts'
-import type { StatusCause } from '../status.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 import type { AddressRange } from './address-range.ts'
 
 /** An address from outside that a Service makes every node capture, and where it says so. */

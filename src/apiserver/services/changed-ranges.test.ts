@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type ApiServerOptions, createApiServer } from '../api-server.ts'
-import { postTo, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { postTo, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { addressKey } from './claim.ts'
 
 const NEW = { serviceAddressRanges: ['10.97.0.0/16'] }

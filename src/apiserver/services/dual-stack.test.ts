@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const BOTH = ['10.96.0.0/16', 'fd00:96::/112']
 const [V4, V6, DUAL] = [['IPv4'], ['IPv6'], ['IPv4', 'IPv6']]

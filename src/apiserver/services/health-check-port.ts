@@ -1,5 +1,5 @@
 import { type JsonObject, stringAt, without } from '../../lib/json.ts'
-import { invalidValue } from '../causes.ts'
+import { invalidValue } from '../status/causes.ts'
 import { keysHeldBy, nodePortKey, numberAt } from './claim.ts'
 import type { Filled } from './filled.ts'
 import { choosePort, type PortPolicy, portProblem } from './port-policy.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
-import { type Answer, SERVICES, service, startApi } from '../test-api.ts'
+import { type Answer, SERVICES, service, startApi } from '../testing/test-api.ts'
 
 const INGRESS = { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } }
 const READY = { conditions: [{ type: 'Ready', status: 'True' }] }

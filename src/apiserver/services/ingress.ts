@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { invalidValue } from '../causes.ts'
-import type { StatusCause } from '../status.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 
 const PATH = ['status', 'loadBalancer', 'ingress']
 

@@ -1,8 +1,8 @@
 import { type Family, familyOf } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import { invalidValue } from '../causes.ts'
-import type { StatusCause } from '../status.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { ENDPOINTS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { addressKey } from './claim.ts'
 
 const OLD_IP = '010.96.0.10'

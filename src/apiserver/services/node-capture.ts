@@ -1,10 +1,10 @@
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import { invalidValue } from '../causes.ts'
+import type { CacheReader } from '../cache/feed.ts'
 import { nodes } from '../kinds/node.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { StatusCause } from '../status.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 import { newExternalIPs } from './captured-addresses.ts'
 
 /**
@@ -12,7 +12,7 @@ import { newExternalIPs } from './captured-addresses.ts'
  * take the ports that the node serves itself. A load balancer may be one.
  */
 export function nodeCapture(
-  { feed }: ServerContext,
+  { feed }: CacheReader,
   next: JsonObject,
   old: JsonObject | undefined,
 ): StatusCause | undefined {

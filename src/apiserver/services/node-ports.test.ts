@@ -8,7 +8,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
-import { type Answer, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { type Answer, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const NUMBER = expect.any(Number) as number
 

@@ -6,7 +6,7 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { forbiddenValue, invalidValue } from '../causes.ts'
+import { forbiddenValue, invalidValue } from '../status/causes.ts'
 import { numberAt } from './claim.ts'
 import type { Filled } from './filled.ts'
 import { fillHealthCheckPort } from './health-check-port.ts'

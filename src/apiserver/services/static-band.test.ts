@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { SERVICES, service, startApi } from '../test-api.ts'
+import { SERVICES, service, startApi } from '../testing/test-api.ts'
 import { AllocationPool } from './allocation-pool.ts'
 import { ADDRESS_BAND, PORT_BAND, staticBand } from './static-band.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { SERVICES, service, startApi } from '../test-api.ts'
+import { SERVICES, service, startApi } from '../testing/test-api.ts'
 import { dropTypeFields } from './type-fields.ts'
 
 const LOCAL = { externalTrafficPolicy: 'Local' }

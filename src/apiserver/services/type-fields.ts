@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
 import { NAMES } from '../../resources/names.ts'
-import { forbiddenValue, invalidValue } from '../causes.ts'
-import type { StatusCause } from '../status.ts'
+import { forbiddenValue, invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 import type { Filled } from './filled.ts'
 
 interface TypeField {

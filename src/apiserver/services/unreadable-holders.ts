@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { invalidValue } from '../causes.ts'
+import type { CacheReader } from '../cache/feed.ts'
 import { services } from '../kinds/service.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { StatusCause } from '../status.ts'
+import { invalidValue } from '../status/causes.ts'
+import type { StatusCause } from '../status/status.ts'
 import { newlyCaptured } from './captured-addresses.ts'
 
 /**
@@ -11,7 +11,7 @@ import { newlyCaptured } from './captured-addresses.ts'
  * Service gets a new one. ClusterIPs and node ports have keys of their own.
  */
 export function addressOfUnreadable(
-  { feed }: Pick<ServerContext, 'feed'>,
+  { feed }: CacheReader,
   next: JsonObject,
   old: JsonObject | undefined,
 ): StatusCause | undefined {

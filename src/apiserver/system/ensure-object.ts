@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { Written } from '../persist.ts'
-import type { Resource } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../persist/persist.ts'
+import type { Resource } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
 import { createObject } from '../verbs/create.ts'
 import { updateObject } from '../verbs/update.ts'
 import { updateOrCreate } from '../verbs/update-or-create.ts'
@@ -21,7 +21,7 @@ export interface KeptObject {
 export async function ensureObject(
   context: ServerContext,
   { resource, namespace, name, next }: KeptObject,
-): Promise<Written | Refusal> {
+): Promise<Written | StatusError> {
   const request = systemRequest(context, { method: 'PUT', resource, namespace, name })
   return updateOrCreate(context, request, {
     update: () => updateObject(context, request, next, { dryRun: false, isConditional: false }),

@@ -1,14 +1,14 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
-import { deleteUnchanged } from '../delete-unchanged.ts'
+import { unreadableAt } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { endpointSlices } from '../kinds/endpoint-slice.ts'
 import { endpoints } from '../kinds/endpoints.ts'
 import { services } from '../kinds/service.ts'
-import { type Resource, storageKey, storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { unreadableAt } from '../unreadable.ts'
+import { deleteUnchanged } from '../persist/delete-unchanged.ts'
+import { type Resource, storageKey, storagePrefix } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
 import { discard } from '../verbs/discard-unreadable.ts'
 import { ensureObject, type KeptObject } from './ensure-object.ts'
 import { masterObjects } from './master-objects.ts'
@@ -95,7 +95,7 @@ export class KeptMasters {
     for (const object of objects) {
       await this.#discardUnreadable(object)
       const written = await ensureObject(this.#context, object)
-      if (written instanceof Refusal) return refusedError(object, written)
+      if (written instanceof StatusError) return refusedError(object, written)
       const key = storageKey(object.resource, object.namespace, object.name)
       this.#written.set(key, written.modRevision)
     }
@@ -119,7 +119,7 @@ function asMasterError(error: unknown): NodeProxyError {
   throw error
 }
 
-function refusedError({ namespace, name }: KeptObject, refusal: Refusal): NodeProxyError {
+function refusedError({ namespace, name }: KeptObject, refusal: StatusError): NodeProxyError {
   return new NodeProxyError(
     'NP_APISERVER_MASTER_SERVICE',
     `the Service of the API cannot be kept: ${refusal.status.message}`,

@@ -3,7 +3,14 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
 import { createApiServer } from '../api-server.ts'
-import { ENDPOINTS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
+import {
+  ENDPOINTS,
+  SERVICES,
+  SLICES,
+  service,
+  startApi,
+  type TestApi,
+} from '../testing/test-api.ts'
 
 const HERE = { address: '192.0.2.1', port: 6443 }
 const THERE = { address: '192.0.2.2', port: 6443 }

@@ -1,4 +1,4 @@
-import type { ServerContext } from '../server-context.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { KeptMasters, MASTER_RESOURCES } from './kept-masters.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 import { ReplicaLeases } from './replica-leases.ts'

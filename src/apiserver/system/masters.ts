@@ -1,7 +1,7 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import { MASTER_NAMES, MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
 import { services } from '../kinds/service.ts'
-import { storageKey } from '../resource.ts'
+import { storageKey } from '../resource/resource.ts'
 import type { AddressRange } from '../services/address-range.ts'
 
 /** One of the Services by which Pods reach the API. */

@@ -4,14 +4,14 @@ import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
 import type { Operation } from '../../storage/store.ts'
-import type { ApiRequest } from '../api-request.ts'
-import { decodeStored, encodeStored } from '../codec.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored, encodeStored } from '../encoding/codec.ts'
 import { services } from '../kinds/service.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
 import { addressKey, allocationFor } from '../services/claim.ts'
 import { releaseOperations } from '../services/release-operations.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
 import type { Master } from './masters.ts'
 import { systemRequest } from './system-request.ts'
@@ -25,7 +25,7 @@ export async function strayAddress(
   { name, ip }: Master,
 ): Promise<string | undefined> {
   const found = await readNewest(context, requestFor(context, name))
-  if (found === undefined || found instanceof Refusal) return undefined
+  if (found === undefined || found instanceof StatusError) return undefined
   const present = parseIp(stringAt(decodeStored(found), 'spec', 'clusterIP'))
   return present === ip ? undefined : present
 }
@@ -42,7 +42,7 @@ export async function replaceStray(context: ServerContext, master: Master): Prom
   const { store, log } = context
   const request = requestFor(context, master.name)
   const before = await readNewest(context, request)
-  if (before === undefined || before instanceof Refusal) return true
+  if (before === undefined || before instanceof StatusError) return true
   const old = decodeStored(before)
   const key = storageKey(services, MASTER_NAMESPACE, master.name)
   const address = addressKey(master.ip)

@@ -1,9 +1,9 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
-import { deleteUnchanged } from '../delete-unchanged.ts'
-import { parseJson } from '../parse-json.ts'
-import { Refusal } from '../status.ts'
+import { parseJson } from '../encoding/parse-json.ts'
+import { deleteUnchanged } from '../persist/delete-unchanged.ts'
+import { StatusError } from '../status/status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
 /** Keys of the store that are no objects: one for each server, written anew in every round. */
@@ -69,7 +69,7 @@ function keyOf({ ip, port }: ReplicaAddress): string {
 /** Undefined: it cannot be read, and goes when nobody renews it. */
 function readReplica(value: Buffer): ReplicaAddress | undefined {
   const lease = parseJson(value, DEPTH)
-  if (lease instanceof Refusal) return undefined
+  if (lease instanceof StatusError) return undefined
   const ip: IpAddress | undefined = parseIp(stringAt(lease, 'ip'))
   const port = Number(valueAt(lease, 'port'))
   return ip === undefined ? undefined : { ip, port }

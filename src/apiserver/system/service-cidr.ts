@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { StatusError } from '../status/status.ts'
 import { ensureObject } from './ensure-object.ts'
 
 /** Clients find the default ranges under this name. */
@@ -33,5 +33,6 @@ export async function ensureServiceCidr(context: ServerContext): Promise<void> {
             status: { conditions: [ready] },
           },
   })
-  if (written instanceof Refusal) throw new Error(`ServiceCIDR ${NAME}: ${written.status.message}`)
+  if (written instanceof StatusError)
+    throw new Error(`ServiceCIDR ${NAME}: ${written.status.message}`)
 }

@@ -2,18 +2,10 @@ import { timestamp } from '../../lib/timestamp.ts'
 import { EMPTIED } from '../../resources/finalizers.ts'
 import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import { NODE_LEASES } from '../../resources/names.ts'
-import { encodeStored } from '../codec.ts'
-import { namespaces } from '../kinds/namespace.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-
-/** What the cluster itself lives in: these may not be deleted. */
-export const LASTING_NAMESPACES: readonly string[] = [
-  'default',
-  'kube-public',
-  'kube-system',
-  'orch-system',
-]
+import type { ServerContext } from '../context/server-context.ts'
+import { encodeStored } from '../encoding/codec.ts'
+import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace.ts'
+import { storageKey } from '../resource/resource.ts'
 
 /** Made at every start where they are missing; Leases of nodes have the last one. */
 const NEEDED = [...LASTING_NAMESPACES, NODE_LEASES]

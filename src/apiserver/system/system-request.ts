@@ -1,7 +1,7 @@
-import type { ApiRequest } from '../api-request.ts'
-import { RequestDeadline } from '../request-deadline.ts'
-import { type Resource, servedVersionsOf } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { RequestDeadline } from '../request/request-deadline.ts'
+import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 
 export interface SystemRequest {
   readonly method: 'POST' | 'PUT'

@@ -7,7 +7,7 @@ import { namespaces } from '../kinds/namespace.ts'
 import { nodes } from '../kinds/node.ts'
 import { pods } from '../kinds/pod.ts'
 import { services } from '../kinds/service.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const metadata = { name: 'x', creationTimestamp: '2026-01-01T00:00:00Z' }

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { POD, PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
+import {
+  POD,
+  PODS,
+  SERVICES,
+  SLICES,
+  service,
+  startApi,
+  type TestApi,
+} from '../testing/test-api.ts'
 
 const WEB = `${SERVICES}/web`
 

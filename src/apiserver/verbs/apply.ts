@@ -1,6 +1,5 @@
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { checkType, storedForm } from '../admit.ts'
-import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { checkType, storedForm } from '../admission/admit.ts'
 import { appliedProblems } from '../apply/applied-problems.ts'
 import { applyConflict } from '../apply/apply-conflict.ts'
 import { applyObject } from '../apply/apply-object.ts'
@@ -10,15 +9,16 @@ import { ownedPart, ownedStructure } from '../apply/owned-structure.ts'
 import { type Owner, readOwners, withOwners } from '../apply/owner.ts'
 import type { Writer } from '../apply/ownership-change.ts'
 import { checkWriter, writerOf } from '../apply/writer.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { dropNulls } from '../encoding/parse-json.ts'
+import { parseYaml } from '../encoding/parse-yaml.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
-import { parseFlag } from '../list-options.ts'
-import { dropNulls } from '../parse-json.ts'
-import { parseYaml } from '../parse-yaml.ts'
-import { badRequest, conflict, notFound } from '../refusals.ts'
-import { objectReply } from '../representation.ts'
-import { apiVersionOf } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
+import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
+import { parseFlag } from '../request/list-options.ts'
+import { apiVersionOf } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, conflict, notFound } from '../status/status-errors.ts'
 import { createObject } from './create.ts'
 import { requiredVersion } from './required-version.ts'
 import { checkIdentity, updateObject } from './update.ts'
@@ -32,9 +32,9 @@ export async function apply(
   context: ServerContext,
   request: ApiRequest,
   dryRun: boolean,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const applied = checkWriter(request) ?? readApplied(context, request)
-  if (applied instanceof Refusal) return applied
+  if (applied instanceof StatusError) return applied
   const writer = writerOf(context, request)
   const transition = (old: JsonObject) => appliedTo(request, writer, old, applied)
   const isConditional = requiredVersion(applied) !== ''
@@ -42,20 +42,20 @@ export async function apply(
     update: () => updateObject(context, request, transition, { dryRun, isConditional }),
     create: async () => {
       const fresh = firstOf(request, writer, applied)
-      return fresh instanceof Refusal ? fresh : createObject(context, request, fresh, dryRun)
+      return fresh instanceof StatusError ? fresh : createObject(context, request, fresh, dryRun)
     },
   })
-  if (written instanceof Refusal) return written
+  if (written instanceof StatusError) return written
   return objectReply(context, request, written.isNew ? 201 : 200, written)
 }
 
 /** The applied object, known to be of the right type, name and shape. */
-function readApplied(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
+function readApplied(context: ServerContext, request: ApiRequest): JsonObject | StatusError {
   const { body } = request
   const document = parseYaml(body, context.limits.jsonDepth)
-  if (document instanceof Refusal) return document
+  if (document instanceof StatusError) return document
   const object = checkType(request, dropNulls(document))
-  if (object instanceof Refusal) return object
+  if (object instanceof StatusError) return object
   const misnamed = checkIdentity(request, object)
   if (misnamed !== undefined) return misnamed
   if (Object.hasOwn(objectAt(object, 'metadata'), 'managedFields')) {
@@ -78,7 +78,7 @@ function appliedTo(
   writer: Writer,
   old: JsonObject,
   applied: JsonObject,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const live = storedForm(request, old)
   const result = applyObject({
     structure: ownedStructure(request),
@@ -114,7 +114,11 @@ function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject 
 }
 
 /** The object that an apply makes: its writer is its only owner. */
-function firstOf(request: ApiRequest, writer: Writer, applied: JsonObject): JsonObject | Refusal {
+function firstOf(
+  request: ApiRequest,
+  writer: Writer,
+  applied: JsonObject,
+): JsonObject | StatusError {
   if (request.subresource !== '') return notFound(subjectOf(request))
   const isConditional =
     stringAt(applied, 'metadata', 'uid') !== '' || requiredVersion(applied) !== ''
@@ -124,7 +128,7 @@ function firstOf(request: ApiRequest, writer: Writer, applied: JsonObject): Json
   return withOwners({ ...applied, metadata }, [{ ...writer, fields }])
 }
 
-function untyped(request: ApiRequest, problems: readonly string[]): Refusal {
+function untyped(request: ApiRequest, problems: readonly string[]): StatusError {
   const { served, namespace, name } = request
   const object = namespace === '' ? name : `${namespace}/${name}`
   const type = `${apiVersionOf(served)}, Kind=${served.resource.kind}`

@@ -1,8 +1,8 @@
 import { sleep } from '../../lib/sleep.ts'
-import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { tooManyRequests } from '../refusals.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import type { StatusError } from '../status/status.ts'
+import { tooManyRequests } from '../status/status-errors.ts'
 
 /** Milliseconds; with few replicas a longer pause would only leave the turn to the others. */
 const MAX_PAUSE_MS = 32
@@ -16,7 +16,7 @@ export async function awaitRetry(
   context: ServerContext,
   request: ApiRequest,
   losses: number,
-): Promise<Refusal | undefined> {
+): Promise<StatusError | undefined> {
   const { signal } = request.deadline
   if (losses > 1) {
     const bound = Math.min(2 ** losses, MAX_PAUSE_MS)
@@ -26,7 +26,7 @@ export async function awaitRetry(
 }
 
 /** 429 for a write that did not get its turn before its deadline. */
-export function contended(request: ApiRequest): Refusal {
+export function contended(request: ApiRequest): StatusError {
   const { plural, name } = subjectOf(request)
   const what = `${plural} ${JSON.stringify(name)}`
   const why = 'other clients changed it during the whole time of the request'

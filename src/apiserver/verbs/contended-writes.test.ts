@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { contend } from '../../../test/support/contention/scenario.ts'
 import { SCENARIOS } from '../../../test/support/contention/scenarios.ts'
 import type { Store } from '../../storage/store.ts'
-import { startApi } from '../test-api.ts'
+import { startApi } from '../testing/test-api.ts'
 
 const CLIENTS = 64
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../testing/test-api.ts'
 
 test('a created object gets its metadata from the server and its defaults from its kind', async () => {
   const api = await startApi()

@@ -1,22 +1,23 @@
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import type { Compare } from '../../storage/store.ts'
-import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
-import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { admit, readObject, storedForm } from '../admission/admit.ts'
+import { namespaceCondition } from '../admission/namespace-gate.ts'
+import { checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
-import { requiredValue } from '../causes.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { namespaces } from '../kinds/namespace.ts'
-import { namespaceCondition } from '../namespace-gate.ts'
-import { persist, Stale, type Written } from '../persist.ts'
-import { alreadyExists, badRequest } from '../refusals.ts'
-import { objectReply } from '../representation.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
+import { persist, Stale, type Written } from '../persist/persist.ts'
+import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import { storageKey } from '../resource/resource.ts'
+import { requiredValue } from '../status/causes.ts'
+import { StatusError } from '../status/status.ts'
+import { alreadyExists, badRequest } from '../status/status-errors.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { parseDryRun } from './dry-run.ts'
 import { requiredVersion } from './required-version.ts'
-import { checkWrite } from './write-rules.ts'
 
 /** A generated name ends in this many characters that make no words. */
 const SUFFIX_LENGTH = 5
@@ -24,15 +25,15 @@ const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const LONGEST_BASE = 58
 
 /** POST of a collection. */
-export async function create(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+export async function create(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const dryRun = parseDryRun(request)
-  if (dryRun instanceof Refusal) return dryRun
+  if (dryRun instanceof StatusError) return dryRun
   const object = readObject(context, request)
-  if (object instanceof Refusal) return object
+  if (object instanceof StatusError) return object
   const problem = checkMetadata(request, object)
   if (problem !== undefined) return problem
   const written = await createObject(context, request, object, dryRun)
-  return written instanceof Refusal ? written : objectReply(context, request, 201, written)
+  return written instanceof StatusError ? written : objectReply(context, request, 201, written)
 }
 
 /** Stores a new object under its name, or under one generated from `generateName`. */
@@ -41,12 +42,12 @@ export async function createObject(
   request: ApiRequest,
   object: JsonObject,
   dryRun: boolean,
-): Promise<Written | Refusal> {
+): Promise<Written | StatusError> {
   const named = stringAt(object, 'metadata', 'name')
-  const attempt = async (isRetry: boolean): Promise<Written | Refusal | Stale> => {
+  const attempt = async (isRetry: boolean): Promise<Written | StatusError | Stale> => {
     const name = named || generateName(context, stringAt(object, 'metadata', 'generateName'))
     const compare = await namespaceCondition(context, request, isRetry)
-    if (compare instanceof Refusal) return compare
+    if (compare instanceof StatusError) return compare
     const written = await createNamed(context, request, { object, name, compare, dryRun })
     const isTaken = written instanceof Stale && written.newest !== undefined
     return isTaken && named !== '' ? alreadyExists(subjectOf(request, name)) : written
@@ -68,7 +69,7 @@ async function inTurnOfNamespace<T>(
   context: ServerContext,
   request: ApiRequest,
   attempt: () => Promise<T>,
-): Promise<T | Refusal> {
+): Promise<T | StatusError> {
   if (!request.served.resource.namespaced) return attempt()
   const key = storageKey(namespaces, '', request.namespace)
   const turn = await context.turns.take(key, request.deadline)
@@ -92,21 +93,21 @@ async function createNamed(
   context: ServerContext,
   request: ApiRequest,
   { object, name, compare, dryRun }: NamedObject,
-): Promise<Written | Refusal | Stale> {
+): Promise<Written | StatusError | Stale> {
   const next = admit(request, storedForm(request, newObject(context, request, object, name)))
-  if (next instanceof Refusal) return next
+  if (next instanceof StatusError) return next
   const refused = checkWrite(context, request, next)
   if (refused !== undefined) return refused
   const key = storageKey(request.served.resource, request.namespace, name)
   const owned = tracked(context, request, next, { old: undefined, sent: object })
-  if (owned instanceof Refusal) return owned
+  if (owned instanceof StatusError) return owned
   const existing = dryRun ? await context.store.get(key) : undefined
   if (existing !== undefined) return new Stale(existing)
   const write = { key, before: undefined, old: undefined, next: owned, compare, dryRun }
   return persist(context, request, write)
 }
 
-function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undefined {
+function checkMetadata(request: ApiRequest, object: JsonObject): StatusError | undefined {
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
   if (namespace !== '' && namespace !== request.namespace) return wrongNamespace()
@@ -119,7 +120,7 @@ function checkMetadata(request: ApiRequest, object: JsonObject): Refusal | undef
   return invalidObject(request, object, [unnamed])
 }
 
-export function wrongNamespace(): Refusal {
+export function wrongNamespace(): StatusError {
   return badRequest(
     'the namespace of the provided object does not match the namespace sent on the request',
   )

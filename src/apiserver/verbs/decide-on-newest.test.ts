@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { lateCaches } from '../late-caches.ts'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { lateCaches } from '../testing/late-caches.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const WEB = `${SERVICES}/web`
 

@@ -1,8 +1,8 @@
-import type { ApiRequest } from '../api-request.ts'
-import { type Persisted, Stale, type Written } from '../persist.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { type Persisted, Stale, type Written } from '../persist/persist.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { readCached, readNewest } from './read-newest.ts'
 
@@ -10,7 +10,7 @@ import { readCached, readNewest } from './read-newest.ts'
 export interface Decision<T extends Persisted> {
   /** The client names the version that it means: another one is refused at once. */
   readonly isConditional: boolean
-  readonly decide: (before: Written) => Promise<T | Refusal | Stale>
+  readonly decide: (before: Written) => Promise<T | StatusError | Stale>
 }
 
 /**
@@ -25,7 +25,7 @@ export async function decideOnNewest<T extends Persisted>(
   context: ServerContext,
   request: ApiRequest,
   decision: Decision<T>,
-): Promise<T | Refusal | undefined> {
+): Promise<T | StatusError | undefined> {
   const cached = readCached(context, request)
   if (decision.isConditional) return settle(context, request, decision, cached)
   const key = storageKey(request.served.resource, request.namespace, request.name)
@@ -47,11 +47,11 @@ async function settle<T extends Persisted>(
   request: ApiRequest,
   { decide }: Decision<T>,
   guess: Written | undefined,
-): Promise<T | Refusal | undefined> {
+): Promise<T | StatusError | undefined> {
   let outcome = guess && (await decide(guess))
   if (!isProof(outcome) && !(outcome instanceof Stale)) {
     const newest = await readNewest(context, request)
-    if (newest === undefined || newest instanceof Refusal) return newest
+    if (newest === undefined || newest instanceof StatusError) return newest
     if (outcome === undefined || newest.modRevision !== guess?.modRevision) {
       outcome = await decide(newest)
     }
@@ -65,8 +65,9 @@ async function settle<T extends Persisted>(
 }
 
 /** A transaction that was committed required the revision that was decided on. */
-function isProof<T extends Persisted>(outcome: T | Refusal | Stale | undefined): outcome is T {
-  if (outcome === undefined || outcome instanceof Stale || outcome instanceof Refusal) return false
+function isProof<T extends Persisted>(outcome: T | StatusError | Stale | undefined): outcome is T {
+  if (outcome === undefined || outcome instanceof Stale || outcome instanceof StatusError)
+    return false
   return outcome.isCommitted
 }
 

@@ -1,11 +1,12 @@
-import type { ApiRequest, Outcome } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
-import { parseListOptions } from '../list-options.ts'
-import { negotiate, type Shown } from '../representation.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
+import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Shown } from '../negotiation/answer-form.ts'
+import { negotiate } from '../negotiation/negotiate.ts'
+import type { ApiRequest, HandlerResult } from '../request/api-request.ts'
+import { parseListOptions } from '../request/list-options.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
 import { awaitRevision } from './await-revision.ts'
 import { deleteObject } from './delete.ts'
 import { type DeleteOptions, readDeleteOptions } from './delete-options.ts'
@@ -18,13 +19,13 @@ import { discard } from './discard-unreadable.ts'
 export async function removeCollection(
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const options = parseListOptions(request.served, request.query)
-  if (options instanceof Refusal) return options
+  if (options instanceof StatusError) return options
   const deleteOptions = readDeleteOptions(context, request)
-  if (deleteOptions instanceof Refusal) return deleteOptions
+  if (deleteOptions instanceof StatusError) return deleteOptions
   const representation = negotiate(context, request, 'list')
-  if (representation instanceof Refusal) return representation
+  if (representation instanceof StatusError) return representation
   const late = await awaitRevision(context, await context.store.revision())
   if (late !== undefined) return late
   const { resource } = request.served
@@ -35,7 +36,7 @@ export async function removeCollection(
     all.filter((item) => options.selection.matches(item)),
     deleteOptions,
   )
-  if (deleted instanceof Refusal) return deleted
+  if (deleted instanceof StatusError) return deleted
   const unreadable = unreadableUnder(context, resource, request.namespace)
   if (options.selection.everything && !deleteOptions.dryRun) {
     for (const one of unreadable) await discard(context, resource, one)
@@ -50,12 +51,12 @@ async function deleteEach(
   request: ApiRequest,
   items: readonly Item[],
   options: DeleteOptions,
-): Promise<readonly Shown[] | Refusal> {
+): Promise<readonly Shown[] | StatusError> {
   const deleted: Shown[] = []
   for (const { namespace, fields } of items) {
     const one = { ...request, namespace, name: fields['metadata.name']! }
     const outcome = await deleteObject(context, one, options)
-    if (outcome instanceof Refusal) return outcome
+    if (outcome instanceof StatusError) return outcome
     if (outcome === undefined) continue
     deleted.push({ value: outcome.value, revision: outcome.modRevision })
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const NAMESPACES = '/api/v1/namespaces'
 const SHOP = `${NAMESPACES}/shop`

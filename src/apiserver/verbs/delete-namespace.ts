@@ -1,19 +1,26 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { type ApiRequest, subjectOf } from '../api-request.ts'
+import { unreadableAt, unreadableUnder } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
 import { catalogue } from '../kinds/catalogue.ts'
 import { events } from '../kinds/event.ts'
-import { claimsToBeEmpty, namespaces, waitsToBeEmpty } from '../kinds/namespace.ts'
-import { conflict, forbidden } from '../refusals.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
-import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
-import { unreadableAt, unreadableUnder } from '../unreadable.ts'
+import {
+  claimsToBeEmpty,
+  LASTING_NAMESPACES,
+  namespaces,
+  waitsToBeEmpty,
+} from '../kinds/namespace.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
+import { conflict, forbidden } from '../status/status-errors.ts'
 import { discard } from './discard-unreadable.ts'
 import { parseDryRun } from './dry-run.ts'
 
 /** The namespaces of the system may not be deleted; one that cannot be read is made anew by it. */
-export function protectNamespace(context: ServerContext, request: ApiRequest): Refusal | undefined {
+export function protectNamespace(
+  context: ServerContext,
+  request: ApiRequest,
+): StatusError | undefined {
   if (request.served.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
     return undefined
   if (unreadableAt(context, namespaces, request) !== undefined) return undefined
@@ -42,7 +49,7 @@ export async function checkEmptied(
   request: ApiRequest,
   next: JsonObject,
   old: JsonObject,
-): Promise<Refusal | undefined> {
+): Promise<StatusError | undefined> {
   if (request.served.resource !== namespaces || !claimsToBeEmpty(next, old)) return undefined
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
   if (parseDryRun(request) === false) await discardIn(context, request.name)

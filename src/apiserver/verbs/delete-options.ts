@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { type ApiRequest, subjectOf } from '../api-request.ts'
-import { invalidValue, unsupportedValue } from '../causes.ts'
-import { parseDocument } from '../parse-document.ts'
-import { badRequest, conflict, invalid } from '../refusals.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, type StatusCause } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { parseDocument } from '../negotiation/parse-document.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import { invalidValue, unsupportedValue } from '../status/causes.ts'
+import { type StatusCause, StatusError } from '../status/status.ts'
+import { badRequest, conflict, invalid } from '../status/status-errors.ts'
 import { parseDryRun } from './dry-run.ts'
 
 export interface DeleteOptions {
@@ -28,20 +28,20 @@ export type Propagation = (typeof POLICIES)[number]
 export function readDeleteOptions(
   context: ServerContext,
   request: ApiRequest,
-): DeleteOptions | Refusal {
+): DeleteOptions | StatusError {
   const document = readOptions(context, request)
-  if (document instanceof Refusal) return document
+  if (document instanceof StatusError) return document
   const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
   const propagation = readPropagation(given(POLICY), given('orphanDependents'))
-  if (propagation instanceof Refusal) return propagation
+  if (propagation instanceof StatusError) return propagation
   const graceSeconds = readGrace(given('gracePeriodSeconds'))
-  if (graceSeconds instanceof Refusal) return graceSeconds
+  if (graceSeconds instanceof StatusError) return graceSeconds
   const queried = parseDryRun(request)
-  if (queried instanceof Refusal) return queried
+  if (queried instanceof StatusError) return queried
   const listed = Array.isArray(document['dryRun']) ? document['dryRun'] : []
   if (listed.some((value) => value !== 'All')) return badRequest('dryRun must be All')
   const preconditions = readPreconditions(document['preconditions'])
-  if (preconditions instanceof Refusal) return preconditions
+  if (preconditions instanceof StatusError) return preconditions
   return {
     ...preconditions,
     dryRun: queried || listed.length > 0,
@@ -52,18 +52,18 @@ export function readDeleteOptions(
 
 const OPTIONS = { apiVersion: 'v1', kind: 'DeleteOptions' }
 
-function readOptions(context: ServerContext, request: ApiRequest): JsonObject | Refusal {
+function readOptions(context: ServerContext, request: ApiRequest): JsonObject | StatusError {
   const { body } = request
   if (body.length === 0) return {}
   const { contentType } = request
   const depth = context.limits.jsonDepth
   const document = parseDocument(body, { contentType, depth, expected: OPTIONS })
-  if (document instanceof Refusal) return document
+  if (document instanceof StatusError) return document
   return isJsonObject(document) ? document : badRequest('DeleteOptions must be a JSON object')
 }
 
 /** The policy, or what the older `orphanDependents` says of it. */
-function readPropagation(policy: Json, orphans: Json): Propagation | Refusal | undefined {
+function readPropagation(policy: Json, orphans: Json): Propagation | StatusError | undefined {
   const known = POLICIES.find((one) => one === policy)
   if (known === undefined && policy !== '') {
     return refusedPolicy(unsupportedValue(POLICY, policy, POLICIES))
@@ -81,7 +81,7 @@ function readPropagation(policy: Json, orphans: Json): Propagation | Refusal | u
 /** One that cannot be read must not count as none: the wrong object would go. */
 function readPreconditions(
   given: Json | undefined,
-): Pick<DeleteOptions, 'uid' | 'resourceVersion'> | Refusal {
+): Pick<DeleteOptions, 'uid' | 'resourceVersion'> | StatusError {
   const preconditions = given ?? {}
   if (!isJsonObject(preconditions)) return badRequest('preconditions must be a JSON object')
   const { uid, resourceVersion } = { uid: '', resourceVersion: '', ...preconditions }
@@ -91,7 +91,7 @@ function readPreconditions(
   return badRequest('preconditions.uid and preconditions.resourceVersion must be strings')
 }
 
-function readGrace(value: Json): number | Refusal | undefined {
+function readGrace(value: Json): number | StatusError | undefined {
   if (value === '') return undefined
   const isWritten = typeof value === 'string' && /^-?\d{1,16}$/.test(value)
   const seconds = isWritten ? Number(value) : value
@@ -106,7 +106,7 @@ export function checkPreconditions(
   request: ApiRequest,
   options: DeleteOptions,
   object: JsonObject,
-): Refusal | undefined {
+): StatusError | undefined {
   const metadata = objectAt(object, 'metadata')
   const checks = [
     ['UID', options.uid, stringAt(metadata, 'uid')],
@@ -121,6 +121,6 @@ export function checkPreconditions(
   return undefined
 }
 
-function refusedPolicy(cause: StatusCause): Refusal {
+function refusedPolicy(cause: StatusCause): StatusError {
   return invalid('DeleteOptions', { plural: '', group: 'meta.k8s.io', name: '' }, [cause])
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, POD, PODS, SERVICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 
 test('deleting answers Success, and the object is gone', async () => {
   const api = await startApi()

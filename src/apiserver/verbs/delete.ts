@@ -1,14 +1,19 @@
 import { stringAt } from '../../lib/json.ts'
-import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
-import { decodeStored } from '../codec.ts'
+import { unreadableAt } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
 import { pods } from '../kinds/pod.ts'
-import { type Persisted, persist, Stale, type Written } from '../persist.ts'
-import { notFound } from '../refusals.ts'
-import { objectReply } from '../representation.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, successDocument } from '../status.ts'
-import { unreadableAt } from '../unreadable.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
+import { type Persisted, persist, Stale, type Written } from '../persist/persist.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import { StatusError, successDocument } from '../status/status.ts'
+import { notFound } from '../status/status-errors.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { isDeserted, protectNamespace } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
@@ -22,17 +27,17 @@ export interface Deleted extends Persisted {
 }
 
 /** DELETE of one object. */
-export async function remove(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+export async function remove(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const options = readDeleteOptions(context, request)
-  if (options instanceof Refusal) return options
+  if (options instanceof StatusError) return options
   const marked =
     protectNamespace(context, request) ?? (await deleteObject(context, request, options))
   const unreadable = unreadableAt(context, request.served.resource, request)
-  if (unreadable !== undefined && marked instanceof Refusal) {
+  if (unreadable !== undefined && marked instanceof StatusError) {
     return removeUnreadable(context, request, { unreadable, options })
   }
   if (marked === undefined) return notFound(subjectOf(request))
-  if (marked instanceof Refusal) return marked
+  if (marked instanceof StatusError) return marked
   const deleted = options.dryRun ? marked : await withoutWaiting(context, request, marked)
   const returnsObject = !deleted.isGone || request.served.resource.returnsDeleted === true
   if (returnsObject) return objectReply(context, request, 200, deleted)
@@ -47,10 +52,10 @@ export async function deleteObject(
   context: ServerContext,
   request: ApiRequest,
   options: DeleteOptions,
-): Promise<Deleted | Refusal | undefined> {
+): Promise<Deleted | StatusError | undefined> {
   const { resource } = request.served
   const key = storageKey(resource, request.namespace, request.name)
-  const decide = async (before: Written): Promise<Deleted | Refusal | Stale> => {
+  const decide = async (before: Written): Promise<Deleted | StatusError | Stale> => {
     const old = decodeStored(before)
     const refused = checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -61,7 +66,9 @@ export async function deleteObject(
     const written = isGone
       ? await removeObject(context, request, { ...write, next: last })
       : await persist(context, request, write)
-    return written instanceof Refusal || written instanceof Stale ? written : { ...written, isGone }
+    return written instanceof StatusError || written instanceof Stale
+      ? written
+      : { ...written, isGone }
   }
   const isConditional = options.resourceVersion !== ''
   return decideOnNewest(context, request, { isConditional, decide })

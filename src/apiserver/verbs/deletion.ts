@@ -11,7 +11,7 @@ import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import { events } from '../kinds/event.ts'
 import { closedNamespace, namespaceFinalizers, namespaces } from '../kinds/namespace.ts'
 import { pods } from '../kinds/pod.ts'
-import type { Resource } from '../resource.ts'
+import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 
 /** What a request to delete an object wishes for. */

@@ -2,17 +2,21 @@ import { timestamp } from '../../lib/timestamp.ts'
 import { EMPTIED } from '../../resources/finalizers.ts'
 import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import type { Operation } from '../../storage/store.ts'
-import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
 import type { UnreadableObject } from '../cache/item.ts'
-import { encodeStored } from '../codec.ts'
-import { namespaces } from '../kinds/namespace.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { encodeStored } from '../encoding/codec.ts'
+import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace.ts'
 import { services } from '../kinds/service.ts'
-import { conflict } from '../refusals.ts'
-import type { Resource } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
+import type { Resource } from '../resource/resource.ts'
 import { allocationsOf } from '../services/release-operations.ts'
-import { type Refusal, successDocument } from '../status.ts'
-import { LASTING_NAMESPACES } from '../system/system-namespaces.ts'
+import { type StatusError, successDocument } from '../status/status.ts'
+import { conflict } from '../status/status-errors.ts'
 import type { DeleteOptions } from './delete-options.ts'
 
 /**
@@ -27,7 +31,7 @@ export async function removeUnreadable(
     unreadable,
     options,
   }: { readonly unreadable: UnreadableObject; readonly options: DeleteOptions },
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const { resource } = request.served
   const refused = checkOptions(request, unreadable, options)
   if (refused !== undefined) return refused
@@ -66,7 +70,7 @@ function checkOptions(
   request: ApiRequest,
   { revision }: UnreadableObject,
   { uid, resourceVersion, propagation }: DeleteOptions,
-): Refusal | undefined {
+): StatusError | undefined {
   const subject = subjectOf(request)
   const isOther = resourceVersion !== '' && resourceVersion !== String(revision)
   if (isOther) return conflict(subject)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, WatchBatch } from '../../storage/store.ts'
-import { POD, PODS, SERVICES, service, startApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 
 const ENVIRONMENT = `${PODS}/web-1/environment`
 

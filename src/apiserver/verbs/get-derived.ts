@@ -1,10 +1,16 @@
-import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
-import { decodeStored } from '../codec.ts'
-import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
-import { notAcceptable, notFound } from '../refusals.ts'
-import { apiVersionOf, type DerivedSubresource } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { objectReader } from '../cache/object-reader.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
+import { apiVersionOf, type DerivedSubresource } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
+import { notAcceptable, notFound } from '../status/status-errors.ts'
 import { identityOf } from './identity-of.ts'
 import { readNewest } from './read-newest.ts'
 
@@ -13,14 +19,14 @@ export async function getDerived(
   { kind, derive }: DerivedSubresource,
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const { served, accept } = request
   if (!parseAccept(accept).some(allowsPlainJson)) return notAcceptable(['application/json'])
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
-  if (found instanceof Refusal) return found
+  if (found instanceof StatusError) return found
   const object = decodeStored(found)
   const head = { kind, apiVersion: apiVersionOf(served), metadata: identityOf(object) }
-  const answer = { ...head, ...(await derive(context, object)) }
+  const answer = { ...head, ...(await derive(objectReader(context), object)) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
 }

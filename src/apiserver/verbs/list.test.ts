@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { lateCaches } from '../late-caches.ts'
-import { POD, PODS, SERVICES, SLICES, service, startApi, type TestApi } from '../test-api.ts'
+import { lateCaches } from '../testing/late-caches.ts'
+import {
+  POD,
+  PODS,
+  SERVICES,
+  SLICES,
+  service,
+  startApi,
+  type TestApi,
+} from '../testing/test-api.ts'
 
 function namesOf(list: JsonObject): readonly string[] {
   return (list['items'] as JsonObject[]).map((item) => stringAt(item, 'metadata', 'name'))

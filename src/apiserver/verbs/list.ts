@@ -1,15 +1,19 @@
 import type { RevisionRefusal } from '../../storage/store.ts'
-import type { ApiRequest, Outcome } from '../api-request.ts'
 import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
-import { type ContinueToken, decodeContinue, encodeContinue } from '../continue-token.ts'
-import type { ListMeta } from '../list-metadata.ts'
-import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { continueExpired, expired, revisionTooLarge } from '../refusals.ts'
-import { negotiate } from '../representation.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
-import { unreadableUnder, warnOfUnreadable } from '../unreadable.ts'
+import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import {
+  type ContinueToken,
+  decodeContinue,
+  encodeContinue,
+} from '../negotiation/continue-token.ts'
+import type { ListMeta } from '../negotiation/list-metadata.ts'
+import { negotiate } from '../negotiation/negotiate.ts'
+import type { ApiRequest, HandlerResult } from '../request/api-request.ts'
+import { type ListOptions, parseListOptions } from '../request/list-options.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
+import { continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /** Entries read from the store at once while a selector looks for matches. */
@@ -21,13 +25,13 @@ interface Found {
 }
 
 /** GET of a collection. */
-export async function list(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+export async function list(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const options = parseListOptions(request.served, request.query)
-  if (options instanceof Refusal) return options
+  if (options instanceof StatusError) return options
   const representation = negotiate(context, request, 'list')
-  if (representation instanceof Refusal) return representation
+  if (representation instanceof StatusError) return representation
   const found = await find(context, request, options)
-  if (found instanceof Refusal) return found
+  if (found instanceof StatusError) return found
   const { contentType } = representation
   return { code: 200, contentType, body: representation.list(found.items, found.meta) }
 }
@@ -36,9 +40,9 @@ async function find(
   context: ServerContext,
   request: ApiRequest,
   options: ListOptions,
-): Promise<Found | Refusal> {
+): Promise<Found | StatusError> {
   const token = options.continueToken === '' ? undefined : decodeContinue(options.continueToken)
-  if (token instanceof Refusal) return token
+  if (token instanceof StatusError) return token
   if (token === undefined && options.match === 'Exact') {
     const late = await awaitRevision(context, options.revision ?? 0)
     return late ?? readPage(context, request, options, { revision: options.revision!, after: '' })
@@ -72,7 +76,7 @@ async function readPage(
   request: ApiRequest,
   options: ListOptions,
   token: ContinueToken,
-): Promise<Found | Refusal> {
+): Promise<Found | StatusError> {
   const { selection, limit = Number.POSITIVE_INFINITY } = options
   const { resource } = request.served
   const prefix = storagePrefix(resource, request.namespace)
@@ -106,7 +110,7 @@ async function readPage(
   }
 }
 
-function refusalOf(refusal: RevisionRefusal, token: ContinueToken): Refusal {
+function refusalOf(refusal: RevisionRefusal, token: ContinueToken): StatusError {
   const { refused, oldest, newest } = refusal
   if (refused === 'future') return revisionTooLarge(token.revision, newest)
   if (token.after === '') return expired(token.revision, oldest)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Json, valueAt } from '../../lib/json.ts'
-import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'

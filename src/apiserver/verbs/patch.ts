@@ -1,59 +1,60 @@
 import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
 import { mergePatch } from '../../lib/merge-patch.ts'
-import { checkType, invalidObject } from '../admit.ts'
-import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { checkType } from '../admission/admit.ts'
 import { APPLY_PATCH, isApply } from '../apply/writer.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { dropNulls, parseJson } from '../encoding/parse-json.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
-import { dropNulls, parseJson } from '../parse-json.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
-import { badRequest, notFound, unsupportedMediaType } from '../refusals.ts'
-import { objectReply } from '../representation.ts'
-import { apiVersionOf } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import { apiVersionOf } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, notFound, unsupportedMediaType } from '../status/status-errors.ts'
 import { apply } from './apply.ts'
 import { parseDryRun } from './dry-run.ts'
 import { requiredVersion } from './required-version.ts'
 import { updateObject } from './update.ts'
 
-type Change = (document: JsonObject, patch: Json) => Json | Refusal
+type Change = (document: JsonObject, patch: Json) => Json | StatusError
 
 /** PATCH of an object, or of its status. */
-export async function patch(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+export async function patch(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const dryRun = parseDryRun(request)
-  if (dryRun instanceof Refusal) return dryRun
+  if (dryRun instanceof StatusError) return dryRun
   if (isApply(request)) return apply(context, request, dryRun)
   const read = readPatch(context, request)
-  if (read instanceof Refusal) return read
+  if (read instanceof StatusError) return read
   const { body } = request
   const { change, isConditional } = read
-  const transition = (old: JsonObject): JsonObject | Refusal => {
+  const transition = (old: JsonObject): JsonObject | StatusError => {
     const patched = change(typed(request, old))
-    const object = patched instanceof Refusal ? patched : checkType(request, dropNulls(patched))
-    if (object instanceof Refusal) return object
+    const object = patched instanceof StatusError ? patched : checkType(request, dropNulls(patched))
+    if (object instanceof StatusError) return object
     return checkFields(request, { object, before: old, body }) ?? object
   }
   const written = await updateObject(context, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
-  return written instanceof Refusal ? written : objectReply(context, request, 200, written)
+  return written instanceof StatusError ? written : objectReply(context, request, 200, written)
 }
 
 /** A patch as it was sent. */
 export interface ReadPatch {
   /** What it makes of a document, with nulls where it deletes. */
-  readonly change: (document: JsonObject) => Json | Refusal
+  readonly change: (document: JsonObject) => Json | StatusError
   /** It names the version that it is about. */
   readonly isConditional: boolean
 }
 
 /** Reads a patch of any type but server-side apply. */
-export function readPatch(context: ServerContext, request: ApiRequest): ReadPatch | Refusal {
+export function readPatch(context: ServerContext, request: ApiRequest): ReadPatch | StatusError {
   const types = patchTypes(context, request)
   const change = types.get(request.contentType)
   if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
   const document = parseJson(request.body, context.limits.jsonDepth)
-  if (document instanceof Refusal) return document
+  if (document instanceof StatusError) return document
   const isConditional = namesVersion(document)
   return { change: (before) => change(before, document), isConditional }
 }
@@ -100,7 +101,7 @@ function typed(request: ApiRequest, object: JsonObject): JsonObject {
   return { kind: request.served.resource.kind, apiVersion: apiVersionOf(request.served), ...object }
 }
 
-function doesNotFit(request: ApiRequest, document: JsonObject, problem: string): Refusal {
+function doesNotFit(request: ApiRequest, document: JsonObject, problem: string): StatusError {
   const message = `the patch cannot be applied: ${problem}`
   return invalidObject(request, document, [
     { reason: 'FieldValueInvalid', message, field: 'patch' },

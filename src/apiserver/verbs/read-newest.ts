@@ -1,9 +1,9 @@
-import type { ApiRequest } from '../api-request.ts'
-import type { Written } from '../persist.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import type { Refusal } from '../status.ts'
-import { unreadableAt, unreadableRefusal } from '../unreadable.ts'
+import { unreadableAt, unreadableError } from '../cache/unreadable.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../persist/persist.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
 import { awaitRevision } from './await-revision.ts'
 
 /**
@@ -14,11 +14,11 @@ import { awaitRevision } from './await-revision.ts'
 export async function readNewest(
   context: ServerContext,
   request: ApiRequest,
-): Promise<Written | Refusal | undefined> {
+): Promise<Written | StatusError | undefined> {
   const late = await awaitRevision(context, await context.store.revision())
   if (late !== undefined) return late
   const unreadable = unreadableAt(context, request.served.resource, request)
-  return unreadable === undefined ? readCached(context, request) : unreadableRefusal(unreadable)
+  return unreadable === undefined ? readCached(context, request) : unreadableError(unreadable)
 }
 
 /** The object as the cache shows it now: the newest, unless somebody wrote a moment ago. */

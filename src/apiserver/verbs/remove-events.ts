@@ -1,6 +1,6 @@
+import type { ServerContext } from '../context/server-context.ts'
 import { events } from '../kinds/event.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
+import { storagePrefix } from '../resource/resource.ts'
 
 /** Removed in one transaction. */
 const BATCH = 100

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type Json, valueAt } from '../../lib/json.ts'
-import { startApi, type TestApi } from '../test-api.ts'
+import { startApi, type TestApi } from '../testing/test-api.ts'
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments'
 const SCALE = `${DEPLOYMENTS}/web/scale`

@@ -1,14 +1,19 @@
 import { isJsonObject, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { readDocument } from '../admit.ts'
-import { type ApiRequest, jsonReply, type Outcome, subjectOf } from '../api-request.ts'
-import { invalidValue } from '../causes.ts'
-import { decodeStored } from '../codec.ts'
-import { allowsPlainJson, parseAccept } from '../http/media-type.ts'
-import type { Written } from '../persist.ts'
-import { badRequest, invalid, notAcceptable, notFound } from '../refusals.ts'
-import type { ScaledResource } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import { readDocument } from '../admission/admit.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
+import type { Written } from '../persist/persist.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  jsonReply,
+  subjectOf,
+} from '../request/api-request.ts'
+import type { ScaledResource } from '../resource/resource.ts'
+import { invalidValue } from '../status/causes.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, invalid, notAcceptable, notFound } from '../status/status-errors.ts'
 import { parseDryRun } from './dry-run.ts'
 import { identityOf } from './identity-of.ts'
 import { readPatch } from './patch.ts'
@@ -27,10 +32,10 @@ export async function getScale(
   scaled: ScaledResource,
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
-  return found instanceof Refusal ? found : scaleReply(scaled, request, found)
+  return found instanceof StatusError ? found : scaleReply(scaled, request, found)
 }
 
 /** PUT: the number of replicas of the body, and nothing else of it. */
@@ -38,9 +43,9 @@ export async function putScale(
   scaled: ScaledResource,
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const document = readDocument(context, request, TYPE)
-  if (document instanceof Refusal) return document
+  if (document instanceof StatusError) return document
   const isConditional = requiredVersion(document) !== ''
   return write(scaled, context, request, {
     isConditional,
@@ -53,14 +58,14 @@ export async function patchScale(
   scaled: ScaledResource,
   context: ServerContext,
   request: ApiRequest,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const patch = readPatch(context, request)
-  if (patch instanceof Refusal) return patch
+  if (patch instanceof StatusError) return patch
   return write(scaled, context, request, {
     isConditional: patch.isConditional,
     transition: (old) => {
       const patched = patch.change(scaleOf(scaled, old))
-      if (patched instanceof Refusal) return patched
+      if (patched instanceof StatusError) return patched
       return isJsonObject(patched)
         ? withScale(request, old, patched)
         : badRequest('the body must be a JSON object')
@@ -78,12 +83,12 @@ async function write(
   context: ServerContext,
   request: ApiRequest,
   { transition, isConditional }: ScaleWrite,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const dryRun = parseDryRun(request)
-  if (dryRun instanceof Refusal) return dryRun
+  if (dryRun instanceof StatusError) return dryRun
   const written = await updateObject(context, request, transition, { dryRun, isConditional })
   if (written === undefined) return notFound(subjectOf(request))
-  return written instanceof Refusal ? written : scaleReply(scaled, request, written)
+  return written instanceof StatusError ? written : scaleReply(scaled, request, written)
 }
 
 /** An object's number of replicas as the subresource shows it. */
@@ -99,7 +104,11 @@ function scaleOf(scaled: ScaledResource, object: JsonObject): JsonObject {
 }
 
 /** The object with the number of replicas that a Scale names, which may be about one version of it. */
-function withScale(request: ApiRequest, old: JsonObject, scale: JsonObject): JsonObject | Refusal {
+function withScale(
+  request: ApiRequest,
+  old: JsonObject,
+  scale: JsonObject,
+): JsonObject | StatusError {
   const misnamed = checkIdentity(request, scale)
   if (misnamed !== undefined) return misnamed
   const replicas = valueAt(scale, 'spec', 'replicas') ?? 0
@@ -123,7 +132,7 @@ function isReplicas(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_REPLICAS
 }
 
-function scaleReply(scaled: ScaledResource, request: ApiRequest, written: Written): Outcome {
+function scaleReply(scaled: ScaledResource, request: ApiRequest, written: Written): HandlerResult {
   if (!parseAccept(request.accept).some(allowsPlainJson)) {
     return notAcceptable(['application/json'])
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
-import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service, startApi } from '../testing/test-api.ts'
 
 function versionOf(object: JsonObject): unknown {
   return valueAt(object, 'metadata', 'resourceVersion')

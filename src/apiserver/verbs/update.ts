@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { admit, invalidObject, readObject, storedForm } from '../admit.ts'
-import { type ApiRequest, type Outcome, subjectOf } from '../api-request.ts'
+import { admit, readObject, storedForm } from '../admission/admit.ts'
+import { checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
-import { forbiddenValue, invalidValue } from '../causes.ts'
-import { decodeStored } from '../codec.ts'
-import { type Persisted, persist, type Stale, type Written } from '../persist.ts'
-import { badRequest, conflict, notFound } from '../refusals.ts'
-import { objectReply } from '../representation.ts'
-import { storageKey } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { decodeStored } from '../encoding/codec.ts'
+import { objectReply } from '../negotiation/negotiate.ts'
+import { type Persisted, persist, type Stale, type Written } from '../persist/persist.ts'
+import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import { storageKey } from '../resource/resource.ts'
+import { forbiddenValue, invalidValue } from '../status/causes.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, conflict, notFound } from '../status/status-errors.ts'
 import { createObject, wrongNamespace } from './create.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { checkEmptied } from './delete-namespace.ts'
@@ -19,14 +21,13 @@ import { parseDryRun } from './dry-run.ts'
 import { removeObject } from './remove-object.ts'
 import { requiredVersion } from './required-version.ts'
 import { updateOrCreate } from './update-or-create.ts'
-import { checkWrite } from './write-rules.ts'
 
 /** PUT of an object, or of its status. */
-export async function update(context: ServerContext, request: ApiRequest): Promise<Outcome> {
+export async function update(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const dryRun = parseDryRun(request)
-  if (dryRun instanceof Refusal) return dryRun
+  if (dryRun instanceof StatusError) return dryRun
   const sent = readObject(context, request)
-  if (sent instanceof Refusal) return sent
+  if (sent instanceof StatusError) return sent
   const problem = checkIdentity(request, sent)
   if (problem !== undefined) return problem
   const { resource } = request.served
@@ -38,12 +39,12 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
     create: async () =>
       mayCreate ? createObject(context, request, named, dryRun) : notFound(subjectOf(request)),
   })
-  if (written instanceof Refusal) return written
+  if (written instanceof StatusError) return written
   return objectReply(context, request, written.isNew ? 201 : 200, written)
 }
 
 /** Computes an object's next state from the present one, in the request's version. */
-export type Transition = (old: JsonObject) => JsonObject | Refusal
+export type Transition = (old: JsonObject) => JsonObject | StatusError
 
 export interface UpdateOptions {
   readonly dryRun: boolean
@@ -57,13 +58,13 @@ export async function updateObject(
   request: ApiRequest,
   transition: Transition,
   { dryRun, isConditional }: UpdateOptions,
-): Promise<Written | Refusal | undefined> {
+): Promise<Written | StatusError | undefined> {
   const { resource, fromStored = (object) => object } = request.served
   const key = storageKey(resource, request.namespace, request.name)
-  const decide = async (before: Written): Promise<Persisted | Refusal | Stale> => {
+  const decide = async (before: Written): Promise<Persisted | StatusError | Stale> => {
     const old = decodeStored(before)
     const next = await nextState(context, request, transition(fromStored(old)), old)
-    if (next instanceof Refusal) return next
+    if (next instanceof StatusError) return next
     const write = { key, before, old, next, compare: [], dryRun }
     return isOver(resource, next)
       ? removeObject(context, request, write)
@@ -76,23 +77,23 @@ export async function updateObject(
 async function nextState(
   context: ServerContext,
   request: ApiRequest,
-  next: JsonObject | Refusal,
+  next: JsonObject | StatusError,
   old: JsonObject,
-): Promise<JsonObject | Refusal> {
-  if (next instanceof Refusal) return next
+): Promise<JsonObject | StatusError> {
+  if (next instanceof StatusError) return next
   const refused = checkIdentity(request, next) ?? checkVersion(request, next, old)
   if (refused !== undefined) return refused
   const admitted = admitUpdate(request, next, old)
-  if (admitted instanceof Refusal) return admitted
+  if (admitted instanceof StatusError) return admitted
   const broken = checkWrite(context, request, admitted, old)
   if (broken !== undefined) return broken
   const owned = tracked(context, request, admitted, { old, sent: next })
-  if (owned instanceof Refusal) return owned
+  if (owned instanceof StatusError) return owned
   return (await checkEmptied(context, request, owned, old)) ?? owned
 }
 
 /** 400 when an object is not the one that the URL names. */
-export function checkIdentity(request: ApiRequest, object: JsonObject): Refusal | undefined {
+export function checkIdentity(request: ApiRequest, object: JsonObject): StatusError | undefined {
   const metadata = objectAt(object, 'metadata')
   const name = stringAt(metadata, 'name')
   const namespace = stringAt(metadata, 'namespace')
@@ -104,7 +105,11 @@ export function checkIdentity(request: ApiRequest, object: JsonObject): Refusal 
   return namespace !== '' && namespace !== request.namespace ? wrongNamespace() : undefined
 }
 
-function checkVersion(request: ApiRequest, next: JsonObject, old: JsonObject): Refusal | undefined {
+function checkVersion(
+  request: ApiRequest,
+  next: JsonObject,
+  old: JsonObject,
+): StatusError | undefined {
   const uid = stringAt(next, 'metadata', 'uid')
   const oldUid = stringAt(old, 'metadata', 'uid')
   if (uid !== '' && uid !== oldUid) {
@@ -120,14 +125,18 @@ function checkVersion(request: ApiRequest, next: JsonObject, old: JsonObject): R
 }
 
 /** Some resources must not be replaced by who does not say what. Their status may be. */
-function checkUnconditional(request: ApiRequest, next: JsonObject): Refusal | undefined {
+function checkUnconditional(request: ApiRequest, next: JsonObject): StatusError | undefined {
   if (!request.served.resource.updateNeedsVersion || request.subresource !== '') return undefined
   const missing = invalidValue('metadata.resourceVersion', '', 'must be specified for an update')
   return invalidObject(request, next, [missing])
 }
 
 /** The next state with what an update cannot change, validated. */
-function admitUpdate(request: ApiRequest, next: JsonObject, old: JsonObject): JsonObject | Refusal {
+function admitUpdate(
+  request: ApiRequest,
+  next: JsonObject,
+  old: JsonObject,
+): JsonObject | StatusError {
   const problem = checkFinalizers(request, next, old)
   if (problem !== undefined) return problem
   const metadata = keptMetadata(objectAt(next, 'metadata'), objectAt(old, 'metadata'))
@@ -151,9 +160,9 @@ function admitCounted(
   request: ApiRequest,
   next: JsonObject,
   old: JsonObject,
-): JsonObject | Refusal {
+): JsonObject | StatusError {
   const admitted = admit(request, next, old)
-  return admitted instanceof Refusal ? admitted : countGeneration(request, admitted, old)
+  return admitted instanceof StatusError ? admitted : countGeneration(request, admitted, old)
 }
 
 /** While an object is being deleted, finalizers may only go. */
@@ -161,7 +170,7 @@ function checkFinalizers(
   request: ApiRequest,
   next: JsonObject,
   old: JsonObject,
-): Refusal | undefined {
+): StatusError | undefined {
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
   const before = new Set(arrayAt(old, 'metadata', 'finalizers'))
   const added = arrayAt(next, 'metadata', 'finalizers').filter((one) => !before.has(one))

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store, Transaction } from '../../storage/store.ts'
-import { startApi, type TestApi } from '../test-api.ts'
+import { startApi, type TestApi } from '../testing/test-api.ts'
 
 const MAPS = '/api/v1/namespaces/default/configmaps'
 const PATH = `${MAPS}/c`

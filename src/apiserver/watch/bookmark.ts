@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { encodeStored } from '../codec.ts'
-import { eventFrame, type Representation } from '../representation.ts'
+import { encodeStored } from '../encoding/codec.ts'
+import type { Representation } from '../negotiation/answer-form.ts'
+import { eventFrame } from './event-frame.ts'
 
 const INITIAL_EVENTS_END = { annotations: { 'k8s.io/initial-events-end': 'true' } }
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { stringAt } from '../../lib/json.ts'
-import { POD, PODS, startApi, type TestApi } from '../test-api.ts'
+import { POD, PODS, startApi, type TestApi } from '../testing/test-api.ts'
 
 const SLOW = 200
 const MIB = 1 << 20

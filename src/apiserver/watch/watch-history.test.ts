@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { POD, PODS, startApi, type TestApi, type WatchClient } from '../test-api.ts'
+import { POD, PODS, startApi, type TestApi, type WatchClient } from '../testing/test-api.ts'
 
 interface Step {
   readonly name: string

@@ -4,10 +4,10 @@ import {
   parseRevision,
   parseSelection,
   type Selection,
-} from '../list-options.ts'
-import { invalidOptions } from '../refusals.ts'
-import type { ServedVersion } from '../resource.ts'
-import { Refusal } from '../status.ts'
+} from '../request/list-options.ts'
+import type { ServedVersion } from '../resource/resource.ts'
+import { StatusError } from '../status/status.ts'
+import { invalidOptions } from '../status/status-errors.ts'
 
 export interface WatchOptions {
   readonly selection: Selection
@@ -26,13 +26,13 @@ export interface WatchOptions {
 export function parseWatchOptions(
   served: ServedVersion,
   query: URLSearchParams,
-): WatchOptions | Refusal {
+): WatchOptions | StatusError {
   const selection = parseSelection(served, query)
-  if (selection instanceof Refusal) return selection
+  if (selection instanceof StatusError) return selection
   const revision = parseRevision(query)
-  if (revision instanceof Refusal) return revision
+  if (revision instanceof StatusError) return revision
   const timeoutSeconds = parseCount(query, 'timeoutSeconds')
-  if (timeoutSeconds instanceof Refusal) return timeoutSeconds
+  if (timeoutSeconds instanceof StatusError) return timeoutSeconds
   const match = query.get('resourceVersionMatch') ?? ''
   const hasInitial = query.has('sendInitialEvents')
   if (hasInitial && match !== 'NotOlderThan') {

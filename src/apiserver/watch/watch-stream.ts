@@ -3,10 +3,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { type Change, eventTypeFor, shownItem } from '../cache/change.ts'
 import type { Item } from '../cache/item.ts'
 import type { ResourceCache } from '../cache/resource-cache.ts'
-import { endAnswer } from '../http/end-answer.ts'
-import { expired } from '../refusals.ts'
-import { eventFrame, type Representation } from '../representation.ts'
-import { statusDocument } from '../status.ts'
+import type { Representation } from '../negotiation/answer-form.ts'
+import { endAnswer } from '../request/end-response.ts'
+import { statusDocument } from '../status/status.ts'
+import { expired } from '../status/status-errors.ts'
+import { eventFrame } from './event-frame.ts'
 
 export interface StreamOptions {
   readonly response: ServerResponse

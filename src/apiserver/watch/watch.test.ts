@@ -9,7 +9,7 @@ import {
   startApi,
   type TestApi,
   type WatchEvent,
-} from '../test-api.ts'
+} from '../testing/test-api.ts'
 
 function show({ type, object }: WatchEvent): readonly string[] {
   return [type, stringAt(object, 'metadata', 'name')]

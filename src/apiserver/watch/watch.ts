@@ -1,13 +1,15 @@
-import { type Outcome, STREAMING, type StreamRequest } from '../api-request.ts'
 import type { Item } from '../cache/item.ts'
-import { endAnswer } from '../http/end-answer.ts'
-import { expired, serviceUnavailable, tooManyRequests } from '../refusals.ts'
-import { eventFrame, negotiateEvents, type Representation } from '../representation.ts'
-import { storagePrefix } from '../resource.ts'
-import type { ServerContext } from '../server-context.ts'
-import { Refusal, statusDocument } from '../status.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Representation } from '../negotiation/answer-form.ts'
+import { negotiateEvents } from '../negotiation/negotiate.ts'
+import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
+import { endAnswer } from '../request/end-response.ts'
+import { storagePrefix } from '../resource/resource.ts'
+import { StatusError, statusDocument } from '../status/status.ts'
+import { expired, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
 import { awaitRevision } from '../verbs/await-revision.ts'
 import { bookmark, initialEventsEnd } from './bookmark.ts'
+import { eventFrame } from './event-frame.ts'
 import { parseWatchOptions, type WatchOptions } from './watch-options.ts'
 import { WatchStream } from './watch-stream.ts'
 
@@ -22,11 +24,14 @@ interface Start {
 }
 
 /** A watch, by `?watch` or by its path: an endless answer of one JSON event per line. */
-export async function watch(context: ServerContext, request: StreamRequest): Promise<Outcome> {
+export async function watch(
+  context: ServerContext,
+  request: StreamRequest,
+): Promise<HandlerResult> {
   const options = parseWatchOptions(request.served, request.query)
-  if (options instanceof Refusal) return options
+  if (options instanceof StatusError) return options
   const representation = negotiateEvents(context, request)
-  if (representation instanceof Refusal) return representation
+  if (representation instanceof StatusError) return representation
   const { watches } = context
   if (watches.isClosed) return serviceUnavailable('the server is stopping')
   if (watches.isFull) return tooManyRequests('too many watches at one time', 5)
@@ -36,7 +41,7 @@ export async function watch(context: ServerContext, request: StreamRequest): Pro
   if (late !== undefined) return late
   const start = startOf(context, request, options)
   open(request)
-  if (start instanceof Refusal) {
+  if (start instanceof StatusError) {
     const document = Buffer.from(JSON.stringify(statusDocument(start.status)))
     endAnswer(request.response, {
       last: eventFrame('ERROR', document),
@@ -53,7 +58,7 @@ function startOf(
   context: ServerContext,
   request: StreamRequest,
   options: WatchOptions,
-): Start | Refusal {
+): Start | StatusError {
   const { resource } = request.served
   const cache = context.feed.cache(resource)
   const { revision = 0, initialEvents = revision === 0 } = options

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import type { ApiClient } from '../api-client.ts'
-import { createApiClient } from '../api-client.ts'
+import { connectionTo } from '../connection/load-connection.ts'
+import type { ApiClient } from '../http/api-client.ts'
+import { createApiClient } from '../http/api-client.ts'
 import { isRecord } from '../json.ts'
-import { connectionTo } from '../load-connection.ts'
-import type { Change, Projection } from '../object-tracker.ts'
-import type { Reflector } from '../reflector.ts'
-import { createReflector } from '../reflector.ts'
-import type { ReflectorResource, ReflectorTiming } from '../reflector-context.ts'
+import type { Change, Projection } from '../reflector/object-tracker.ts'
+import type { Reflector } from '../reflector/reflector.ts'
+import { createReflector } from '../reflector/reflector.ts'
+import type { ReflectorResource, ReflectorTiming } from '../reflector/reflector-context.ts'
 
 /** Follows `/things` into a map, and lets a test wait for what it looks like. */
 export interface Recorder {

@@ -1,8 +1,8 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
+import type { ObjectChange } from '../cache/object-cache.ts'
+import { servicesOf } from '../cache/selection.ts'
+import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import { servicesOf } from '../objects/selection.ts'
-import type { View } from '../objects/view.ts'
 
 /** The Services that select a Pod, as it was or as it is. */
 export function podAffects(change: ObjectChange<PodObject>, view: View): readonly string[] {

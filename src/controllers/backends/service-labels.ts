@@ -2,7 +2,7 @@ import { HEADLESS } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import type { StringMap } from '../objects/object-meta.ts'
 import { isHeadless, type ServiceObject } from '../objects/service-object.ts'
-import { withoutKeys } from '../objects/without-keys.ts'
+import { withoutKeys } from '../objects/string-map.ts'
 
 /**
  * The labels of a Service as its Endpoints and slices carry them. Whether it is

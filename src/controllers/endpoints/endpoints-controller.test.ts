@@ -12,7 +12,7 @@ import {
   rawService,
   readyCondition,
 } from '../testing/fixtures.ts'
-import { reconcile } from '../testing/settle.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { endpointsController as controller } from './endpoints-controller.ts'
 
 const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }

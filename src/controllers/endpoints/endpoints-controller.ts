@@ -1,11 +1,11 @@
 import { ENDPOINTS_MANAGED_BY, LEADER } from '../../resources/label-names.ts'
 import { podAffects } from '../backends/pod-affects.ts'
+import { podsOf } from '../cache/selection.ts'
+import type { View } from '../cache/view.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
-import { podsOf } from '../objects/selection.ts'
-import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import type { ObjectIdentity } from '../runner/write.ts'
+import type { ObjectIdentity } from '../runner/writing/write.ts'
 import { endpointsWrites, MANAGER } from './endpoints-writes.ts'
 
 /** Endpoints that people write may come before their Service (`kubectl apply` sorts so). */

@@ -5,10 +5,10 @@ import { ENDPOINTS_MANAGED_BY, OVER_CAPACITY, TRIGGER_TIME } from '../../resourc
 import { serviceLabels } from '../backends/service-labels.ts'
 import { triggerTime } from '../backends/trigger-time.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
-import { adjustMap, isEmpty, replaceMap } from '../objects/map-patch.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { Write } from '../runner/write.ts'
+import { adjustMap, isEmpty, replaceMap } from '../objects/string-map.ts'
+import type { Write } from '../runner/writing/write.ts'
 import type { Member } from './subsets.ts'
 import { membersOf, subsetsOf, truncate } from './subsets.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { LEAVING, rawEndpoints, rawService } from '../testing/fixtures.ts'
-import { reconcile } from '../testing/settle.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { mirroringController as controller } from './mirroring-controller.ts'
 
 const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }]

@@ -8,14 +8,14 @@ import {
   SLICE_MANAGED_BY,
   TRIGGER_TIME,
 } from '../../resources/label-names.ts'
+import type { View } from '../cache/view.ts'
 import { ownerReference } from '../endpointslices/owner-reference.ts'
 import { sliceAffects } from '../endpointslices/slice-affects.ts'
 import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
 import { anyOf, sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { StringMap } from '../objects/object-meta.ts'
-import type { View } from '../objects/view.ts'
-import { withoutKeys } from '../objects/without-keys.ts'
+import { withoutKeys } from '../objects/string-map.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { isTruncated, MOST_OF_SUBSET, mirroredSlices } from './mirrored-slices.ts'
 

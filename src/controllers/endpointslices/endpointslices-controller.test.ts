@@ -13,7 +13,7 @@ import {
   readyCondition,
   relabelled,
 } from '../testing/fixtures.ts'
-import { reconcile } from '../testing/settle.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { endpointSlicesController as controller } from './endpointslices-controller.ts'
 
 async function settled(service: JsonObject, ...pods: readonly JsonObject[]): Promise<FakeCluster> {

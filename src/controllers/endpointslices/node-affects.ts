@@ -1,10 +1,10 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import { AUTO_HINTS_GROUP } from '../objects/collections.ts'
+import { AUTO_HINTS_GROUP } from '../cache/collections.ts'
+import type { ObjectChange } from '../cache/object-cache.ts'
+import { servicesOnNode } from '../cache/selection.ts'
+import type { View } from '../cache/view.ts'
+import { capacityOf } from '../cache/zone-capacity.ts'
 import type { NodeObject } from '../objects/node-object.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
-import { servicesOnNode } from '../objects/selection.ts'
-import type { View } from '../objects/view.ts'
-import { capacityOf } from '../objects/zone-capacity.ts'
 
 /** Stands for all Services whose hints depend on the processors of each zone; no key of a Service. */
 export const CAPACITY_KEY = 'zone capacity'

@@ -1,6 +1,6 @@
 import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
+import type { Affects } from '../cache/affects.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
-import type { Affects } from '../runner/controller.ts'
 
 /** The Services that a slice of one controller belonged to or belongs to. */
 export function sliceAffects(manager: string): Affects<SliceObject> {

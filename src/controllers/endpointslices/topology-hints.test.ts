@@ -13,8 +13,8 @@ import {
   readyNode,
   relabelled,
 } from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
-import { reconcile } from '../testing/settle.ts'
 import { endpointSlicesController as controller } from './endpointslices-controller.ts'
 
 const AUTO = { annotations: { 'service.orch.io/topology-aware-hints': 'auto' } }

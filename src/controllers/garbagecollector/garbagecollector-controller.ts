@@ -1,17 +1,18 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
-import { PLACES } from '../objects/collection-place.ts'
-import type { CollectionName } from '../objects/collections.ts'
-import { ownerGroup } from '../objects/collections.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
+import type { Affects } from '../cache/affects.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { ownerGroup } from '../cache/collections.ts'
+import type { ObjectChange } from '../cache/object-cache.ts'
+import { COLLECTION_NAMES, perCollection } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
 import type { ObjectMeta, OwnerReference } from '../objects/object-meta.ts'
-import { COLLECTION_NAMES, perCollection } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
-import type { Affects, Controller, Reconciliation } from '../runner/controller.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { recording } from '../runner/recording.ts'
-import type { ObjectIdentity, Patch, Recording } from '../runner/write.ts'
+import { recording } from '../runner/writing/event-write.ts'
+import type { ObjectIdentity, Patch, Recording } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 import { findObject, objectKey } from './object-key.ts'
 import { ownerState, ownersOf } from './owner.ts'
@@ -114,9 +115,9 @@ function misplaced(
 ): readonly Recording[] {
   const owner = absent.find(({ uid }) => isAnywhere(uid, view))
   if (owner === undefined) return []
-  const { kind, root } = PLACES[collection]
+  const { kind, root } = COLLECTION_ROUTES[collection]
   const subject = { apiVersion: root.replace(/^\/apis?\//, ''), kind, meta }
-  const name = `${PLACES[owner.collection].kind} ${JSON.stringify(owner.name)}`
+  const name = `${COLLECTION_ROUTES[owner.collection].kind} ${JSON.stringify(owner.name)}`
   const message = `The owner ${name} is in another namespace, so it does not count.`
   const reason = 'OwnerRefInvalidNamespace'
   return [recording(subject, { controller: NAME, type: 'Warning', reason, message }, now)]

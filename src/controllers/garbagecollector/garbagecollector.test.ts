@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { catalogue } from '../../apiserver/kinds/catalogue.ts'
 import type { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { PLACES } from '../objects/collection-place.ts'
-import type { CollectionName } from '../objects/collections.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import type { CollectionName } from '../cache/collections.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { runControllers } from '../testing/run-controllers.ts'
@@ -160,7 +160,7 @@ test('of Secrets and the like only who and whose they are is kept', async () => 
 })
 
 test('every kind that clients write is looked after, but Events', () => {
-  const known = Object.entries(PLACES).map(([plural, place]) => ({ plural, ...place }))
+  const known = Object.entries(COLLECTION_ROUTES).map(([plural, place]) => ({ plural, ...place }))
   const served = catalogue.flatMap(({ plural, kind, namespaced, versions, isReadOnly }) => {
     const [{ group, version } = { group: '', version: '' }] = versions
     const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`

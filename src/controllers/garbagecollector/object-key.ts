@@ -1,7 +1,7 @@
-import type { CollectionName } from '../objects/collections.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { COLLECTION_NAMES } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import { COLLECTION_NAMES } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
 
 /** An object of any collection. */
 export interface FoundObject {

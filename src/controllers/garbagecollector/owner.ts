@@ -1,11 +1,11 @@
 import { canonicalGroup } from '../../resources/api-groups.ts'
 import { FOREGROUND } from '../../resources/finalizers.ts'
-import { PLACES } from '../objects/collection-place.ts'
-import type { CollectionName } from '../objects/collections.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { COLLECTION_NAMES } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
 import { keyOf, type OwnerReference } from '../objects/object-meta.ts'
-import { COLLECTION_NAMES } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
-import type { ObjectIdentity } from '../runner/write.ts'
+import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**
@@ -46,7 +46,7 @@ export function ownersOf(
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
   const group = canonicalGroup(groupOf(apiVersion))
   return COLLECTION_NAMES.find((name) => {
-    const place = PLACES[name]
+    const place = COLLECTION_ROUTES[name]
     return place.kind === kind && groupOf(place.root.replace(/^\/apis?\//, '')) === group
   })
 }
@@ -57,7 +57,7 @@ function identityOf(
   collection: CollectionName,
   { meta }: FoundObject,
 ): ObjectIdentity | undefined {
-  if (!PLACES[collection].namespaced) return { collection, namespace: '', name, uid }
+  if (!COLLECTION_ROUTES[collection].namespaced) return { collection, namespace: '', name, uid }
   return meta.namespace === '' ? undefined : { collection, namespace: meta.namespace, name, uid }
 }
 

@@ -1,8 +1,8 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import { familyOf, parseIp } from '../../lib/ip.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
+import type { View } from '../cache/view.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { View } from '../objects/view.ts'
 import type { AddressPool } from './address-pool.ts'
 import { keeps, rivals } from './holders.ts'
 

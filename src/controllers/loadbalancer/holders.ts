@@ -1,7 +1,7 @@
+import { ingressGroup } from '../cache/collections.ts'
+import type { View } from '../cache/view.ts'
 import { byAge } from '../objects/by-age.ts'
-import { ingressGroup } from '../objects/collections.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { View } from '../objects/view.ts'
 
 /** Class of the Services that are served from the pools, beside those without a class. */
 const OUR_CLASS = 'orch.io/address-pool'

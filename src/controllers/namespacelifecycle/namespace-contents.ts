@@ -1,9 +1,9 @@
-import { PLACES } from '../objects/collection-place.ts'
-import type { CollectionName } from '../objects/collections.ts'
-import { namespaceGroup } from '../objects/collections.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import type { CollectionName } from '../cache/collections.ts'
+import { namespaceGroup } from '../cache/collections.ts'
+import { COLLECTION_NAMES } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import { COLLECTION_NAMES } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
 
 /** The objects of one collection that are in a namespace; at least one. */
 export interface Contents {
@@ -13,7 +13,7 @@ export interface Contents {
 
 /** Everything in a namespace that anybody counts on: all but Events. */
 export function contentsOf(namespace: string, view: View): readonly Contents[] {
-  return COLLECTION_NAMES.filter((collection) => PLACES[collection].namespaced)
+  return COLLECTION_NAMES.filter((collection) => COLLECTION_ROUTES[collection].namespaced)
     .map((collection) => {
       const members = view[collection].group(namespaceGroup(namespace))
       return { collection, objects: [...members].map(({ meta }) => meta) }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import type { CollectionName } from '../objects/collections.ts'
+import type { CollectionName } from '../cache/collections.ts'
 import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { rawPod } from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
-import { reconcile } from '../testing/settle.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }

@@ -1,6 +1,6 @@
 import { NODE_LEASES } from '../../resources/names.ts'
+import type { View } from '../cache/view.ts'
 import type { NodeObject } from '../objects/node-object.ts'
-import type { View } from '../objects/view.ts'
 
 /** How long a node may be silent: four heartbeats of ten seconds. */
 export const GRACE_MS = 40_000

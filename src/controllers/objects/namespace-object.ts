@@ -1,6 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
-import type { OwnedObject } from './owned-object.ts'
-import { readOwned } from './owned-object.ts'
+import type { OwnedObject } from './object-meta.ts'
+import { readOwned } from './object-meta.ts'
 
 /** What controllers need to know of a Namespace. */
 export interface NamespaceObject extends OwnedObject {

@@ -75,3 +75,12 @@ export function readStrings(map: JsonObject): StringMap {
     Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
 }
+
+/** An object of which only matters who it is and whose; its contents are not kept. */
+export interface OwnedObject {
+  readonly meta: ObjectMeta
+}
+
+export function readOwned(object: JsonObject): OwnedObject {
+  return { meta: { ...readMeta(object), labels: {}, annotations: {} } }
+}

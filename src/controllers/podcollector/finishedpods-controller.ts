@@ -1,6 +1,6 @@
+import { FINISHED_GROUP } from '../cache/collections.ts'
+import type { View } from '../cache/view.ts'
 import { byAge } from '../objects/by-age.ts'
-import { FINISHED_GROUP } from '../objects/collections.ts'
-import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 

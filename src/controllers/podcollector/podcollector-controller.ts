@@ -1,11 +1,11 @@
 import { DISRUPTION, NODE_GONE } from '../../resources/condition-names.ts'
 import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
+import { podsOfNode } from '../cache/affects.ts'
+import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import { podsOfNode } from '../objects/pods-of-node.ts'
-import type { View } from '../objects/view.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import type { Deletion, Patch } from '../runner/write.ts'
+import type { Deletion, Patch } from '../runner/writing/write.ts'
 
 /** How long a node may be gone before its pods are: it may be made anew. */
 const GONE_MS = 40_000

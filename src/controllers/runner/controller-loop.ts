@@ -1,11 +1,11 @@
-import { type ApiFailure, isTerminating } from '../../client/failure.ts'
+import { type ApiFailure, isTerminating } from '../../client/http/failure/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { View } from '../objects/view.ts'
+import type { View } from '../cache/view.ts'
 import type { Controller } from './controller.ts'
-import { Episodes } from './episodes.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
+import { ProblemEpisodes } from './problem-episodes.ts'
 import { WorkQueue } from './work-queue.ts'
-import type { Write } from './write.ts'
+import type { Write } from './writing/write.ts'
 
 export interface LoopTiming {
   readonly backoffBaseMs: number
@@ -37,7 +37,7 @@ export interface LoopParts {
 export class ControllerLoop {
   readonly #parts: LoopParts
   readonly #queue: WorkQueue
-  readonly #episodes = new Episodes()
+  readonly #episodes = new ProblemEpisodes()
   readonly #running = new Set<Promise<void>>()
   #turnBegan = Number.NEGATIVE_INFINITY
   #cancelTurn: (() => void) | undefined

@@ -1,7 +1,7 @@
-import type { CollectionName, Objects } from '../objects/collections.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
-import type { View } from '../objects/view.ts'
-import type { Write } from './write.ts'
+import type { Affects } from '../cache/affects.ts'
+import type { CollectionName, Objects } from '../cache/collections.ts'
+import type { View } from '../cache/view.ts'
+import type { Write } from './writing/write.ts'
 
 /** What is to be done about one key. */
 export interface Reconciliation {
@@ -12,9 +12,6 @@ export interface Reconciliation {
   /** Other keys of the controller that have to be looked at because of this one. */
   readonly dirty?: Iterable<string>
 }
-
-/** The keys that a change makes dirty; the view shows the state after it. */
-export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
 
 /**
  * A controller is two pure functions: whom a change concerns, and what the

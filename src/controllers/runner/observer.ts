@@ -1,4 +1,4 @@
-import type { Write } from './write.ts'
+import type { Write } from './writing/write.ts'
 
 /** Something that keeps a controller from its work; told once, until it is over. */
 export interface ControllerProblem {

@@ -1,18 +1,19 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { CollectionName, Objects } from '../objects/collections.ts'
-import type { ObjectChange } from '../objects/object-cache.ts'
-import { perCollection } from '../objects/per-collection.ts'
-import type { View } from '../objects/view.ts'
-import { Attention } from './attention.ts'
-import { createCachedWriter } from './cached-writer.ts'
-import type { Affects, Controller } from './controller.ts'
+import type { Affects } from '../cache/affects.ts'
+import type { CollectionName, Objects } from '../cache/collections.ts'
+import type { ObjectChange } from '../cache/object-cache.ts'
+import { perCollection } from '../cache/per-collection.ts'
+import type { View } from '../cache/view.ts'
+import type { Controller } from './controller.ts'
 import type { LoopTiming } from './controller-loop.ts'
 import { ControllerLoop } from './controller-loop.ts'
+import type { ObjectFollower } from './following/object-follower.ts'
+import { ObservationPeriod } from './following/observation-period.ts'
+import { SharedCollection } from './following/shared-collection.ts'
 import type { Leadership } from './leadership.ts'
-import type { ObjectFollower } from './object-follower.ts'
-import type { ObjectWriter } from './object-writer.ts'
 import type { RunnerObserver } from './observer.ts'
-import { SharedCollection } from './shared-collection.ts'
+import { createCachedWriter } from './writing/cached-writer.ts'
+import type { ObjectWriter } from './writing/object-writer.ts'
 
 export interface RunnerOptions {
   readonly controllers: readonly Controller[]
@@ -40,7 +41,7 @@ type SharedCollections = { readonly [K in CollectionName]: SharedCollection<K> }
  */
 export class Runner {
   readonly #options: RunnerOptions
-  readonly #attention: Attention
+  readonly #attention: ObservationPeriod
   readonly #collections: SharedCollections
   readonly #watched: ReadonlySet<CollectionName>
   readonly #unlisted: Set<CollectionName>
@@ -50,7 +51,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options
-    this.#attention = new Attention(options.clock, () => options.follower.isConnected())
+    this.#attention = new ObservationPeriod(options.clock, () => options.follower.isConnected())
     this.#collections = this.#createCollections()
     this.#view = viewOf(this.#collections)
     this.#watched = new Set(options.controllers.flatMap(watchedBy))

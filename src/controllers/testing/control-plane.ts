@@ -1,14 +1,14 @@
 import { onTestFinished } from 'vitest'
-import { createApiClient } from '../../client/api-client.ts'
-import { anonymous } from '../../client/credential.ts'
+import { anonymous } from '../../client/connection/credential.ts'
+import { createApiClient } from '../../client/http/api-client.ts'
 import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { knownControllers } from '../known-controllers.ts'
+import { createObjectFollower } from '../runner/following/object-follower.ts'
 import { alone } from '../runner/leadership.ts'
-import { createObjectFollower } from '../runner/object-follower.ts'
-import { createObjectWriter } from '../runner/object-writer.ts'
 import { Runner } from '../runner/runner.ts'
+import { createObjectWriter } from '../runner/writing/object-writer.ts'
 import { createRecordingObserver } from './recording-observer.ts'
 
 const NO_PROBLEM = /(?!)/

@@ -1,6 +1,6 @@
 import { readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runCommand } from './command.ts'
+import { runCommand } from '../system/run-command.ts'
 
 /** Where `ip` keeps network namespaces by their names. */
 export const NAMESPACE_FOLDER = '/run/netns'

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
-import { runCommand } from './command.ts'
+import { runCommand } from '../system/run-command.ts'
 import { bridgeLines, peerLines, podLines } from './link-lines.ts'
 import { NAMESPACE_FOLDER, type Namespace, namespaceNamed } from './namespace.ts'
 import { NamespaceNames, type PodName } from './namespace-names.ts'

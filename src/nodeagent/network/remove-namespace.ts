@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { sleep } from '../../lib/sleep.ts'
-import { killProcess } from '../process/kill-process.ts'
-import { runCommand } from './command.ts'
+import { killProcess } from '../system/kill-process.ts'
+import { runCommand } from '../system/run-command.ts'
 import { isOwnNamespace } from './namespace.ts'
 
 const PAUSE_MS = 10

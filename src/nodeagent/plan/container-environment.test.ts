@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import { containers, podPlan } from '../fixtures.ts'
+import { containers, podPlan } from '../testing/pod-story.ts'
 import { type Circumstances, containerEnvironment } from './container-environment.ts'
 import { expand } from './expand.ts'
 

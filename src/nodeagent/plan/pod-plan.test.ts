@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { containers, podPlan } from '../fixtures.ts'
+import { containers, podPlan } from '../testing/pod-story.ts'
 
 test("the ecosystem's defaults", () => {
   expect(podPlan()).toMatchObject({

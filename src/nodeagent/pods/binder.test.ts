@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { podObject } from '../fixtures.ts'
+import { podObject } from '../testing/pod-story.ts'
 import { isToBind } from './binder.ts'
 
 const LABELS = { disk: 'fast' }

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import type { ApiResult } from '../../client/failure.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { ApiResult } from '../../client/http/failure/failure.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { podPath } from './pod-path.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type ApiResult, statusFailure } from '../../client/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { podPlan } from '../fixtures.ts'
+import { podPlan } from '../testing/pod-story.ts'
 import { EventRecorder } from './event-recorder.ts'
-import type { Note } from './notes.ts'
+import type { PodNews } from './pod-events.ts'
 
 function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []
@@ -24,7 +24,7 @@ function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   return { sent, failed, recorder, clock }
 }
 
-const UNHEALTHY: Note = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
+const UNHEALTHY: PodNews = { type: 'Warning', reason: 'Unhealthy', message: 'no answer\u001b[2J' }
 
 test('what repeats is counted, and written ever more rarely', async () => {
   const { sent, recorder } = stage()

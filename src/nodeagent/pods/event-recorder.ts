@@ -1,12 +1,13 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import type { RequestReporter } from '../../client/api-failures.ts'
-import { type ApiResult, isTerminating, printable } from '../../client/failure.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
+import { type ApiResult, isTerminating } from '../../client/http/failure/failure.ts'
+import { printable } from '../../client/printable.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, stringAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { Note } from './notes.ts'
+import type { PodNews } from './pod-events.ts'
 
 export interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>
@@ -44,7 +45,7 @@ export class EventRecorder {
     this.#options = options
   }
 
-  record(note: Note): void {
+  record(note: PodNews): void {
     const key = `${note.reason} ${note.message}`
     const known = this.#recorded.get(key)
     if (known === undefined && this.#recorded.size >= MOST_EVENTS) return
@@ -64,7 +65,7 @@ export class EventRecorder {
     return this.#work
   }
 
-  async #write(note: Note, recorded: Recorded): Promise<void> {
+  async #write(note: PodNews, recorded: Recorded): Promise<void> {
     const { client, clock, pod } = this.#options
     const { first, count } = recorded
     const last = clock.now()
@@ -94,7 +95,7 @@ export class EventRecorder {
 
 function told(
   { namespace, name, uid }: PodPlan,
-  { type, reason, message }: Note,
+  { type, reason, message }: PodNews,
 ): Omit<EventReport, 'first' | 'last' | 'count'> {
   const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid }
   return { regarding, type, reason, message: printable(message), component: 'node-agent' }

@@ -1,4 +1,4 @@
-import type { RequestReporter } from '../../client/api-failures.ts'
+import type { RequestReporter } from '../../client/http/failure/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { PodAddresses } from '../network/pod-addresses.ts'

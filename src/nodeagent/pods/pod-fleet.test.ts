@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { statusFailure } from '../../client/failure.ts'
+import { statusFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Cidr } from '../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { PodAddresses } from '../network/pod-addresses.ts'
-import { nodeTools } from './fixtures.ts'
+import { nodeTools } from '../testing/node-tools.ts'
 import { PodFleet } from './pod-fleet.ts'
 
 /** A Pod that cannot be run: its life is all but processes. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { strategicMerge } from '../../apiserver/patch/strategic-merge.ts'
-import type { ApiFailure } from '../../client/failure.ts'
+import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { podObject } from '../fixtures.ts'
-import { nodeTools } from './fixtures.ts'
+import { nodeTools } from '../testing/node-tools.ts'
+import { podObject } from '../testing/pod-story.ts'
 import { PodWorker } from './pod-worker.ts'
 
 const GATE = 'orch.io/drained'

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import type { ApiFailure } from '../../client/failure.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { ApiFailure } from '../../client/http/failure/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
@@ -12,8 +12,8 @@ import { restorePodState } from '../state/restore.ts'
 import { podStatus } from '../status/pod-status.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
-import { noteOfAction, noteOfEvent, notesOfPlan } from './notes.ts'
-import { PodHands } from './pod-hands.ts'
+import { PodEffects } from './pod-effects.ts'
+import { eventOfPodEvent, noteOfAction, notesOfPlan } from './pod-events.ts'
 import { podPath } from './pod-path.ts'
 import { StatusWriter } from './status-writer.ts'
 
@@ -35,7 +35,7 @@ export class PodWorker {
   /** Resolves when nothing of the Pod is left here, nor, if it was deleted, at the server. */
   readonly ended: Promise<void>
   readonly #options: PodWorkerOptions
-  readonly #hands: PodHands
+  readonly #hands: PodEffects
   readonly #writer: StatusWriter
   readonly #recorder: EventRecorder
   readonly #gone = new AbortController()
@@ -56,7 +56,7 @@ export class PodWorker {
     this.#state = restorePodState(pod, object, clock.now())
     this.uid = pod.uid
     this.ended = this.#end.promise
-    this.#hands = new PodHands(tools, pod, (event) => this.#happened(event))
+    this.#hands = new PodEffects(tools, pod, (event) => this.#happened(event))
     const onNews = (): void => this.#look()
     const writing = { client, clock, pod, object, onRefused, onNews }
     this.#writer = new StatusWriter(writing, this.#gone.signal)
@@ -94,7 +94,7 @@ export class PodWorker {
   }
 
   #happened(event: PodEvent): void {
-    const note = noteOfEvent(event)
+    const note = eventOfPodEvent(event)
     if (note !== undefined && !this.#gone.signal.aborted) this.#recorder.record(note)
     this.#state = receive(this.#plan, this.#state, event, this.#now())
     this.#look()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { statusFailure } from '../../client/failure.ts'
+import { statusFailure } from '../../client/http/failure/failure.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { podObject, podPlan } from '../fixtures.ts'
+import { podObject, podPlan } from '../testing/pod-story.ts'
 import { differences, StatusWriter } from './status-writer.ts'
 
 const READY = { type: 'Ready', status: 'True' }

@@ -1,6 +1,6 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import type { ApiFailure, ApiResult } from '../../client/failure.ts'
-import { isRewound } from '../../client/resource-version.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure/failure.ts'
+import { isRewound } from '../../client/reflector/resource-version.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
-import { ask } from './ask.ts'
 import type { ProbeRequest } from './protocol.ts'
+import { ask } from './run-probe.ts'
 
 /**
  * Asks probes from inside the node's network namespace, one JSON line per

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { findProgram } from './find-program.ts'
+import { findProgram } from '../system/find-program.ts'
 import { type Launch, launchWords } from './launch.ts'
 import type { RotatingLog } from './rotating-log.ts'
 

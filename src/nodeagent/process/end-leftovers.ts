@@ -2,7 +2,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { sleep } from '../../lib/sleep.ts'
-import { killProcess } from './kill-process.ts'
+import { killProcess } from '../system/kill-process.ts'
 import { hasMark } from './pod-mark.ts'
 
 const PAUSE_MS = 10

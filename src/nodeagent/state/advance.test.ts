@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { containers, podPlan, Story } from '../fixtures.ts'
+import { containers, podPlan, Story } from '../testing/pod-story.ts'
 import { isFinished } from './advance.ts'
 import { phaseOf } from './phase.ts'
 import { isReady } from './probing.ts'

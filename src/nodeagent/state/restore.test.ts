@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { podObject, podPlan, Story } from '../fixtures.ts'
+import { podObject, podPlan, Story } from '../testing/pod-story.ts'
 import { phaseOf } from './phase.ts'
 import { restorePodState } from './restore.ts'
 

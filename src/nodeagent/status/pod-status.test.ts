@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { containers, podPlan, Story } from '../fixtures.ts'
+import { containers, podPlan, Story } from '../testing/pod-story.ts'
 import { podStatus } from './pod-status.ts'
 
 const hostIPs = ['192.0.2.10' as IpAddress]

@@ -3,7 +3,7 @@ import { FakeTraces } from '../../kernel/traces/fake-traces.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import { recordingLog } from '../wiring/wiring.fixture.ts'
+import { recordingLog } from '../testing/wiring.ts'
 import { watchProxies } from './watch-proxies.ts'
 
 let clock: FakeClock

@@ -4,9 +4,9 @@ import type { Clock } from '../../lib/clock.ts'
 import { type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
-import { healthCheckAddresses } from './health-check-addresses.ts'
+import { ask } from '../testing/request.ts'
+import { healthCheckAddresses } from '../wiring/health/health-check-addresses.ts'
 import { HealthCheckPorts } from './health-check-ports.ts'
-import { ask } from './request.fixture.ts'
 
 const CART = 'shop/cart' as ServiceKey
 const TILL = 'shop/till' as ServiceKey

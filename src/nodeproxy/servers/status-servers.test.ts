@@ -6,7 +6,7 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 import { Health } from '../../telemetry/health/health.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import { ask } from './request.fixture.ts'
+import { ask } from '../testing/request.ts'
 import { type StatusServers, startStatusServers } from './status-servers.ts'
 
 const open: { close(): unknown }[] = []

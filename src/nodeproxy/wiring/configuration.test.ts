@@ -8,9 +8,9 @@ import type { NodeProxyConfiguration } from '../config/configuration.ts'
 import { parseFlags } from '../config/flags.ts'
 import { loadConfiguration } from '../config/load.ts'
 import type { Launch } from '../program.ts'
+import { recordingLog } from '../testing/wiring.ts'
 import { Configuration } from './configuration.ts'
 import type { Verdict } from './modes/modes.ts'
-import { recordingLog } from './wiring.fixture.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
 

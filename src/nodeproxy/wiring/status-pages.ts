@@ -1,4 +1,4 @@
-import type { ApiFailures } from '../../client/api-failures.ts'
+import type { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import type { Backend } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
@@ -6,9 +6,9 @@ import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import type { PageSources } from '../servers/pages.ts'
 import type { Configuration } from './configuration.ts'
-import { refreshGauges } from './gauges.ts'
 import type { NodeProxy } from './node-proxy.ts'
-import { watchReadiness } from './watch-readiness.ts'
+import { refreshGauges } from './observation/gauges.ts'
+import { watchReadiness } from './observation/watch-readiness.ts'
 
 export interface StatusParts {
   readonly proxy: NodeProxy

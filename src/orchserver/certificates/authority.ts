@@ -1,9 +1,8 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { writePrivateFile } from '../private-file.ts'
-import { belongTogether, isDue } from './fitness.ts'
-import { newKey } from './new-key.ts'
-import { readIfPresent, unusable } from './pem-file.ts'
+import { writePrivateFile } from '../system/private-file.ts'
+import { belongTogether, isDue } from './certificate-validity.ts'
+import { newKey, readIfPresent, unusable } from './pem.ts'
 
 /** The certificate authority of one installation. */
 export interface InstalledAuthority {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import { newFolder } from '../fixtures.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { givenCertificate } from './given-certificate.ts'
 import { madeCertificate } from './made-certificate.ts'
 

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { belongTogether } from './fitness.ts'
-import { certificateBlocks, certificateFault, keyFault } from './pem-faults.ts'
-import { readPem, unusable } from './pem-file.ts'
+import { belongTogether } from './certificate-validity.ts'
+import { certificateBlocks, certificateFault, keyFault, readPem, unusable } from './pem.ts'
 import type { CertificateSource } from './serving-certificate.ts'
 
 /** A certificate that somebody else makes and renews, in two files. */

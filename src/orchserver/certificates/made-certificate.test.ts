@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import { newFolder } from '../fixtures.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { certificateNames } from './certificate-names.ts'
 import { madeCertificate } from './made-certificate.ts'
 import type { ServingCertificate } from './serving-certificate.ts'

@@ -1,12 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import type { Clock } from '../../lib/clock.ts'
-import { writePrivateFile } from '../private-file.ts'
+import { writePrivateFile } from '../system/private-file.ts'
 import { type InstalledAuthority, openAuthority } from './authority.ts'
 import type { CertificateNames } from './certificate-names.ts'
-import { belongTogether, isDue, isFor, isIssuedBy } from './fitness.ts'
-import { newKey } from './new-key.ts'
-import { readIfPresent } from './pem-file.ts'
+import { belongTogether, isDue, isFor, isIssuedBy } from './certificate-validity.ts'
+import { newKey, readIfPresent } from './pem.ts'
 import type { CertificateSource, ServingCertificate } from './serving-certificate.ts'
 
 export interface MadeCertificateOptions {

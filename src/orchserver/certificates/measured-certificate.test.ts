@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { newFolder } from '../fixtures.ts'
 import { createProcessMetrics } from '../metrics/process-metrics.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { madeCertificate } from './made-certificate.ts'
 import { measuredCertificate } from './measured-certificate.ts'
 

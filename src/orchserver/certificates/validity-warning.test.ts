@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
-import { newFolder } from '../fixtures.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { madeCertificate } from './made-certificate.ts'
 import { warningOfValidity } from './validity-warning.ts'
 

@@ -1,4 +1,4 @@
-import type { Limits } from '../../apiserver/limits.ts'
+import type { Limits } from '../../apiserver/context/limits.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 

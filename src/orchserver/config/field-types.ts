@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { knownControllers } from '../../controllers/known-controllers.ts'
 import { parseAddressPool } from '../../controllers/loadbalancer/address-pool.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
@@ -14,8 +15,7 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from '../controllers/selection.ts'
-import { isAccepted } from './is-accepted.ts'
+import { unknownNames } from './controller-selection.ts'
 
 /** As `--controllers` knows them. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
@@ -140,5 +140,16 @@ function listOf(
     decode: (raw) => (Array.isArray(raw) ? decodeItems(raw) : refuse('write a list')),
     fromFlag: (value) => decodeItems(splitCommas(value)),
     encode: (value) => value,
+  }
+}
+
+/** Whether a parser accepts the text; it reports refusals by a `NodeProxyError`. */
+function isAccepted(parse: (text: string) => unknown, text: string): boolean {
+  try {
+    parse(text)
+    return true
+  } catch (error) {
+    if (error instanceof NodeProxyError) return false
+    throw error
   }
 }

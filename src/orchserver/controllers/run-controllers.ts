@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { ApiClient } from '../../client/api-client.ts'
-import { ApiFailures } from '../../client/api-failures.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import { countRunner, type RunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
 import type { Controller } from '../../controllers/runner/controller.ts'
-import { createObjectFollower } from '../../controllers/runner/object-follower.ts'
-import { createObjectWriter } from '../../controllers/runner/object-writer.ts'
+import { createObjectFollower } from '../../controllers/runner/following/object-follower.ts'
 import { Runner } from '../../controllers/runner/runner.ts'
+import { createObjectWriter } from '../../controllers/runner/writing/object-writer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import type { Election } from '../../storage/election.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { farewell } from '../farewell.ts'
+import { createFailureLog } from '../system/failure-log.ts'
+import { farewell } from '../system/farewell.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 import { logProblems } from './log-problems.ts'
 
@@ -63,8 +64,13 @@ function createLeadership({ election, clock, log }: ControllersOptions) {
   const candidate = `${hostname()}_${randomUUID()}`
   return createElectedLeadership({
     ...{ election, candidate, clock },
-    onElected: (term) => log.info({ candidate, term }, 'the controllers of this server work'),
-    onLost: () => log.warn({ candidate }, 'the controllers of this server rest: its term was lost'),
-    onFailure: (err) => log.warn({ err }, 'who may run controllers could not be settled'),
+    onElected: (term) => log.info({ candidate, term }, 'this server leads: its controllers write'),
+    onLost: () =>
+      log.warn({ candidate }, 'this server lost its leadership: its controllers stop writing'),
+    onFailure: createFailureLog({ clock, log }, () => ({
+      level: 'warn',
+      message:
+        'the election of the server that runs the controllers failed; it is repeated every second',
+    })),
   })
 }

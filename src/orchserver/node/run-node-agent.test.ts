@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import type { ApiClient } from '../../client/api-client.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Cidr } from '../../lib/ip.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { ApiClient } from '../../client/api-client.ts'
-import { ApiFailures } from '../../client/api-failures.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { ApiFailures } from '../../client/http/failure/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { familyOf } from '../../lib/ip.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -9,6 +9,7 @@ import { createNodeAgent } from '../../nodeagent/node-agent.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
+import { createFailureLog } from '../system/failure-log.ts'
 import { type Interfaces, machineAddresses } from './machine-addresses.ts'
 
 export interface NodeAgentParts {
@@ -69,7 +70,10 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
     logFolder: join(config.dataDir, 'pod-logs'),
     bindsPods: true,
     onRegistered: () => metrics.nodeAgent.set({ node }, 1),
-    onError: (err) => log.error({ err }, 'the node agent failed at something'),
+    onError: createFailureLog({ clock, log }, () => ({
+      level: 'error',
+      message: 'an operation of the node agent failed',
+    })),
   })
   await agent.run(signal)
 }

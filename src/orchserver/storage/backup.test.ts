@@ -2,7 +2,7 @@ import { chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../storage/embedded/embedded-store.ts'
-import { newFolder } from '../fixtures.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { backUp, restore } from './backup.ts'
 
 const ETCD = {

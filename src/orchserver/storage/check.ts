@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { examineStored } from '../../apiserver/cache/examine-stored.ts'
+import { examineStored } from '../../apiserver/persist/examine-stored.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { describeFinding } from '../../storage/embedded/damaged-error.ts'

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openInlineStore } from '../../storage/embedded/inline-store.ts'
-import { newFolder } from '../fixtures.ts'
-import { runProgram } from '../program.ts'
+import { runProgram } from '../command/program.ts'
+import { entriesOf, harmed, populatedStore, seededNumbers } from '../testing/damaged-store.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { backUp } from './backup.ts'
-import { entriesOf, harmed, populatedStore, seededNumbers } from './damage-fixtures.ts'
 
 const PLACES = 220
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }

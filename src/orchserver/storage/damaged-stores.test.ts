@@ -6,9 +6,15 @@ import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib
 import { openInlineStore } from '../../storage/embedded/inline-store.ts'
 import { prepareFile } from '../../storage/embedded/store-file.ts'
 import type { Store, StoredEntry } from '../../storage/store.ts'
-import { newFolder } from '../fixtures.ts'
+import {
+  entriesOf,
+  harmed,
+  objectOf,
+  populatedStore,
+  seededNumbers,
+} from '../testing/damaged-store.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { check } from './check.ts'
-import { entriesOf, harmed, objectOf, populatedStore, seededNumbers } from './damage-fixtures.ts'
 
 const PLACES = 220
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { EtcdTls } from '../../storage/etcd/present-tls.ts'
-import { belongTogether } from '../certificates/fitness.ts'
-import { certificateFault, keyFault } from '../certificates/pem-faults.ts'
+import { belongTogether } from '../certificates/certificate-validity.ts'
+import { certificateFault, keyFault } from '../certificates/pem.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
 
 /**

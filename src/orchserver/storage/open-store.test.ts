@@ -6,8 +6,8 @@ import { FakeClock } from '../../lib/fake-clock.ts'
 import { completeConfiguration } from '../../settings/settings.ts'
 import { madeCertificate } from '../certificates/made-certificate.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/settings-table.ts'
-import { newFolder } from '../fixtures.ts'
+import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { newFolder } from '../testing/new-folder.ts'
 import { openStore, type StoreParts } from './open-store.ts'
 
 /** Nobody listens there. */

@@ -7,7 +7,7 @@ import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
-import { follow } from '../follow.ts'
+import { follow } from '../system/follow.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
 /** How long the controllers rest when their server died without a word. */

@@ -1,6 +1,6 @@
 import type { Namespace } from '../network/namespace.ts'
 import { PODS } from '../network/plan.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../run/run.ts'
 import { ClusterState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { readManifests } from './manifests.ts'

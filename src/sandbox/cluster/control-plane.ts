@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type ApiClient, createApiClient } from '../../client/api-client.ts'
-import { connectionBySocket } from '../../client/load-connection.ts'
+import { connectionBySocket } from '../../client/connection/load-connection.ts'
+import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
@@ -13,7 +13,7 @@ import {
   SERVICE_NETWORK,
 } from '../network/plan.ts'
 import { Program } from '../process/program.ts'
-import { namespaceOf, type Run } from '../run.ts'
+import { namespaceOf, type Run } from '../run/run.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 

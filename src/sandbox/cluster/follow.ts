@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../client/api-client.ts'
-import { createReflector } from '../../client/reflector.ts'
+import type { ApiClient } from '../../client/http/api-client.ts'
+import { createReflector } from '../../client/reflector/reflector.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'

@@ -1,4 +1,4 @@
-import { readOrders } from './orders.ts'
+import { readOrders } from '../run/orders.ts'
 import { runInside } from './run-inside.ts'
 
 // What still runs has had its time, and the supervisor removes the rest.

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
-import { codeOfInterruption } from '../interruption.ts'
-import { removeRun } from '../leftovers.ts'
+import { openSandbox } from '../environment/sandbox.ts'
 import { runLive } from '../live/run-live.ts'
-import { openSandbox } from '../sandbox.ts'
+import { codeOfInterruption } from '../run/interruption.ts'
+import { removeRun } from '../run/leftovers.ts'
+import type { Orders } from '../run/orders.ts'
 import { runTour } from '../tour/run-tour.ts'
 import { TOUR } from '../tour/steps.ts'
-import type { Orders } from './orders.ts'
 import { type Stop, whenAskedToStop } from './stop.ts'
 
 /** How long the parts of the sandbox may take to end. */

@@ -1,9 +1,9 @@
-import { flushCommand, otherTerminal, showCommand } from '../by-hand-programs.ts'
 import { readSlice, type SliceState } from '../cluster/slice-state.ts'
-import type { Sandbox } from '../sandbox.ts'
-import { serviceRow } from './cluster-view.ts'
+import { flushCommand, otherTerminal, showCommand } from '../environment/by-hand-programs.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
+import { serviceRow } from './screen/cluster-view.ts'
+import type { View } from './screen/view.ts'
 import { Tally } from './tally.ts'
-import type { View } from './view.ts'
 
 const LOG_LINES = 3
 

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sandbox } from '../sandbox.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
 import { commandOf } from './command.ts'
+import { obey } from './execute-command.ts'
 import { Model } from './model.ts'
-import { obey } from './obey.ts'
+import type { Display } from './plain.ts'
 import { showPlain } from './plain.ts'
 import { Revival } from './revival.ts'
-import { renderScreen } from './screen.ts'
-import type { Show } from './show.ts'
+import { renderScreen } from './screen/screen.ts'
+import { openTerminal } from './screen/terminal.ts'
 import { startStream } from './stream.ts'
-import { openTerminal } from './terminal.ts'
 
 /** Four pictures a second. */
 const FRAME_MS = 250
@@ -40,7 +40,7 @@ async function revive(sandbox: Sandbox, model: Model, until: AbortSignal): Promi
   }
 }
 
-async function showScreen({ sandbox, model, until, quit }: Show): Promise<void> {
+async function showScreen({ sandbox, model, until, quit }: Display): Promise<void> {
   const onKey = (key: string): void => {
     const command = commandOf(key)
     if (command?.kind === 'quit') quit()

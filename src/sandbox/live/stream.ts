@@ -1,8 +1,8 @@
-import type { Request } from '../request.ts'
-import { REQUESTS } from '../requests.ts'
-import type { Sandbox } from '../sandbox.ts'
+import type { Request } from '../environment/request.ts'
+import { REQUESTS } from '../environment/requests.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
 import { send } from '../tour/run-tour.ts'
-import type { Asked } from './view.ts'
+import type { Asked } from './screen/view.ts'
 
 /** One request each so often; silent ones run on beside their successors. */
 const EVERY_MS = 250

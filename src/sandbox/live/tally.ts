@@ -1,5 +1,5 @@
-import type { Reply } from '../request.ts'
-import type { Asked } from './view.ts'
+import type { Reply } from '../environment/request.ts'
+import type { Asked } from './screen/view.ts'
 
 const KEPT = 100
 

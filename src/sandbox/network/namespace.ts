@@ -1,8 +1,8 @@
-import { runCommand } from '../../nodeagent/network/command.ts'
 import {
   type Namespace as NetworkNamespace,
   namespaceNamed as networkNamespace,
 } from '../../nodeagent/network/namespace.ts'
+import { runCommand } from '../../nodeagent/system/run-command.ts'
 
 /**
  * One network namespace of the sandbox. What runs inside keeps the machine's

@@ -1,4 +1,4 @@
-import { namespaceOf } from '../run.ts'
+import { namespaceOf } from '../run/run.ts'
 import { addNamespace, type Namespace, namespaceNamed } from './namespace.ts'
 import {
   CLIENT_IP,

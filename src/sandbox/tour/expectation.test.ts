@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../request.ts'
+import type { Reply } from '../environment/request.ts'
 import { countPods, type Expectation, judge } from './expectation.ts'
 
 const addressOf = (pod: string): string => pod.replace('pod-', '10.244.0.')

@@ -1,4 +1,4 @@
-import type { Reply } from '../request.ts'
+import type { Reply } from '../environment/request.ts'
 
 export type AddressOf = (pod: string) => string
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../request.ts'
+import type { Reply } from '../environment/request.ts'
 import { type Outcome, stepText, summary } from './report.ts'
 import { TOUR } from './steps.ts'
 

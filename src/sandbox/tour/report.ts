@@ -1,5 +1,5 @@
-import { curlOf } from '../by-hand.ts'
-import type { Reply } from '../request.ts'
+import { curlOf } from '../environment/by-hand.ts'
+import type { Reply } from '../environment/request.ts'
 import { countPods } from './expectation.ts'
 import type { Step } from './step.ts'
 

@@ -1,5 +1,5 @@
-import { type Reply, type Request, readReply } from '../request.ts'
-import type { Sandbox } from '../sandbox.ts'
+import { type Reply, type Request, readReply } from '../environment/request.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
 import { judge } from './expectation.ts'
 import { type Outcome, stepText } from './report.ts'
 import type { Step } from './step.ts'

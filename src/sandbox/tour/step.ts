@@ -1,5 +1,5 @@
-import type { Request } from '../request.ts'
-import type { Sandbox } from '../sandbox.ts'
+import type { Request } from '../environment/request.ts'
+import type { Sandbox } from '../environment/sandbox.ts'
 import type { Expectation } from './expectation.ts'
 
 /** One stop of the tour: perhaps something is done, then something is asked. */

@@ -1,9 +1,16 @@
 import { ClusterStore } from '../../cluster/cluster-store.ts'
 import type { ClusterEvent } from '../../cluster/event.ts'
 import type { StaleFlows } from '../../forwarding/entry.ts'
-import { endpoint, ip, nodeContext, service, serviceKey, slice } from '../../forwarding/fixtures.ts'
 import type { NodeContext } from '../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'
+import {
+  endpoint,
+  ip,
+  nodeContext,
+  service,
+  serviceKey,
+  slice,
+} from '../../forwarding/testing/fixtures.ts'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { DeltaTracker } from '../delta-tracker.ts'
 import { NodeModel } from '../node-model.ts'

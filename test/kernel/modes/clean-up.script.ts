@@ -13,8 +13,8 @@ import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { entry, settings } from '../../../src/modes/fixtures.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
-import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
-import { configuration, recordingLog } from '../../../src/nodeproxy/wiring/wiring.fixture.ts'
+import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
+import { cleanUpKernel } from '../../../src/nodeproxy/wiring/cleanup/clean-up.ts'
 
 /** Rules of earlier runs, made with whichever back end, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv

@@ -4,9 +4,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { PODS, SERVICES, service } from '../../../src/apiserver/test-api.ts'
+import { PODS, SERVICES, service } from '../../../src/apiserver/testing/test-api.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../src/lib/json.ts'
-import { runCommand } from '../../../src/nodeagent/network/command.ts'
+import { runCommand } from '../../../src/nodeagent/system/run-command.ts'
 import { NODE_NAME, setStage } from './stage.ts'
 
 const SCRIPT = new URL('./pod.script.ts', import.meta.url).pathname

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createApiClient } from '../../../src/client/api-client.ts'
+import { createApiClient } from '../../../src/client/http/api-client.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 

@@ -189,7 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'node ports on all addresses, whatever nodePortAddresses says',
-    file: 'src/nodeproxy/wiring/node-port-scope.ts',
+    file: 'src/nodeproxy/wiring/node/node-port-scope.ts',
     from: 'return configured.length === 0 ?',
     to: 'return configured.length >= 0 ?',
     test: 'node-ports',

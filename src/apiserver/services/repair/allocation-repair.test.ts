@@ -4,7 +4,7 @@ import { FakeClock } from '../../../lib/fake-clock.ts'
 import { arrayAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { Operation, Store } from '../../../storage/store.ts'
 import { type ApiServerOptions, createApiServer } from '../../api-server.ts'
-import { SERVICES, service, startApi, type TestApi } from '../../test-api.ts'
+import { SERVICES, service, startApi, type TestApi } from '../../testing/test-api.ts'
 import { addressKey, nodePortKey } from '../claim.ts'
 
 const PERIOD_MS = 180_000

@@ -1,5 +1,3 @@
-import type { Holdings } from './read-holdings.ts'
-
 /** An allocation as it is stored. */
 export interface Allocation {
   readonly key: string
@@ -14,6 +12,14 @@ export interface Holder {
   readonly revision: number
   readonly createRevision: number
   readonly holds: ReadonlySet<string>
+}
+
+/** The allocations and the Services that hold them, at one revision. */
+export interface Holdings {
+  readonly allocations: readonly Allocation[]
+  readonly holders: readonly Holder[]
+  /** Storage keys of Services that cannot be read: what they hold is unknown. */
+  readonly unreadable: ReadonlySet<string>
 }
 
 /** A Service holds something of which the store says otherwise. */

@@ -3,16 +3,9 @@ import type { JsonObject } from '../../../lib/json.ts'
 import type { Store, StoredEntry } from '../../../storage/store.ts'
 import { isReadable, readItem } from '../../cache/item.ts'
 import { services } from '../../kinds/service.ts'
-import { storagePrefix } from '../../resource.ts'
+import { storagePrefix } from '../../resource/resource.ts'
 import { ALLOCATIONS, allocationOwner, keysHeldBy } from '../claim.ts'
-import type { Allocation, Holder } from './audit.ts'
-
-export interface Holdings {
-  readonly allocations: readonly Allocation[]
-  readonly holders: readonly Holder[]
-  /** Storage keys of Services of which nobody can tell what they hold. */
-  readonly unreadable: ReadonlySet<string>
-}
+import type { Allocation, Holder, Holdings } from './audit.ts'
 
 /** Entries that are read before others have their turn. */
 const PAGE = 250

@@ -1,8 +1,15 @@
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
 import type { Distribution } from '../../objects/distribution.ts'
-import type { ZoneCapacity } from '../../objects/zone-capacity.ts'
-import type { WantedEndpoint } from '../slice-packing.ts'
 import { type HintsProblem, zoneHints } from './zone-hints.ts'
+
+/** An endpoint of a slice, as far as hints depend on it. */
+export interface HintableEndpoint {
+  /** Equal for the same Pod at the same address. */
+  readonly id: string
+  /** The endpoint as an EndpointSlice holds it. */
+  readonly body: JsonObject
+}
 
 export interface HintedEndpoints<T> {
   readonly endpoints: readonly T[]
@@ -14,7 +21,7 @@ export interface HintedEndpoints<T> {
  * The endpoints of one address type with the hints by which nodes choose among them.
  * Only ready ones carry hints: nodes look at no others.
  */
-export function addHints<T extends WantedEndpoint>(
+export function addHints<T extends HintableEndpoint>(
   endpoints: readonly T[],
   distribution: Distribution | undefined,
   capacity: ZoneCapacity,
@@ -30,7 +37,7 @@ export function addHints<T extends WantedEndpoint>(
   return { endpoints: hinted }
 }
 
-function withHints<T extends WantedEndpoint>(endpoint: T, hints: JsonObject): T {
+function withHints<T extends HintableEndpoint>(endpoint: T, hints: JsonObject): T {
   if (!isReady(endpoint) || Object.keys(hints).length === 0) return endpoint
   return { ...endpoint, body: { ...endpoint.body, hints } }
 }
@@ -52,6 +59,6 @@ function zoneOf(body: JsonObject): string {
   return stringAt(body, 'zone')
 }
 
-function isReady({ body }: WantedEndpoint): boolean {
+function isReady({ body }: HintableEndpoint): boolean {
   return objectAt(body, 'conditions')['ready'] === true
 }

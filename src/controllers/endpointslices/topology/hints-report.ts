@@ -1,8 +1,8 @@
 import { TOPOLOGY_CONDITION } from '../../../resources/condition-names.ts'
 import { isSaid, setCondition, type WantedCondition } from '../../../resources/status-condition.ts'
 import type { ServiceObject } from '../../objects/service-object.ts'
-import { type Happening, recording } from '../../runner/recording.ts'
-import type { Write } from '../../runner/write.ts'
+import { type Happening, recording } from '../../runner/writing/event-write.ts'
+import type { Write } from '../../runner/writing/write.ts'
 import type { HintsProblem } from './zone-hints.ts'
 
 type Report = Pick<Happening, 'type' | 'reason' | 'message'>

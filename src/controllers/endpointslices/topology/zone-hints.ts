@@ -1,4 +1,4 @@
-import type { ZoneCapacity } from '../../objects/zone-capacity.ts'
+import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
 import type { PlacedEndpoint } from './zone-assignment.ts'
 import { assignZones } from './zone-assignment.ts'
 import { countsPerZone } from './zone-counts.ts'

@@ -1,4 +1,4 @@
-import { tokenOf } from '../../../affinity/backend-token.ts'
+import { tokenOf } from '../../../affinity/sticky-choice.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { Session } from './session.ts'

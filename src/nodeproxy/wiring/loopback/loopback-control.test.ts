@@ -3,7 +3,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeClock } from '../../../lib/fake-clock.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
-import { recordingLog } from '../wiring.fixture.ts'
+import { recordingLog } from '../../testing/wiring.ts'
 import { LoopbackControl } from './loopback-control.ts'
 
 function rig(isOpen = false) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
-import { recordingLog } from '../wiring.fixture.ts'
+import { recordingLog } from '../../testing/wiring.ts'
 import { LoopbackRouting } from './loopback-routing.ts'
 
 const LOCALNET = 'net/ipv4/conf/all/route_localnet'

@@ -7,7 +7,7 @@ import { CHAIN as IPVS } from '../../../modes/ipvs/names.ts'
 import { type FoundRouting, LoopbackGuard } from '../../../modes/netfilter/loopback-guard.ts'
 import { CHAIN as USERSPACE } from '../../../modes/userspace/names.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { ROUTE_LOCALNET, routesLocalnet } from '../sysctls.ts'
+import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 
 export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
 import { deniedKind } from './denied-kind.ts'
 
 const lack = { code: 'NP_X', what: 'no right', remedy: 'be root' }

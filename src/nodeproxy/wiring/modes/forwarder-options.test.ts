@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
 import { forwarderOptions, type Machine } from './forwarder-options.ts'
 
 const MACHINE: Machine = { processors: 4, openFiles: 20_000, hasSyscalls: true }

@@ -3,7 +3,7 @@ import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
 import { FakeIptables } from '../../../kernel/iptables/fake-iptables.ts'
 import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
 import { iptablesKind } from './iptables.ts'
 import type { Situation } from './mode-kind.ts'
 

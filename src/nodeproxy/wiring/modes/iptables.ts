@@ -4,7 +4,7 @@ import { type IptablesDependencies, IptablesMode } from '../../../modes/iptables
 import { CHAIN } from '../../../modes/iptables/names.ts'
 import { probeIptables } from '../../../modes/iptables/probe.ts'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
-import { netfilterSettings } from '../netfilter-settings.ts'
+import { netfilterSettings } from '../node/netfilter-settings.ts'
 import type { ModeKind, Situation } from './mode-kind.ts'
 
 const MISSING = 'NP_IPTABLES_KERNEL'

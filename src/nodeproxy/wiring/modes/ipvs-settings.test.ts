@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { cidr, ip } from '../../../forwarding/fixtures.ts'
+import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
 import type { Node } from '../../../resources/types.ts'
-import { netfilterSettings } from '../netfilter-settings.ts'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
+import { netfilterSettings } from '../node/netfilter-settings.ts'
 import { ipvsSettings } from './ipvs-settings.ts'
 import type { Situation } from './mode-kind.ts'
 

@@ -1,5 +1,5 @@
 import type { IpvsSettings } from '../../../modes/ipvs/settings.ts'
-import { netfilterSettings } from '../netfilter-settings.ts'
+import { netfilterSettings } from '../node/netfilter-settings.ts'
 import type { Situation } from './mode-kind.ts'
 import { nodeAddresses } from './node-addresses.ts'
 

@@ -1,5 +1,5 @@
 import type { Mode } from '../../../modes/mode.ts'
-import type { Retiree } from '../retirements.ts'
+import type { Retiree } from '../engine/pending-cleanups.ts'
 import type { Ground } from './ground.ts'
 import { ipvsSettings } from './ipvs-settings.ts'
 import type { Situation } from './mode-kind.ts'

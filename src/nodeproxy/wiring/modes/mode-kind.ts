@@ -2,9 +2,9 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { Missing, ObjectKey } from '../../../modes/mode.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { Binding, NodeProxyConfiguration } from '../../config/configuration.ts'
-import type { Blueprint } from '../engine.ts'
-import type { KernelFacts } from '../netfilter-settings.ts'
-import type { Retiree } from '../retirements.ts'
+import type { Blueprint } from '../engine/engine.ts'
+import type { Retiree } from '../engine/pending-cleanups.ts'
+import type { KernelFacts } from '../node/netfilter-settings.ts'
 
 /** What the settings of a mode are made from. */
 export interface Situation {

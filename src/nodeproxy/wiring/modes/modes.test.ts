@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
-import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { type FakeKind, fakeKind } from './fake-kind.fixture.ts'
 import type { Lack } from './mode-kind.ts'
 import { Modes } from './modes.ts'

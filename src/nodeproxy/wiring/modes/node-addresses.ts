@@ -1,7 +1,7 @@
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import { isSpecialAddress } from '../../../lib/special-address.ts'
 import { isInScope } from '../../../modes/netfilter/node-port-scope.ts'
-import { nodePortScope } from '../node-port-scope.ts'
+import { nodePortScope } from '../node/node-port-scope.ts'
 import type { Situation } from './mode-kind.ts'
 
 /** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */

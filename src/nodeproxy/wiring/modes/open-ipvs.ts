@@ -17,7 +17,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { IpvsMode } from '../../../modes/ipvs/mode.ts'
 import { TERRITORY } from '../../../modes/ipvs/territory.ts'
-import { openMonitor } from '../open-monitor.ts'
+import { openMonitor } from '../kernel/open-monitor.ts'
 import type { Ground } from './ground.ts'
 import { hasIpvs } from './has-ipvs.ts'
 

@@ -9,9 +9,9 @@ import { FakeMonitor } from '../../../kernel/nftables-monitor/fake-monitor.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/fake-sysctl.ts'
 import { noTraces } from '../../../kernel/traces/no-traces.ts'
 import { AVAILABLE_MODES } from '../../available-modes.ts'
-import type { Kernel } from '../kernel.ts'
-import { NO_RULES } from '../rights.ts'
-import { configuration, recordingLog } from '../wiring.fixture.ts'
+import { configuration, recordingLog } from '../../testing/wiring.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { NO_RULES } from '../kernel/rights.ts'
 import { kindsOf, openModes } from './open-modes.ts'
 
 function rig() {

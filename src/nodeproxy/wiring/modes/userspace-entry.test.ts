@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { bindMap } from '../../config/bind-map.ts'
-import type { NetfilterAccess } from '../netfilter.ts'
-import { NO_RULES } from '../rights.ts'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
+import type { NetfilterAccess } from '../kernel/netfilter.ts'
+import { NO_RULES } from '../kernel/rights.ts'
 import { chooseEntry } from './userspace-entry.ts'
 
 const ROOT = { ok: true } as NetfilterAccess

@@ -1,5 +1,5 @@
 import type { NodeProxyConfiguration } from '../../config/configuration.ts'
-import type { NetfilterAccess } from '../netfilter.ts'
+import type { NetfilterAccess } from '../kernel/netfilter.ts'
 import type { Lack } from './mode-kind.ts'
 
 /** How packets reach the workers, or what it would take. */

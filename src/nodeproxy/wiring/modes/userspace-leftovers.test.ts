@@ -3,7 +3,7 @@ import { FakeSets } from '../../../kernel/ipset/fake-sets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { keptSets } from '../../../modes/userspace/names.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
 import { UserspaceLeftovers } from './userspace-leftovers.ts'
 
 function rig() {

@@ -3,7 +3,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Mode } from '../../../modes/mode.ts'
 import { PREFIX } from '../../../modes/userspace/names.ts'
 import type { UserspaceSettings } from '../../../modes/userspace/settings.ts'
-import type { Retiree } from '../retirements.ts'
+import type { Retiree } from '../engine/pending-cleanups.ts'
 import type { Situation } from './mode-kind.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 

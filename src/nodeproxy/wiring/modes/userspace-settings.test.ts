@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ip } from '../../../forwarding/fixtures.ts'
+import { ip } from '../../../forwarding/testing/fixtures.ts'
 import { bindMap } from '../../config/bind-map.ts'
-import { configuration } from '../wiring.fixture.ts'
+import { configuration } from '../../testing/wiring.ts'
 import type { Situation } from './mode-kind.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 

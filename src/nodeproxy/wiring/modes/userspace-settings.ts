@@ -1,7 +1,7 @@
 import { bindingKey } from '../../../modes/userspace/binding.ts'
 import type { Listening, UserspaceSettings } from '../../../modes/userspace/settings.ts'
 import type { Binding } from '../../config/configuration.ts'
-import { netfilterSettings } from '../netfilter-settings.ts'
+import { netfilterSettings } from '../node/netfilter-settings.ts'
 import type { Situation } from './mode-kind.ts'
 import { nodeAddresses } from './node-addresses.ts'
 import type { UserspaceGround } from './userspace-ground.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { LockHolder } from '../../../kernel/owner-lock/owner-lock.ts'
-import { type Rights, readRights } from '../rights.ts'
+import { type Rights, readRights } from '../kernel/rights.ts'
 
 export interface Judgement {
   readonly ownUid: number | undefined

@@ -1,4 +1,4 @@
-import { defaultLimits } from '../../../apiserver/limits.ts'
+import { defaultLimits } from '../../../apiserver/context/limits.ts'
 import type { Field, FieldsOf, PathsUnder } from '../../../settings/field.ts'
 import { duration, integer } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'

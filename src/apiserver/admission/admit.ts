@@ -1,0 +1,89 @@
+import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { applyDefaults } from '../../resources/defaults.ts'
+import { validateObject } from '../../resources/validate.ts'
+import { checkFields } from '../field-validation/check-fields.ts'
+import { isJson, parseDocument } from '../negotiation/parse-document.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import { apiVersionOf } from '../resource/resource.ts'
+import { causeOf } from '../status/causes.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
+import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
+
+/** What reading a document needs of the server: how deep JSON may be nested. */
+export interface DocumentLimits {
+  readonly limits: { readonly jsonDepth: number }
+}
+
+/** Reads the object that a request carries. */
+export function readObject(context: DocumentLimits, request: ApiRequest): JsonObject | StatusError {
+  const { body } = request
+  const { contentType } = request
+  const object = readDocument(context, request, typeOf(request))
+  if (object instanceof StatusError) return object
+  const sent = isJson(contentType) ? { object, body } : { object }
+  return checkFields(request, sent) ?? object
+}
+
+/** The kind and version of a document. */
+export interface DocumentType {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** Reads the document of a request's body, which must be of the expected type. */
+export function readDocument(
+  context: DocumentLimits,
+  { body, contentType }: ApiRequest,
+  expected: DocumentType,
+): JsonObject | StatusError {
+  const document = parseDocument(body, { contentType, depth: context.limits.jsonDepth, expected })
+  return document instanceof StatusError ? document : ofType(expected, document)
+}
+
+/** The document as an object of the requested kind; kind and apiVersion may be absent. */
+export function checkType(request: ApiRequest, document: Json): JsonObject | StatusError {
+  return ofType(typeOf(request), document)
+}
+
+function typeOf({ served }: ApiRequest): DocumentType {
+  return { apiVersion: apiVersionOf(served), kind: served.resource.kind }
+}
+
+function ofType(expected: DocumentType, document: Json): JsonObject | StatusError {
+  if (!isJsonObject(document)) return badRequest('the body must be a JSON object')
+  const version = stringAt(document, 'apiVersion') || expected.apiVersion
+  if (version !== expected.apiVersion) {
+    return badRequest(
+      `the API version in the data (${JSON.stringify(version)}) does not match the expected API version (${expected.apiVersion})`,
+    )
+  }
+  const kind = stringAt(document, 'kind') || expected.kind
+  if (kind !== expected.kind) {
+    return badRequest(`${JSON.stringify(kind)} was sent where a ${expected.kind} is expected`)
+  }
+  const metadata = Object.hasOwn(document, 'metadata') ? document['metadata'] : {}
+  if (!isJsonObject(metadata)) return badRequest('metadata must be a JSON object')
+  return { ...document, metadata: { ...metadata } }
+}
+
+/** A received object in stored form. */
+export function storedForm(request: ApiRequest, object: JsonObject): JsonObject {
+  return request.served.toStored?.(object) ?? object
+}
+
+/** The stored form with its defaults, or 422 with everything that is wrong; `old` is replaced. */
+export function admit(
+  request: ApiRequest,
+  object: JsonObject,
+  old?: JsonObject,
+): JsonObject | StatusError {
+  const { resource } = request.served
+  const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
+  const causes = [
+    ...metadataCauses(defaulted),
+    ...validateObject(resource.kind, defaulted, old).map(causeOf),
+  ]
+  return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
+}

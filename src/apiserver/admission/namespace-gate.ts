@@ -1,0 +1,48 @@
+import type { Compare, Store } from '../../storage/store.ts'
+import type { CacheReader } from '../cache/feed.ts'
+import { isReadable, readItem } from '../cache/item.ts'
+import { unreadableError } from '../cache/unreadable.ts'
+import { namespaces } from '../kinds/namespace.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
+import { storageKey } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
+import { forbidden, notFound } from '../status/status-errors.ts'
+
+/** Where a namespace is looked up. */
+export interface NamespaceReader extends CacheReader {
+  readonly store: Pick<Store, 'get'>
+}
+
+/**
+ * The condition under which an object may be created in a namespace: that it
+ * exists as it was seen and is not being deleted. `fresh` asks the store
+ * because the cache turned out to be behind.
+ */
+export async function namespaceCondition(
+  context: NamespaceReader,
+  request: ApiRequest,
+  fresh: boolean,
+): Promise<readonly Compare[] | StatusError> {
+  if (!request.served.resource.namespaced) return []
+  const key = storageKey(namespaces, '', request.namespace)
+  const cached = fresh ? undefined : context.feed.cache(namespaces).get(key)
+  if (cached !== undefined) {
+    if (cached.fields['status.phase'] === 'Terminating') return terminating(request)
+    return [{ key, modRevision: cached.revision }]
+  }
+  const entry = await context.store.get(key)
+  if (entry === undefined)
+    return notFound({ plural: 'namespaces', group: '', name: request.namespace })
+  const item = readItem(namespaces, entry)
+  if (!isReadable(item)) return unreadableError(item)
+  const isClosed = item.fields['status.phase'] === 'Terminating'
+  return isClosed ? terminating(request) : [{ key, modRevision: entry.modRevision }]
+}
+
+function terminating(request: ApiRequest): StatusError {
+  const { namespace } = request
+  const message = `namespace ${namespace} is being terminated`
+  const cause = { reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`
+  return forbidden(subjectOf(request), why, [cause])
+}

@@ -1,0 +1,20 @@
+import type { JsonObject } from '../../lib/json.ts'
+import { type ObjectReader, storageKey, storagePrefix } from '../resource/resource.ts'
+import type { CacheReader } from './feed.ts'
+import type { Item } from './item.ts'
+
+/** Decodes objects from the caches for code of a kind, which sees nothing else of the server. */
+export function objectReader({ feed }: CacheReader): ObjectReader {
+  return {
+    get: (resource, namespace, name) => {
+      const item = feed.cache(resource).get(storageKey(resource, namespace, name))
+      return item === undefined ? undefined : decoded(item)
+    },
+    list: (resource, namespace) =>
+      feed.cache(resource).under(storagePrefix(resource, namespace)).values().map(decoded),
+  }
+}
+
+function decoded({ value }: Item): JsonObject {
+  return JSON.parse(value.toString()) as JsonObject
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Feed } from '../cache/feed.ts'
+import type { ServiceAllocator } from '../services/service-allocator.ts'
+import type { Limits } from './limits.ts'
+import type { WatchRegistry } from './watch-registry.ts'
+import type { WriteTurns } from './write-turns.ts'
+
+/** Where operators read what was done that they should know of. */
+export type OperatorLog = Pick<Logger, 'info' | 'warn'>
+
+/** What every verb works with. */
+export interface ServerContext {
+  readonly store: Store
+  readonly feed: Feed
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: Limits
+  readonly allocator: ServiceAllocator
+  readonly watches: WatchRegistry
+  readonly turns: WriteTurns
+  readonly log: OperatorLog
+  /** Lasting states that operators should know of. */
+  readonly conditions: Conditions
+}

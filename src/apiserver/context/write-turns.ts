@@ -1,0 +1,67 @@
+import type { Written } from '../persist/persist.ts'
+import type { RequestDeadline } from '../request/request-deadline.ts'
+
+/** The turn to write one object. */
+export interface Turn {
+  /** What the writer before left, if it wrote. The caches may not show it yet. */
+  readonly newest: Written | undefined
+  /** Gives the turn to the next writer, with what this one left. */
+  end(newest?: Written): void
+}
+
+/** Writers that wait for one object, in the order of their coming. */
+type Queue = Set<(turn: Turn) => void>
+
+/**
+ * The writers of one object take turns, first come, first served: none of them
+ * decides on what another one is about to replace, so none fails its compare.
+ * Writers of other replicas are not in the queue. A queue exists while its object
+ * is written; a writer whose deadline passes leaves it.
+ */
+export class WriteTurns {
+  readonly #queues = new Map<string, Queue>()
+
+  /** At once where nobody writes the object; undefined when the deadline was first. */
+  take(key: string, deadline: RequestDeadline): Turn | Promise<Turn | undefined> {
+    const queue = this.#queues.get(key)
+    if (queue !== undefined) return wait(queue, deadline.signal)
+    const first: Queue = new Set()
+    this.#queues.set(key, first)
+    return this.#turn(key, first, undefined)
+  }
+
+  /** Objects that are being written. */
+  get size(): number {
+    return this.#queues.size
+  }
+
+  #turn(key: string, queue: Queue, newest: Written | undefined): Turn {
+    return { newest, end: (left = newest) => this.#next(key, queue, left) }
+  }
+
+  #next(key: string, queue: Queue, newest: Written | undefined): void {
+    const [start] = queue
+    if (start === undefined) {
+      this.#queues.delete(key)
+      return
+    }
+    queue.delete(start)
+    start(this.#turn(key, queue, newest))
+  }
+}
+
+function wait(queue: Queue, signal: AbortSignal): Promise<Turn | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined)
+  return new Promise((resolve) => {
+    const leave = (): void => {
+      queue.delete(start)
+      resolve(undefined)
+    }
+    const start = (turn: Turn): void => {
+      signal.removeEventListener('abort', leave)
+      resolve(turn)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    queue.add(start)
+  })
+}

@@ -1,0 +1,88 @@
+import { type JsonObject, objectAt, without } from '../../lib/json.ts'
+import type { StoredEntry } from '../../storage/store.ts'
+import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import { endOfObject } from './end-of-object.ts'
+
+/**
+ * Stored form: the object without kind, apiVersion and resourceVersion, its
+ * metadata first. What a client reads is then a constant head, the revision
+ * and a slice of the stored bytes: no object is parsed to be served.
+ */
+const OPEN = '{"metadata":{'
+
+/** Whether bytes begin as those of every stored object do. */
+export function isInStoredForm(value: Buffer): boolean {
+  return value.subarray(0, OPEN.length).toString('latin1') === OPEN
+}
+
+/** Stored bytes of an object. */
+export function encodeStored(object: JsonObject): Buffer {
+  const metadata = JSON.stringify(without(objectAt(object, 'metadata'), 'resourceVersion'))
+  const rest = JSON.stringify(without(object, 'kind', 'apiVersion', 'metadata'))
+  const tail = rest === '{}' ? '}' : `,${rest.slice(1)}`
+  return Buffer.from(`{"metadata":${metadata}${tail}`)
+}
+
+/** The object that an entry holds, with its resourceVersion unless it was never stored (0). */
+export function decodeStored(entry: Pick<StoredEntry, 'value' | 'modRevision'>): JsonObject {
+  const object = JSON.parse(entry.value.toString()) as JsonObject
+  const { modRevision } = entry
+  if (modRevision > 0) objectAt(object, 'metadata')['resourceVersion'] = String(modRevision)
+  return object
+}
+
+export interface ObjectType {
+  readonly kind: string
+  readonly apiVersion: string
+}
+
+/** How stored objects become wire bytes; without a resourceVersion at revision 0. */
+export interface WireEncoder {
+  /** An object by itself, with kind and apiVersion. */
+  object(value: Buffer, revision: number): Buffer
+  /** An element of a list, which may leave kind and apiVersion to the list. */
+  item(value: Buffer, revision: number): Buffer
+}
+
+/** Whole objects, as a served version has them. */
+export function createWireEncoder(served: ServedVersion): WireEncoder {
+  const { fromStored } = served
+  const typed = typeHead({ kind: served.resource.kind, apiVersion: apiVersionOf(served) })
+  const write = (head: string, value: Buffer, revision: number): Buffer => {
+    const body = fromStored === undefined ? value : convert(fromStored, value)
+    const front = Buffer.from(`${head}${metadataHead(revision)}`)
+    return Buffer.concat(
+      [front, body.subarray(OPEN.length)],
+      front.length + body.length - OPEN.length,
+    )
+  }
+  return {
+    object: (value, revision) => write(typed, value, revision),
+    item: (value, revision) => write('{', value, revision),
+  }
+}
+
+/** Metadata alone, which are the same in every served version, under a type of their own. */
+export function createPartialEncoder(type: ObjectType): WireEncoder {
+  const typed = typeHead(type)
+  const write = (value: Buffer, revision: number): Buffer => {
+    const front = Buffer.from(`${typed}${metadataHead(revision)}`)
+    const end = endOfObject(value, OPEN.length)
+    return Buffer.concat([front, value.subarray(OPEN.length, end), OBJECT_END])
+  }
+  return { object: write, item: write }
+}
+
+const OBJECT_END = Buffer.from('}')
+
+function typeHead({ kind, apiVersion }: ObjectType): string {
+  return `${JSON.stringify({ kind, apiVersion }).slice(0, -1)},`
+}
+
+function metadataHead(revision: number): string {
+  return revision === 0 ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
+}
+
+function convert(fromStored: (object: JsonObject) => JsonObject, value: Buffer): Buffer {
+  return encodeStored(fromStored(JSON.parse(value.toString()) as JsonObject))
+}

@@ -1,0 +1,42 @@
+import { isJsonObject, type Json } from '../../lib/json.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { jsonShape, MOST_VALUES } from './json-shape.ts'
+
+/**
+ * The JSON document of a body: valid UTF-8, finite numbers, of a bounded number of
+ * values, and no deeper than code that walks it recursively can bear.
+ */
+export function parseJson(body: Buffer, depth: number): Json | StatusError {
+  const shape = jsonShape(body)
+  if (shape.depth > depth) return badRequest(`the body is nested deeper than ${depth} levels`)
+  if (shape.values > MOST_VALUES)
+    return tooLarge(`the body holds more than ${MOST_VALUES} fields and items`)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return badRequest('the body is not valid UTF-8')
+  }
+  let document: Json
+  try {
+    document = JSON.parse(text) as Json
+  } catch (error) {
+    return badRequest(`the body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
+  }
+  return everyNumberFinite(document) ? document : badRequest('the body holds a number out of range')
+}
+
+function everyNumberFinite(value: Json): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return (Array.isArray(value) ? value : Object.values(value)).every(everyNumberFinite)
+}
+
+/** A copy without the fields whose value is null: to a typed API they are absent. */
+export function dropNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(dropNulls)
+  if (!isJsonObject(value)) return value
+  const entries = Object.entries(value).filter(([, field]) => field !== null)
+  return Object.fromEntries(entries.map(([key, field]) => [key, dropNulls(field)]))
+}

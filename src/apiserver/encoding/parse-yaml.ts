@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer'
+import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
+import type { Json } from '../../lib/json.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { parseJson } from './parse-json.ts'
+
+/** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
+const LARGEST = 1 << 20
+const MOST_LEXEMES = 20_000
+const MOST_ALIASES = 100
+/** Open collections of the parser: it has two for each level. */
+const DEEPEST_STACK = 200
+
+const OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false } as const
+
+/** One YAML document as JSON. Bounded before it is understood: no text takes long or grows. */
+export function parseYaml(body: Buffer, depth: number): Json | StatusError {
+  const json = parseJson(body, depth)
+  if (!(json instanceof StatusError)) return json
+  if (!isUtf8(body)) return badRequest('the body is not valid UTF-8')
+  if (body.length > LARGEST) return tooLarge(`YAML is limited to ${LARGEST} bytes: send JSON`)
+  const text = body.toString()
+  const tokens = readTokens(text)
+  if (tokens instanceof StatusError) return tokens
+  const documents = [...new Composer(OPTIONS).compose(tokens)]
+  const [document] = documents
+  if (document === undefined || documents.length > 1) return badRequest('send one YAML document')
+  const [error] = document.errors
+  return error === undefined ? valueOf(document, text.length) : notYaml(error)
+}
+
+function readTokens(text: string): readonly CST.Token[] | StatusError {
+  const parser = new Parser()
+  const tokens: CST.Token[] = []
+  let lexemes = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme))
+    if (++lexemes > MOST_LEXEMES) return tooLarge('the YAML has too many parts: send JSON')
+    if (parser.stack.length > DEEPEST_STACK) return badRequest('the YAML is nested too deeply')
+  }
+  return [...tokens, ...parser.end()]
+}
+
+function valueOf(document: Document.Parsed, length: number): Json | StatusError {
+  const maxAliasCount = Math.min(MOST_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
+  try {
+    return document.toJS({ maxAliasCount, reviver: finite }) as Json
+  } catch (error) {
+    return notYaml(error as Error)
+  }
+}
+
+function finite(_key: unknown, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new RangeError('it holds a number out of range')
+}
+
+function notYaml(error: Error): StatusError {
+  return badRequest(`the body is not valid YAML: ${error.message.slice(0, 200)}`)
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../lib/json.ts'
+import {
+  createPartialEncoder,
+  createWireEncoder,
+  type ObjectType,
+  type WireEncoder,
+} from '../encoding/codec.ts'
+import { JSON_TYPE } from '../encoding/media-type.ts'
+import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
+import type { Representation, Shown } from './answer-form.ts'
+import { listMetadata } from './list-metadata.ts'
+
+export const PARTIAL_OBJECT = 'PartialObjectMetadata'
+
+/** Objects as they are. */
+export function plainRepresentation(served: ServedVersion): Representation {
+  const type = { kind: served.resource.kind, apiVersion: apiVersionOf(served) }
+  return documents(type.apiVersion, type, createWireEncoder(served))
+}
+
+/** Objects by their metadata alone, of a version of meta.k8s.io: all that a garbage collector reads. */
+export function partialRepresentation(version: string): Representation {
+  const type = { kind: PARTIAL_OBJECT, apiVersion: `meta.k8s.io/${version}` }
+  return documents(`partial/${version}`, type, createPartialEncoder(type))
+}
+
+/** One document for each object, and lists of their kind. */
+function documents(id: string, type: ObjectType, wire: WireEncoder): Representation {
+  const object = ({ value, revision }: Shown): Buffer => wire.object(value, revision)
+  const item = ({ value, revision }: Shown): Buffer => wire.item(value, revision)
+  const list = { kind: `${type.kind}List`, apiVersion: type.apiVersion }
+  return {
+    ...{ id, object, contentType: JSON_TYPE },
+    list: (items, meta) => writeList({ ...list, metadata: listMetadata(meta) }, items, item),
+    event: object,
+    firstDiffers: false,
+  }
+}
+
+/** Bytes per buffer of a long list, more or less. */
+const CHUNK_BYTES = 128 << 10
+
+const COMMA = Buffer.from(',')
+const LIST_END = Buffer.from(']}\n')
+
+/** A list, made while it is sent: a client that does not read costs one chunk. */
+function* writeList(
+  head: JsonObject,
+  items: readonly Shown[],
+  encode: Representation['object'],
+): Generator<Buffer> {
+  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`)
+  let parts: Buffer[] = []
+  let bytes = 0
+  for (const [index, one] of items.entries()) {
+    if (index > 0) parts.push(COMMA)
+    const item = encode(one)
+    parts.push(item)
+    bytes += item.length
+    if (bytes < CHUNK_BYTES) continue
+    yield Buffer.concat(parts)
+    parts = []
+    bytes = 0
+  }
+  yield Buffer.concat([...parts, LIST_END])
+}

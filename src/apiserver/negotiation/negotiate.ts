@@ -1,0 +1,104 @@
+import type { Clock } from '../../lib/clock.ts'
+import {
+  allowsJson,
+  allowsPlainJson,
+  asksForYaml,
+  JSON_TYPE,
+  type MediaType,
+  parseAccept,
+  YAML,
+} from '../encoding/media-type.ts'
+import type { Written } from '../persist/persist.ts'
+import type { ApiRequest, Reply } from '../request/api-request.ts'
+import { StatusError } from '../status/status.ts'
+import { notAcceptable } from '../status/status-errors.ts'
+import type { AnswerForm, Representation } from './answer-form.ts'
+import {
+  PARTIAL_OBJECT,
+  partialRepresentation,
+  plainRepresentation,
+} from './document-representation.ts'
+import { parseIncluded, tableRepresentation } from './table-representation.ts'
+import { yamlRepresentation } from './yaml-representation.ts'
+
+/** What writing answers needs of the server: the time, for the ages in tables. */
+export interface NegotiationContext {
+  readonly clock: Clock
+}
+
+/** What the answer holds: it decides which partial form there is. */
+type Shape = 'object' | 'list'
+
+/** The form of answer that the client prefers among those that there are. */
+export function negotiate(
+  context: NegotiationContext,
+  request: ApiRequest,
+  shape: Shape,
+): AnswerForm | StatusError {
+  for (const asked of parseAccept(request.accept)) {
+    if (asksForYaml(asked)) return yamlRepresentation(request.served)
+    const found = inJson(context, request, { asked, shape })
+    if (found !== undefined) return found
+  }
+  return notAcceptable([JSON_TYPE, YAML])
+}
+
+/** The same for the events of a watch, which are JSON. */
+export function negotiateEvents(
+  context: NegotiationContext,
+  request: ApiRequest,
+): Representation | StatusError {
+  for (const asked of parseAccept(request.accept)) {
+    const found = inJson(context, request, { asked, shape: 'object' })
+    if (found !== undefined) return found
+  }
+  return notAcceptable([JSON_TYPE])
+}
+
+interface Preference {
+  readonly asked: MediaType
+  readonly shape: Shape
+}
+
+function inJson(
+  context: NegotiationContext,
+  request: ApiRequest,
+  preference: Preference,
+): Representation | StatusError | undefined {
+  const { asked } = preference
+  if (allowsPlainJson(asked)) return plainRepresentation(request.served)
+  return allowsJson(asked) ? transformed(context, request, preference) : undefined
+}
+
+/** Objects as another kind; undefined when there is no such form. */
+function transformed(
+  { clock }: NegotiationContext,
+  { served, query }: ApiRequest,
+  { asked: { parameters }, shape }: Preference,
+): Representation | StatusError | undefined {
+  const version = parameters.get('v') ?? ''
+  if (parameters.get('g') !== 'meta.k8s.io') return undefined
+  if (version !== 'v1' && version !== 'v1beta1') return undefined
+  const partial = shape === 'list' ? `${PARTIAL_OBJECT}List` : PARTIAL_OBJECT
+  const as = parameters.get('as')
+  if (as === partial) return partialRepresentation(version)
+  if (as !== 'Table') return undefined
+  const include = parseIncluded(query)
+  return include instanceof StatusError
+    ? include
+    : tableRepresentation({ served, version, include, clock })
+}
+
+/** One object as an answer. */
+export function objectReply(
+  context: NegotiationContext,
+  request: ApiRequest,
+  code: number,
+  written: Written,
+): Reply | StatusError {
+  const representation = negotiate(context, request, 'object')
+  if (representation instanceof StatusError) return representation
+  const shown = { value: written.value, revision: written.modRevision }
+  const { contentType } = representation
+  return { code, contentType, body: [representation.object(shown)] }
+}

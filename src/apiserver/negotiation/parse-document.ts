@@ -1,0 +1,34 @@
+import type { Json } from '../../lib/json.ts'
+import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
+import { dropNulls, parseJson } from '../encoding/parse-json.ts'
+import { parseYaml } from '../encoding/parse-yaml.ts'
+import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
+import { StatusError } from '../status/status.ts'
+import { unsupportedMediaType } from '../status/status-errors.ts'
+
+/** Whether a body of this type is JSON; without a type it is. */
+export function isJson(contentType: string): boolean {
+  return contentType === '' || contentType === JSON_TYPE
+}
+
+export interface DocumentForm {
+  /** Empty: JSON. */
+  readonly contentType: string
+  /** Nesting of a JSON or YAML document. */
+  readonly depth: number
+  /** What a protobuf body holds that does not say so. */
+  readonly expected: ExpectedType
+}
+
+/** The document of a body in JSON, YAML or protobuf; nulls are absent fields. */
+export function parseDocument(body: Buffer, form: DocumentForm): Json | StatusError {
+  const document = decode(body, form)
+  return document instanceof StatusError ? document : dropNulls(document)
+}
+
+function decode(body: Buffer, { contentType, depth, expected }: DocumentForm): Json | StatusError {
+  if (isJson(contentType)) return parseJson(body, depth)
+  if (contentType === YAML) return parseYaml(body, depth)
+  if (contentType === PROTOBUF) return decodeProtobuf(body, expected)
+  return unsupportedMediaType([JSON_TYPE, YAML, PROTOBUF])
+}

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto'
+import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-type.ts'
+import type { HandlerResult, Reply } from '../request/api-request.ts'
+import { STREAMING } from '../request/api-request.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { notAcceptable } from '../status/status-errors.ts'
+
+/** One form of a document: who asks for it, and what is sent. */
+export interface DocumentForm {
+  /** Whether this alternative of an Accept header asks for it. */
+  readonly matches: (asked: MediaType) => boolean
+  readonly contentType: string
+  /** Made when it is first asked for, then kept. */
+  readonly content: () => Content
+}
+
+/** What the server says about itself, in one or several forms. */
+export type ServedDocument = readonly DocumentForm[]
+
+interface Content {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+/** A form whose bytes are made once, when they are first needed. */
+export function documentForm(
+  matches: DocumentForm['matches'],
+  contentType: string,
+  make: () => Buffer,
+): DocumentForm {
+  let kept: Content | undefined
+  const content = (): Content => {
+    if (kept === undefined) {
+      const bytes = make()
+      kept = { bytes, etag: `"${hash('sha256', bytes, 'hex')}"` }
+    }
+    return kept
+  }
+  return { matches, contentType, content }
+}
+
+/** The plain JSON form, for clients that ask for JSON or for anything. */
+export function jsonForm(make: () => unknown): DocumentForm {
+  const bytes = (): Buffer => Buffer.from(JSON.stringify(make()))
+  return documentForm(allowsPlainJson, 'application/json', bytes)
+}
+
+/** The first form that the client's Accept header asks for; 304 when the client has it. */
+export function documentReply(document: ServedDocument, exchange: Exchange): HandlerResult {
+  for (const asked of parseAccept(exchange.request.headers.accept ?? '*/*')) {
+    const form = document.find(({ matches }) => matches(asked))
+    if (form !== undefined) return formReply(form, exchange)
+  }
+  return notAcceptable(document.map(({ contentType }) => contentType))
+}
+
+function formReply(form: DocumentForm, { request, response }: Exchange): Reply | typeof STREAMING {
+  const { bytes, etag } = form.content()
+  response.setHeader('ETag', etag)
+  response.setHeader('Vary', 'Accept')
+  if (!isKnown(request.headers['if-none-match'], etag)) {
+    return { code: 200, contentType: form.contentType, body: [bytes] }
+  }
+  response.writeHead(304, { 'Cache-Control': 'no-cache, private' }).end()
+  return STREAMING
+}
+
+function isKnown(header: string | undefined, etag: string): boolean {
+  const known = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
+  return known.includes(etag) || known.includes('*')
+}

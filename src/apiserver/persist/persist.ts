@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type JsonObject, objectAt, without } from '../../lib/json.ts'
+import type { Compare, Operation, Store, StoredEntry } from '../../storage/store.ts'
+import { encodeStored } from '../encoding/codec.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import { invalidObject } from '../request/invalid-object.ts'
+import type { AllocationPlan, ServiceAllocator } from '../services/service-allocator.ts'
+import type { StatusCause, StatusError } from '../status/status.ts'
+import { checkStorable, type StorableLimits } from './storable.ts'
+
+/** What a write needs of the server. */
+export interface PersistContext {
+  readonly store: Pick<Store, 'txn'>
+  readonly limits: StorableLimits
+  readonly allocator: Pick<ServiceAllocator, 'plan' | 'taken'>
+}
+
+/** One object about to be written. */
+export interface Write {
+  readonly key: string
+  /** The entry that is replaced; undefined: the key must be absent. */
+  readonly before: Written | undefined
+  /** What `before` holds, decoded. */
+  readonly old: JsonObject | undefined
+  readonly next: JsonObject
+  /** Further conditions of the transaction. */
+  readonly compare: readonly Compare[]
+  readonly dryRun: boolean
+}
+
+/** The bytes and revision that the object has now; revision 0: it was never stored. */
+export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
+
+export interface Persisted extends Written {
+  /** False where nothing was written: in a dry run, and of what was there already. */
+  readonly isCommitted: boolean
+}
+
+/** Another writer was first: nothing was written, and the write is decided again. */
+export class Stale {
+  /** What the object was when the compare failed; undefined: there was none. */
+  readonly newest: Written | undefined
+
+  constructor(newest: Written | undefined) {
+    this.newest = newest
+  }
+}
+
+/** How often another free address or port is tried. */
+const ATTEMPTS = 100
+
+/**
+ * Stores an object, with the addresses and ports that it needs, in one
+ * transaction. Writing what is already there does nothing.
+ */
+export async function persist(
+  context: PersistContext,
+  request: ApiRequest,
+  write: Write,
+): Promise<Persisted | StatusError | Stale> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const plan = allocate(context, request, write)
+    if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
+    if (isUnchanged(write, plan.object)) return { ...write.before!, isCommitted: false }
+    const value = encodeStored(plan.object)
+    const refused = checkStorable(value, context.limits)
+    if (refused !== undefined) return refused
+    const modRevision = write.before?.modRevision ?? 0
+    if (write.dryRun) return { value, modRevision, isCommitted: false }
+    const own = { key: write.key, modRevision }
+    const compare = [own, ...write.compare, ...plan.compare]
+    const put: Operation = { op: 'put', key: write.key, value }
+    const result = await context.store.txn({ compare, operations: [put, ...plan.operations] })
+    if (result.committed) return { value, modRevision: result.revision, isCommitted: true }
+    const lost = compare.filter(
+      (one, index) => (result.current[index]?.modRevision ?? 0) !== one.modRevision,
+    )
+    const taken = lost.filter((one) => plan.compare.includes(one))
+    if (taken.length < lost.length) return new Stale(result.current[0])
+    for (const { key } of taken) {
+      const cause = context.allocator.taken(key, write.next)
+      if (cause !== undefined) return invalidObject(request, write.next, [cause])
+    }
+  }
+  return new Stale(write.before)
+}
+
+function allocate(
+  context: PersistContext,
+  request: ApiRequest,
+  write: Write,
+): AllocationPlan | { readonly cause: StatusCause } {
+  if (request.served.resource.kind !== 'Service')
+    return { object: write.next, compare: [], operations: [] }
+  const plan = context.allocator.plan(write.key, write.next, write.old)
+  return 'object' in plan ? plan : { cause: plan }
+}
+
+function isUnchanged(write: Write, next: JsonObject): boolean {
+  return write.old !== undefined && isDeepStrictEqual(comparable(write.old), comparable(next))
+}
+
+function comparable(object: JsonObject): JsonObject {
+  const metadata = without(objectAt(object, 'metadata'), 'resourceVersion')
+  return { ...without(object, 'kind', 'apiVersion'), metadata }
+}

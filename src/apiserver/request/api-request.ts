@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http'
+import { JSON_TYPE } from '../encoding/media-type.ts'
+import type { ServedVersion } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
+import type { Subject } from '../status/status-errors.ts'
+import type { RequestDeadline } from './request-deadline.ts'
+
+/** One request for a resource, as the router understood it. */
+export interface ApiRequest {
+  readonly method: string
+  readonly served: ServedVersion
+  /** Empty: all namespaces, or a cluster-scoped resource. */
+  readonly namespace: string
+  /** Empty: the collection. */
+  readonly name: string
+  /** `status`, or one that is derived; empty: the object itself. */
+  readonly subresource: string
+  readonly query: URLSearchParams
+  /** The Accept header. */
+  readonly accept: string
+  /** The Content-Type header; empty when absent. */
+  readonly contentType: string
+  /** The User-Agent header; empty when absent. */
+  readonly userAgent: string
+  /** As it was sent; empty: none. */
+  readonly body: Buffer
+  /** Until when a write waits and is tried again. */
+  readonly deadline: RequestDeadline
+  /** Adds a warning to the answer, which clients show to their users. */
+  warn(text: string): void
+}
+
+/** A request that may be answered by a stream, as watches are. */
+export interface StreamRequest extends ApiRequest {
+  readonly response: ServerResponse
+}
+
+/** An answer that is written at once. */
+export interface Reply {
+  readonly code: number
+  readonly contentType: string
+  /** In the order of sending; a long one is made while it is sent. */
+  readonly body: Iterable<Buffer>
+}
+
+/** The request is answered by a stream that already runs. */
+export const STREAMING = 'streaming'
+
+export type HandlerResult = Reply | StatusError | typeof STREAMING
+
+export function subjectOf(request: ApiRequest, name: string = request.name): Subject {
+  return { plural: request.served.resource.plural, group: request.served.group, name }
+}
+
+export function jsonReply(code: number, body: Buffer): Reply {
+  return { code, contentType: JSON_TYPE, body: [body] }
+}

@@ -1,0 +1,105 @@
+import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Column } from '../table/column.ts'
+
+/** Fields by which objects of a resource can be selected, apart from metadata. */
+export type SelectableFields = Readonly<Record<string, string>>
+
+/** One resource: a kind of object, how it is stored and what is special about it. */
+export interface Resource {
+  readonly plural: string
+  readonly singular: string
+  readonly kind: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  /** The versions that it is served under; the first one is how objects are stored. */
+  readonly versions: readonly ResourceVersion[]
+  /** Absent: the resource has no status subresource and nothing is special about `status`. */
+  readonly status?: StatusRules
+  /** Absent: clients may write everything but metadata and status of the server. */
+  readonly reserved?: ReservedFields
+  /** What else can be read of an object; absent: nothing. */
+  readonly derived?: readonly DerivedSubresource[]
+  /** Present: the number of its replicas can be read and written through the subresource `scale`. */
+  readonly scale?: ScaledResource
+  /** Present: clients may get, list and watch, and the server alone writes. */
+  readonly isReadOnly?: true
+  /** Present: a collection of them cannot be deleted in one request. */
+  readonly deletedOneByOne?: true
+  /** Present: its last state is the answer to a deletion; that of others is a Status. */
+  readonly returnsDeleted?: true
+  /** Whether PUT of a missing object creates it. */
+  readonly createOnUpdate: boolean
+  /** Whether an update must name the version that it replaces; one of a subresource need not. */
+  readonly updateNeedsVersion: boolean
+  /** Whether `metadata.generation` counts the changes outside metadata and status. */
+  readonly countsGenerations: boolean
+  readonly fields: (object: JsonObject) => SelectableFields
+  readonly columns: readonly Column[]
+}
+
+export interface StatusRules {
+  /** `status` of a new object, given what the client sent; undefined: none. */
+  readonly initial: (sent: Json | undefined) => Json | undefined
+}
+
+/** Fields that are written through a subresource of their own, or by the server alone. */
+export interface ReservedFields {
+  /** Takes PUT and PATCH of the object with these fields. */
+  readonly subresource: string
+  /** The next state with these fields as they stay; `old` undefined: as a new object has them. */
+  readonly keep: (next: JsonObject, old: JsonObject | undefined) => JsonObject
+}
+
+/** The other objects that a kind may read, as the caches show them. */
+export interface ObjectReader {
+  /** Undefined: there is none. `namespace` is empty for a cluster-scoped resource. */
+  get(resource: Resource, namespace: string, name: string): JsonObject | undefined
+  /** In key order, each decoded when it is reached; an empty namespace means all. */
+  list(resource: Resource, namespace: string): Iterable<JsonObject>
+}
+
+/** A read-only subresource that the server computes from an object and other objects. */
+export interface DerivedSubresource {
+  readonly name: string
+  readonly kind: string
+  /** The fields of the answer, beside its type and the object's metadata. */
+  readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
+}
+
+/** A resource that has `spec.replicas` and `status.replicas`. */
+export interface ScaledResource {
+  /** The labels of its Pods as the text of a query; empty: none. */
+  readonly selector: (object: JsonObject) => string
+}
+
+export interface ResourceVersion {
+  readonly group: string
+  readonly version: string
+  /** Rewrites a stored object, but never its metadata, for this version; absent when nothing differs. */
+  readonly fromStored?: (object: JsonObject) => JsonObject
+  /** Rewrites a received object into stored form; absent when nothing differs. */
+  readonly toStored?: (object: JsonObject) => JsonObject
+}
+
+/** One resource under one group and version: what a URL names. */
+export interface ServedVersion extends ResourceVersion {
+  readonly resource: Resource
+}
+
+export function apiVersionOf(served: { readonly group: string; readonly version: string }): string {
+  return served.group === '' ? served.version : `${served.group}/${served.version}`
+}
+
+export function servedVersionsOf(resource: Resource): readonly ServedVersion[] {
+  return resource.versions.map((version) => ({ ...version, resource }))
+}
+
+/** Where all objects of a resource are stored, and those of one namespace. */
+export function storagePrefix(resource: Resource, namespace = ''): string {
+  return namespace === '' ? `/${resource.plural}/` : `/${resource.plural}/${namespace}/`
+}
+
+export function storageKey(resource: Resource, namespace: string, name: string): string {
+  return `${storagePrefix(resource, resource.namespaced ? namespace : '')}${name}`
+}

@@ -1,0 +1,70 @@
+import createRouter from 'find-my-way'
+import { CUSTOM_RESOURCES_PATH, noCustomResources } from '../discovery/custom-resources.ts'
+import { discoveryDocuments } from '../discovery/discovery-documents.ts'
+import { GIT_VERSION } from '../discovery/version.ts'
+import type { HealthEndpoint } from '../health/health-checks.ts'
+import { jsonForm, type ServedDocument } from '../negotiation/served-document.ts'
+import { openapiDocuments } from '../openapi/openapi-documents.ts'
+import { type Resource, servedVersionsOf } from '../resource/resource.ts'
+import { type ResourceRoute, resourceRoutes } from './resource-routes.ts'
+
+/** What a path stands for. */
+export type Route =
+  | { readonly kind: 'document'; readonly document: ServedDocument }
+  | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
+  | { readonly kind: 'metrics' }
+  | { readonly kind: 'version' }
+  | ResourceRoute
+
+export interface FoundRoute {
+  readonly route: Route
+  readonly namespace: string
+  readonly name: string
+}
+
+/** The longest name that an object can have. */
+const LONGEST_PARAMETER = 253
+
+const HEALTH = ['healthz', 'livez', 'readyz'] as const
+const OTHERS = ['/metrics', '/version'] as const
+
+/** Maps paths to what they stand for; methods are the route's own affair. */
+export function createRoutes(
+  resources: readonly Resource[],
+): (path: string) => FoundRoute | undefined {
+  const router = createRouter({
+    caseSensitive: true,
+    ignoreTrailingSlash: true,
+    maxParamLength: LONGEST_PARAMETER,
+  })
+  const on = (path: string, route: Route): void => router.on('GET', path, () => undefined, route)
+  for (const endpoint of HEALTH) {
+    on(`/${endpoint}`, { kind: 'health', endpoint })
+    on(`/${endpoint}/:name`, { kind: 'health', endpoint })
+  }
+  on('/metrics', { kind: 'metrics' })
+  on('/version', { kind: 'version' })
+  const described = documents(resources)
+  for (const [path, document] of described) on(path, { kind: 'document', document })
+  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...OTHERS, ...described.keys()]
+  on('/', { kind: 'document', document: pathsDocument(paths) })
+  on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
+  for (const served of resources.flatMap(servedVersionsOf)) {
+    for (const [path, route] of resourceRoutes(served)) on(path, route)
+  }
+  return (path) => {
+    const found = router.find('GET', path)
+    if (found === null) return undefined
+    const { namespace = '', name = '' } = found.params
+    return { route: found.store as Route, namespace, name }
+  }
+}
+
+/** The paths that are no resources, by which people find the rest. */
+function pathsDocument(paths: readonly string[]): ServedDocument {
+  return [jsonForm(() => ({ paths: paths.toSorted() }))]
+}
+
+function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDocument> {
+  return new Map([...discoveryDocuments(resources), ...openapiDocuments(resources, GIT_VERSION)])
+}

@@ -1,0 +1,155 @@
+import { forbiddenValue } from './causes.ts'
+import { type StatusCause, type StatusDetails, StatusError } from './status.ts'
+
+/** Names the object of a refusal: `services "web"`, `endpointslices.discovery.k8s.io "x"`. */
+export interface Subject {
+  readonly plural: string
+  readonly group: string
+  readonly name: string
+}
+
+function named(subject: Subject): string {
+  const { plural, group, name } = subject
+  return `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)}`
+}
+
+function detailsOf(subject: Subject): StatusDetails {
+  const { plural, group, name } = subject
+  return { name, ...(group === '' ? {} : { group }), kind: plural }
+}
+
+export function badRequest(message: string): StatusError {
+  return new StatusError({ code: 400, reason: 'BadRequest', message })
+}
+
+export function forbidden(
+  subject: Subject,
+  why: string,
+  causes?: readonly StatusCause[],
+): StatusError {
+  const details = { ...detailsOf(subject), ...(causes === undefined ? {} : { causes }) }
+  const message = `${named(subject)} is forbidden: ${why}`
+  return new StatusError({ code: 403, reason: 'Forbidden', message, details })
+}
+
+export function notFound(subject: Subject): StatusError {
+  const message = `${named(subject)} not found`
+  return new StatusError({ code: 404, reason: 'NotFound', message, details: detailsOf(subject) })
+}
+
+export function noSuchPath(): StatusError {
+  const message = 'the server could not find the requested resource'
+  return new StatusError({ code: 404, reason: 'NotFound', message, details: {} })
+}
+
+export function methodNotAllowed(): StatusError {
+  const message = 'the server does not allow this method on the requested resource'
+  return new StatusError({ code: 405, reason: 'MethodNotAllowed', message, details: {} })
+}
+
+export function notAcceptable(offered: readonly string[]): StatusError {
+  const message = `only the following media types are accepted: ${offered.join(', ')}`
+  return new StatusError({ code: 406, reason: 'NotAcceptable', message, details: {} })
+}
+
+export function alreadyExists(subject: Subject): StatusError {
+  const message = `${named(subject)} already exists`
+  return new StatusError({
+    code: 409,
+    reason: 'AlreadyExists',
+    message,
+    details: detailsOf(subject),
+  })
+}
+
+const MODIFIED =
+  'the object has been modified; please apply your changes to the latest version and try again'
+
+export function conflict(subject: Subject, why: string = MODIFIED): StatusError {
+  const message = `Operation cannot be fulfilled on ${named(subject)}: ${why}`
+  return new StatusError({ code: 409, reason: 'Conflict', message, details: detailsOf(subject) })
+}
+
+/** A watch or exact list from a revision whose history is gone. */
+export function expired(requested: number, oldest: number): StatusError {
+  const message = `too old resource version: ${requested} (${oldest})`
+  return new StatusError({ code: 410, reason: 'Expired', message })
+}
+
+/** A continue token whose revision is gone; the fresh token carries on inconsistently. */
+export function continueExpired(continueToken: string): StatusError {
+  const message =
+    'the continue token is too old for a consistent list: list again without it, ' +
+    'or use metadata.continue of this Status to read the rest as it is now'
+  return new StatusError({ code: 410, reason: 'Expired', message, continueToken })
+}
+
+export function tooLarge(message: string): StatusError {
+  return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message, details: {} })
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
+  return new StatusError({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
+}
+
+/** An answer tells this many causes: it is not larger than what it refuses. */
+const MOST_CAUSES = 50
+
+/** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
+export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): StatusError {
+  const causes = all.slice(0, MOST_CAUSES)
+  const texts = causes.map((cause) =>
+    cause.field ? `${cause.field}: ${cause.message}` : cause.message,
+  )
+  const what = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
+  const { name, group } = subject
+  const qualified = group === '' ? kind : `${kind}.${group}`
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: `${qualified} ${JSON.stringify(name)} is invalid: ${what}`,
+    details: { name, ...(group === '' ? {} : { group }), kind, causes },
+  })
+}
+
+/** 422 for a combination of list options that the protocol forbids. */
+export function invalidOptions(field: string, message: string): StatusError {
+  const cause = forbiddenValue(field, message)
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: `ListOptions.meta.k8s.io "" is invalid: ${field}: ${cause.message}`,
+    details: { group: 'meta.k8s.io', kind: 'ListOptions', causes: [cause] },
+  })
+}
+
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
+  const details = { retryAfterSeconds }
+  return new StatusError({ code: 429, reason: 'TooManyRequests', message, details })
+}
+
+/** What is asked for will be there soon. */
+export function serviceUnavailable(message: string): StatusError {
+  const details = { retryAfterSeconds: 1 }
+  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details })
+}
+
+/** The request names a revision that this server has not seen. */
+export function revisionTooLarge(requested: number, newest: number): StatusError {
+  const text = `Too large resource version: ${requested}, current: ${newest}`
+  return new StatusError({
+    code: 504,
+    reason: 'Timeout',
+    message: `Timeout: ${text}`,
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  })
+}
+
+export function internalError(why = 'the server failed to serve the request'): StatusError {
+  const message = `Internal error occurred: ${why}`
+  return new StatusError({ code: 500, reason: 'InternalError', message, details: {} })
+}

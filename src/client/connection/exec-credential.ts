@@ -1,0 +1,142 @@
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { JsonRecord } from '../json.ts'
+import { isRecord, parseJson } from '../json.ts'
+import { printable } from '../printable.ts'
+import type { Credential, CredentialSource } from './credential.ts'
+import { bearer } from './credential.ts'
+import { checkToken } from './token-file.ts'
+
+export type ExecApiVersion =
+  | 'client.authentication.k8s.io/v1'
+  | 'client.authentication.k8s.io/v1beta1'
+
+/** The `exec` entry of a kubeconfig user. */
+export interface ExecPlugin {
+  readonly apiVersion: ExecApiVersion
+  /** A name to find in PATH, or an absolute path. */
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly installHint: string | undefined
+  /** `spec.cluster` of KUBERNETES_EXEC_INFO; undefined unless `provideClusterInfo`. */
+  readonly cluster: JsonRecord | undefined
+}
+
+/** As long as an answer may take, so that a plugin that hangs is reported in half a minute. */
+const TIMEOUT_MS = 25_000
+const OUTPUT_LIMIT = 1024 * 1024
+/** Renewed this long before its expiry, so that no request travels with a dying token. */
+const EARLY_MS = 30_000
+/** Long runs of token characters in what a plugin complains about. */
+const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
+
+interface Cached {
+  readonly credential: Credential
+  /** Epoch milliseconds. */
+  readonly renewAt: number
+}
+
+/** A credential made by a program; run without a shell, once until it expires or is refused. */
+export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSource {
+  let cached: Cached | undefined
+  let running: Promise<Cached> | undefined
+
+  async function current(): Promise<Credential> {
+    const fresh = cached
+    if (fresh !== undefined && clock.now() < fresh.renewAt) return fresh.credential
+    running ??= runPlugin(plugin, clock.now()).finally(() => {
+      running = undefined
+    })
+    cached = await running
+    return cached.credential
+  }
+
+  return {
+    kind: 'exec',
+    current,
+    reject() {
+      cached = undefined
+      return true
+    },
+  }
+}
+
+/** Loads execa on first use: few kubeconfigs have a plugin, and it takes 20 MiB. */
+async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
+  const { execa } = await import('execa')
+  const result = await execa(plugin.command, plugin.args, {
+    shell: false,
+    reject: false,
+    stdin: 'ignore',
+    timeout: TIMEOUT_MS,
+    maxBuffer: OUTPUT_LIMIT,
+    env: { ...plugin.env, KUBERNETES_EXEC_INFO: execInfo(plugin) },
+  })
+  if (result.failed) {
+    const complaint = printable((result.stderr ?? '').replace(SECRET, '…')).slice(-200)
+    const outcome = result.timedOut
+      ? `no answer in ${TIMEOUT_MS / 1000} s`
+      : exitText(result.exitCode, result.code)
+    throw refusal(plugin, complaint === '' ? outcome : `${outcome}: ${complaint}`)
+  }
+  return readExecCredential(plugin, parseJson(result.stdout), now)
+}
+
+function exitText(exitCode: number | undefined, code: string | undefined): string {
+  return exitCode === undefined
+    ? `it did not run (${code ?? 'unknown error'})`
+    : `it ended with exit code ${exitCode}`
+}
+
+function execInfo(plugin: ExecPlugin): string {
+  const cluster = plugin.cluster === undefined ? {} : { cluster: plugin.cluster }
+  const spec = { ...cluster, interactive: false }
+  return JSON.stringify({ kind: 'ExecCredential', apiVersion: plugin.apiVersion, spec })
+}
+
+function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): Cached {
+  if (!isRecord(answer) || answer['kind'] !== 'ExecCredential') {
+    throw refusal(plugin, 'its output is not an ExecCredential')
+  }
+  if (answer['apiVersion'] !== plugin.apiVersion) {
+    throw refusal(plugin, `its output is not of apiVersion ${plugin.apiVersion}`)
+  }
+  const status = isRecord(answer['status']) ? answer['status'] : {}
+  const credential = { ...readToken(plugin, status), ...readCertificate(plugin, status) }
+  if (credential.authorization === undefined && credential.certificate === undefined) {
+    throw refusal(plugin, 'its output has neither status.token nor status.clientCertificateData')
+  }
+  const expiry = readExpiry(plugin, status)
+  if (expiry === undefined) return { credential, renewAt: Number.POSITIVE_INFINITY }
+  const early = Math.min(EARLY_MS, Math.max(0, (expiry - now) / 2))
+  return { credential: { ...credential, expiresAt: expiry }, renewAt: expiry - early }
+}
+
+function readToken(plugin: ExecPlugin, status: JsonRecord): Credential {
+  const token = status['token']
+  if (typeof token !== 'string' || token === '') return {}
+  return bearer(checkToken(token, plugin.command))
+}
+
+function readCertificate(plugin: ExecPlugin, status: JsonRecord): Credential {
+  const { clientCertificateData: cert, clientKeyData: key } = status
+  if (cert === undefined && key === undefined) return {}
+  if (typeof cert === 'string' && typeof key === 'string') return { certificate: { cert, key } }
+  throw refusal(plugin, 'clientCertificateData and clientKeyData must come together')
+}
+
+function readExpiry(plugin: ExecPlugin, status: JsonRecord): number | undefined {
+  const stamp = status['expirationTimestamp']
+  if (stamp === undefined || stamp === null) return undefined
+  const expiry = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN
+  if (Number.isNaN(expiry)) throw refusal(plugin, 'status.expirationTimestamp is not a time')
+  return expiry
+}
+
+function refusal(plugin: ExecPlugin, what: string): NodeProxyError {
+  const message = `the credential plugin ${JSON.stringify(plugin.command)} failed: ${what}`
+  const hint = plugin.installHint
+  const details = { object: plugin.command, ...(hint === undefined ? {} : { hint }) }
+  return new NodeProxyError('NP_CLIENT_CREDENTIAL', message, details)
+}

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { FieldReader } from './field-reader.ts'
+
+/** Where a PEM text comes from; asked again for every new connection. */
+export type PemSource = () => Promise<string | undefined>
+
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
+
+/**
+ * `<field>-data` (base64, wins) or `<field>` (a file, relative to the
+ * kubeconfig's folder); undefined when neither is given.
+ */
+export function pemSource(reader: FieldReader, field: string, folder: string): PemSource {
+  const data = reader.text(`${field}-data`)
+  if (data !== undefined) {
+    if (!BASE64.test(data)) throw reader.refuse(`${field}-data`, 'is not base64')
+    const pem = Buffer.from(data, 'base64').toString('utf8')
+    return () => Promise.resolve(pem)
+  }
+  const file = reader.text(field)
+  if (file === undefined) return () => Promise.resolve(undefined)
+  return fileSource(resolve(folder, file))
+}
+
+/** A PEM file, read whenever it is needed. */
+export function fileSource(path: string): PemSource {
+  return async () => {
+    try {
+      return await readFile(path, 'utf8')
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+      const message = `the file ${JSON.stringify(path)} cannot be read: ${code}`
+      throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { NodeProxyError } from '../../lib/error.ts'
+
+export interface ServerUrl {
+  /** `https://host:port`. */
+  readonly origin: string
+  /** Without a trailing slash; mostly empty. */
+  readonly basePath: string
+  readonly secure: boolean
+}
+
+/**
+ * Reads the address of an API server: `https://host:6443`, `http://host:8080/prefix`,
+ * or `host:8080`, which means plain HTTP. `where` names the flag or field.
+ */
+export function parseServerUrl(text: string, where: string): ServerUrl {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)
+  if (url === null) throw refusal(where, 'is not a URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw refusal(where, `has the scheme ${JSON.stringify(url.protocol)}`)
+  }
+  if (url.username !== '' || url.password !== '') throw refusal(where, 'carries a user or password')
+  if (url.search !== '' || url.hash !== '') throw refusal(where, 'carries a query or fragment')
+  return {
+    origin: url.origin,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    secure: url.protocol === 'https:',
+  }
+}
+
+function refusal(where: string, what: string): NodeProxyError {
+  return new NodeProxyError('NP_CLIENT_SERVER_URL', `${where} ${what}`, {
+    object: where,
+    hint: 'write it as https://host:port or http://host:port',
+  })
+}

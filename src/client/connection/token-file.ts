@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Credential, CredentialSource } from './credential.ts'
+import { bearer } from './credential.ts'
+
+/** Tokens are rotated while old ones still live for minutes: once a minute is often enough. */
+const FRESH_MS = 60_000
+const TOKEN = /^[\x21-\x7e]+$/
+
+/** A token in a file that somebody else rotates; read again every minute and after a 401. */
+export function tokenFileCredential(path: string, clock: Clock): CredentialSource {
+  let cached: { readonly credential: Credential; readonly readAt: number } | undefined
+
+  async function current(): Promise<Credential> {
+    const now = clock.now()
+    if (cached !== undefined && now - cached.readAt < FRESH_MS) return cached.credential
+    cached = { credential: bearer(await readToken(path)), readAt: now }
+    return cached.credential
+  }
+
+  return {
+    kind: 'token-file',
+    current,
+    check: async () => void (await current()),
+    reject() {
+      cached = undefined
+      return true
+    },
+  }
+}
+
+/** A token must fit into a header line, whatever the file holds. */
+export function checkToken(token: string, object: string): string {
+  if (TOKEN.test(token)) return token
+  const message = 'the token is empty or has characters that no token has'
+  throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object })
+}
+
+async function readToken(path: string): Promise<string> {
+  try {
+    return checkToken((await readFile(path, 'utf8')).trim(), path)
+  } catch (cause) {
+    if (cause instanceof NodeProxyError) throw cause
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    const message = `the token file ${JSON.stringify(path)} cannot be read: ${code}`
+    throw new NodeProxyError('NP_CLIENT_CREDENTIAL', message, { object: path, cause })
+  }
+}

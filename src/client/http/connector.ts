@@ -1,0 +1,74 @@
+import type { buildConnector } from 'undici'
+import type { Connection } from '../connection/connection.ts'
+import type { Credential } from '../connection/credential.ts'
+import { certificateExpiry } from '../connection/credential-expiry.ts'
+import type { ClientObserver } from './client-observer.ts'
+import { buildConnector as connectorOf } from './undici.ts'
+
+/** Of TCP and TLS together. */
+export const CONNECT_TIMEOUT_MS = 10_000
+/** A peer that vanished without a word is noticed after 15 s + 3 × 5 s. */
+const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
+
+export interface ConnectorOptions {
+  /** That of the credential; it precedes the one of the connection. */
+  readonly certificate: Credential['certificate']
+  readonly observer: Pick<ClientObserver, 'authenticated'>
+}
+
+/**
+ * Opens sockets for one server: HTTP/1.1 only, TLS material read afresh each
+ * time, TCP keep-alive tight enough that a dead watch does not stay for minutes.
+ */
+export function createConnector(
+  connection: Connection,
+  options: ConnectorOptions,
+): buildConnector.connector {
+  const servername = connection.tls?.serverName
+  return (asked, callback) => {
+    const target = servername === undefined ? asked : { ...asked, servername }
+    connectorOptions(connection, options).then(
+      (built) => openSocket(built, target, callback),
+      (error: unknown) => callback(asError(error), null),
+    )
+  }
+}
+
+function openSocket(
+  built: buildConnector.BuildOptions,
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+): void {
+  try {
+    connectorOf(built)(options, (...result) => {
+      result[1]?.setKeepAlive(KEEP_ALIVE)
+      callback(...result)
+    })
+  } catch (error) {
+    callback(asError(error), null)
+  }
+}
+
+async function connectorOptions(
+  { tls, socketPath }: Connection,
+  { certificate, observer }: ConnectorOptions,
+): Promise<buildConnector.BuildOptions> {
+  const base = {
+    ...{ allowH2: false, timeout: CONNECT_TIMEOUT_MS, keepAlive: false },
+    ...(socketPath !== undefined && { socketPath }),
+  }
+  if (tls === undefined) return base
+  const { ca, cert, key } = { ...(await tls.material()), ...certificate }
+  if (cert !== undefined) observer.authenticated('certificate', certificateExpiry(cert))
+  return {
+    ...base,
+    maxCachedSessions: 0,
+    rejectUnauthorized: !tls.insecureSkipVerify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { sleep } from '../../lib/sleep.ts'
+import { createDeadline } from './deadline.ts'
+
+test('aborts when time is up, and says so', async () => {
+  const clock = new FakeClock()
+  const deadline = createDeadline(clock, 100)
+  await clock.advance(99)
+  expect(deadline.signal.aborted).toBe(false)
+  await clock.advance(1)
+  expect([deadline.signal.aborted, deadline.expired()]).toEqual([true, true])
+})
+
+test('can be extended, and leaves nothing behind', async () => {
+  const clock = new FakeClock()
+  const deadline = createDeadline(clock, 100)
+  await clock.advance(90)
+  deadline.extend(100)
+  await clock.advance(90)
+  expect(deadline.signal.aborted).toBe(false)
+  deadline.clear()
+  expect(clock.pending()).toEqual([])
+})
+
+test('aborts with its parent, which is no expiry', () => {
+  const clock = new FakeClock()
+  const parent = new AbortController()
+  const deadline = createDeadline(clock, 100, parent.signal)
+  parent.abort()
+  expect([deadline.signal.aborted, deadline.expired()]).toEqual([true, false])
+  expect(createDeadline(clock, 100, parent.signal).signal.aborted).toBe(true)
+})
+
+test('a sleep ends with its time or with its signal', async () => {
+  const clock = new FakeClock()
+  const controller = new AbortController()
+  const slept = sleep(clock, 100, controller.signal)
+  await clock.advance(100)
+  await slept
+  const woken = sleep(clock, 100, controller.signal)
+  controller.abort()
+  await woken
+  await sleep(clock, 100, controller.signal)
+  expect(clock.pending()).toEqual([])
+})

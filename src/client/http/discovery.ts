@@ -1,0 +1,53 @@
+import { isRecord } from '../json.ts'
+import type { ApiClient } from './api-client.ts'
+import type { ApiFailure, ApiResult } from './failure/failure.ts'
+import { drain } from './list-stream.ts'
+
+/** Where a server keeps the endpoints of Services; the first that it has is the best. */
+export type EndpointsApi = 'discovery.k8s.io/v1' | 'discovery.k8s.io/v1beta1' | 'v1'
+
+export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
+  'discovery.k8s.io/v1': '/apis/discovery.k8s.io/v1/endpointslices',
+  'discovery.k8s.io/v1beta1': '/apis/discovery.k8s.io/v1beta1/endpointslices',
+  v1: '/api/v1/endpoints',
+}
+
+const SLICES = ['discovery.k8s.io/v1', 'discovery.k8s.io/v1beta1'] as const
+
+/**
+ * Which API of endpoints the server has. The group document says it; where that
+ * is missing (404) or forbidden (403), the collections themselves are tried. A
+ * server that cannot say (5xx, unreachable) is a failure, to be asked again.
+ */
+export async function discoverEndpointsApi(
+  client: ApiClient,
+  signal: AbortSignal,
+): Promise<ApiResult<EndpointsApi>> {
+  const group = await client.get('/apis/discovery.k8s.io', { signal })
+  if (group.ok) return { ok: true, value: best(group.value) }
+  return isRefusal(group.failure) ? probe(client, signal) : group
+}
+
+function best(group: unknown): EndpointsApi {
+  const listed = isRecord(group) ? group['versions'] : undefined
+  const versions = Array.isArray(listed) ? listed.filter(isRecord) : []
+  const has = (api: EndpointsApi): boolean => versions.some((it) => it['groupVersion'] === api)
+  return SLICES.find(has) ?? 'v1'
+}
+
+/** Tries each collection; where all are forbidden, the best is taken, to fail audibly. */
+async function probe(client: ApiClient, signal: AbortSignal): Promise<ApiResult<EndpointsApi>> {
+  let forbidden: EndpointsApi | undefined
+  for (const api of [...SLICES, 'v1'] as const) {
+    const opened = await client.list(ENDPOINTS_PATHS[api], { query: { limit: '1' }, signal })
+    const page = opened.ok ? await drain(opened.value) : opened
+    if (page.ok) return { ok: true, value: api }
+    if (!isRefusal(page.failure)) return page
+    if (page.failure.code === 403) forbidden ??= api
+  }
+  return { ok: true, value: forbidden ?? 'v1' }
+}
+
+function isRefusal({ code }: ApiFailure): boolean {
+  return code === 403 || code === 404
+}

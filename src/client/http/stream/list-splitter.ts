@@ -1,0 +1,140 @@
+import { NodeProxyError } from '../../../lib/error.ts'
+import { joinedText } from './joined-text.ts'
+import { ObjectScanner } from './object-scanner.ts'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const BLANK = 0x20
+const ITEMS = 'items'
+const ENVELOPE_LIMIT = 1024 * 1024
+
+export interface ListSplitterOptions {
+  /** Bytes of one item that are kept at most. */
+  readonly itemLimit: number
+  /** JSON text of one element of `items`. */
+  onItem(text: string): void
+  /** An element was longer than `itemLimit` and is lost. */
+  onOversized(): void
+}
+
+/**
+ * Cuts the JSON text of a list into its items while it arrives, so that neither
+ * the page nor its object tree ever exists as a whole: a server that ignores
+ * `limit` costs no more memory than one that pages. Only brackets and strings
+ * are looked at; each item's own JSON is the receiver's to parse.
+ */
+export class ListSplitter {
+  readonly #options: ListSplitterOptions
+  readonly #scanner = new ObjectScanner()
+  #place: 'envelope' | 'between' | 'item' = 'envelope'
+  #envelope: Uint8Array[] = []
+  #envelopeSize = 0
+  #item: Uint8Array[] = []
+  #itemSize = 0
+  #depth = 0
+  #inString = false
+  #escaped = false
+  /** The string last begun directly in the list object: a key, perhaps `items`. */
+  #word = ''
+  /** The last character directly in the list object that is not white space. */
+  #mark = 0
+
+  constructor(options: ListSplitterOptions) {
+    this.#options = options
+  }
+
+  /** Throws NodeProxyError when this cannot be a list. */
+  push(chunk: Uint8Array): void {
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#place === 'item') at = this.#scanItem(chunk, at)
+      else if (this.#place === 'between') at = this.#scanBetween(chunk, at)
+      else at = this.#scanEnvelope(chunk, at)
+    }
+  }
+
+  /** The list without its items (`items` is empty or null). Call once, at the end. */
+  end(): unknown {
+    const text = joinedText(this.#envelope)
+    try {
+      return JSON.parse(text)
+    } catch (cause) {
+      const message = `the list is cut off or not JSON (${this.#envelopeSize} bytes)`
+      throw new NodeProxyError('NP_CLIENT_GARBAGE', message, { cause })
+    }
+  }
+
+  #scanItem(chunk: Uint8Array, start: number): number {
+    const end = this.#scanner.scan(chunk, start)
+    const piece = chunk.subarray(start, end < 0 ? chunk.length : end)
+    this.#itemSize += piece.length
+    if (this.#itemSize <= this.#options.itemLimit) this.#item.push(piece)
+    else this.#item = []
+    if (end < 0) return chunk.length
+    this.#finishItem()
+    return end
+  }
+
+  #finishItem(): void {
+    const lost = this.#itemSize > this.#options.itemLimit
+    const text = joinedText(this.#item)
+    this.#item = []
+    this.#itemSize = 0
+    this.#place = 'between'
+    if (lost) this.#options.onOversized()
+    else this.#options.onItem(text)
+  }
+
+  #scanBetween(chunk: Uint8Array, start: number): number {
+    let at = start
+    while (at < chunk.length && (chunk[at]! <= BLANK || chunk[at] === COMMA)) at++
+    if (at === chunk.length) return at
+    if (chunk[at] === OPEN_BRACE) this.#place = 'item'
+    else if (chunk[at] === CLOSE_BRACKET) this.#place = 'envelope'
+    else throw new NodeProxyError('NP_CLIENT_GARBAGE', 'an item of the list is not an object')
+    return at
+  }
+
+  #scanEnvelope(chunk: Uint8Array, start: number): number {
+    let at = start
+    while (at < chunk.length && this.#place === 'envelope') {
+      const byte = chunk[at++]!
+      if (this.#inString) this.#string(byte)
+      else if (byte > BLANK) this.#structure(byte)
+    }
+    this.#envelopeSize += at - start
+    if (this.#envelopeSize > ENVELOPE_LIMIT) {
+      const message = `the list carries more than ${ENVELOPE_LIMIT} bytes besides its items`
+      throw new NodeProxyError('NP_CLIENT_TOO_LARGE', message)
+    }
+    this.#envelope.push(chunk.subarray(start, at))
+    return at
+  }
+
+  #string(byte: number): void {
+    if (this.#escaped) this.#escaped = false
+    else if (byte === BACKSLASH) this.#escaped = true
+    else if (byte === QUOTE) this.#inString = false
+    else if (this.#depth === 1 && this.#word.length <= ITEMS.length) {
+      this.#word += String.fromCharCode(byte)
+    }
+  }
+
+  #structure(byte: number): void {
+    if (byte === QUOTE) {
+      this.#inString = true
+      if (this.#depth === 1) this.#word = ''
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      const key = this.#depth === 1 && this.#mark === COLON && this.#word === ITEMS
+      if (byte === OPEN_BRACKET && key) this.#place = 'between'
+      this.#depth++
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
+    if (this.#depth === 1) this.#mark = byte
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../../lib/clock.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Credential } from '../connection/credential.ts'
+import { invalidTime } from '../connection/credential-expiry.ts'
+import type { ClientObserver } from './client-observer.ts'
+import { type ConnectorOptions, createConnector } from './connector.ts'
+import type { ApiResult } from './failure/failure.ts'
+import { networkFailure } from './network-failure.ts'
+import { Pool } from './undici.ts'
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path and query below the server's base path. */
+  readonly path: string
+  readonly body?: string
+  readonly contentType?: string
+  readonly signal: AbortSignal
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Dispatcher.ResponseData['body']
+}
+
+export interface Transport {
+  /** Sends one request; never follows a redirect. The caller must consume `body`. */
+  send(request: TransportRequest): Promise<ApiResult<Answer>>
+  /** What is wrong with the validity of our client certificate; undefined where nothing is. */
+  certificateFault(): Promise<string | undefined>
+  /** Drops all connections, those of open watches too. */
+  close(): Promise<void>
+}
+
+export interface TransportOptions {
+  readonly connection: Connection
+  readonly userAgent: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly observer: ClientObserver
+}
+
+/** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
+const CONNECTIONS = 64
+const KEEP_ALIVE_MS = 30_000
+const REFUSAL_LIMIT = 64 * 1024
+
+/**
+ * HTTP/1.1 to one server. A 401 makes the credential be read again and the
+ * request be sent once more; a new client certificate opens new connections
+ * while old ones end in peace.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const { connection, userAgent, clock, observer } = options
+  let certificate: Credential['certificate']
+  let pool = openPool(connection, { certificate, observer })
+
+  function poolFor(credential: Credential): Pool {
+    if (credential.certificate?.cert !== certificate?.cert) {
+      void pool.close()
+      certificate = credential.certificate
+      pool = openPool(connection, { certificate, observer })
+    }
+    return pool
+  }
+
+  async function attempt(request: TransportRequest): Promise<Answer> {
+    const secure = connection.tls !== undefined
+    const credential = secure ? await connection.credentials.current() : {}
+    if (credential.authorization !== undefined) {
+      observer.authenticated(connection.credentials.kind, credential.expiresAt)
+    }
+    const sent = poolFor(credential).request({
+      method: request.method,
+      path: connection.basePath + request.path,
+      headers: requestHeaders(request, credential, userAgent),
+      signal: request.signal,
+      ...(request.body === undefined ? {} : { body: request.body }),
+    })
+    const { statusCode, headers, body } = await observed(sent, request.method, options)
+    return { status: statusCode, headers, body }
+  }
+
+  async function send(request: TransportRequest): Promise<ApiResult<Answer>> {
+    try {
+      const answer = await attempt(request)
+      if (answer.status !== 401 || connection.tls === undefined) return { ok: true, value: answer }
+      if (!connection.credentials.reject()) return { ok: true, value: answer }
+      await answer.body.dump({ limit: REFUSAL_LIMIT })
+      return { ok: true, value: await attempt(request) }
+    } catch (error) {
+      return { ok: false, failure: networkFailure(error, connection.origin) }
+    }
+  }
+
+  const certificateFault = () => faultOfCertificate(connection, certificate, clock.now())
+  return { send, certificateFault, close: () => pool.destroy() }
+}
+
+function openPool(connection: Connection, options: ConnectorOptions): Pool {
+  return new Pool(connection.origin, {
+    connect: createConnector(connection, options),
+    connections: CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The callers' deadlines and the watch's own clock are the only timers.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+/** Reports a request once the head of its response is there, or that there is none. */
+async function observed(
+  sent: Promise<Dispatcher.ResponseData>,
+  method: string,
+  { clock, observer }: Pick<TransportOptions, 'clock' | 'observer'>,
+): Promise<Dispatcher.ResponseData> {
+  const startedAt = clock.now()
+  const report = (code: string): void =>
+    observer.requested({ method, code, seconds: (clock.now() - startedAt) / 1_000 })
+  try {
+    const response = await sent
+    report(String(response.statusCode))
+    return response
+  } catch (error) {
+    report('error')
+    throw error
+  }
+}
+
+/** Why the client certificate is not valid now; undefined when it is, or none is used. */
+async function faultOfCertificate(
+  { tls }: Connection,
+  ofCredential: Credential['certificate'],
+  now: number,
+): Promise<string | undefined> {
+  try {
+    const cert = ofCredential?.cert ?? (await tls?.material())?.cert
+    return cert === undefined ? undefined : invalidTime(cert, now)
+  } catch {
+    return undefined
+  }
+}
+
+function requestHeaders(
+  { contentType }: TransportRequest,
+  { authorization }: Credential,
+  userAgent: string,
+): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': userAgent,
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    ...(authorization === undefined ? {} : { authorization }),
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { ApiClient } from '../http/api-client.ts'
+import type { ApiFailure } from '../http/failure/failure.ts'
+import type { Query } from '../http/query.ts'
+import type { ObjectTracker } from './object-tracker.ts'
+import type { ReflectorProgress } from './reflector-state.ts'
+
+/** What to follow. */
+export interface ReflectorResource {
+  /** Path of the collection: `/api/v1/services`. */
+  readonly path: string
+  /** Selectors. */
+  readonly query: Query
+  /**
+   * Path of the only object of interest. Where the collection may not be listed
+   * (403, 404), that object is fetched now and then instead.
+   */
+  readonly single?: string
+  /** Whether a 404 ends the reflector: the server has no such resource (any more). */
+  readonly endWhenMissing?: boolean
+}
+
+export interface ReflectorTiming {
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  /** Bounds of a watch's `timeoutSeconds`. */
+  readonly watchSeconds: readonly [least: number, most: number]
+  /** How much longer than `timeoutSeconds` a watch may live. */
+  readonly slackMs: number
+  /** Silence within a streaming list after which the server is taken not to know it. */
+  readonly initialIdleMs: number
+  /** Time within which a streaming list must be complete. */
+  readonly initialTotalMs: number
+  /** Between two fetches of `single`. */
+  readonly pollMs: number
+}
+
+/** Ten seconds at most between two attempts: an API server that is back is soon noticed. */
+export const DEFAULT_TIMING: ReflectorTiming = {
+  backoffBaseMs: 200,
+  backoffMaxMs: 10_000,
+  watchSeconds: [300, 600],
+  slackMs: 30_000,
+  initialIdleMs: 2_000,
+  initialTotalMs: 120_000,
+  pollMs: 60_000,
+}
+
+/** Something of an object was lost on the way: nobody knows which object it was. */
+export type LossReason = 'oversized' | 'garbage' | 'nameless'
+
+/** The verbs of the API by which a collection is followed. */
+export type ReflectorVerb = 'list' | 'watch' | 'get'
+
+/** What the parts of one reflector share. */
+export interface ReflectorContext<T, Problem> {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly timing: ReflectorTiming
+  readonly resource: ReflectorResource
+  readonly tracker: ObjectTracker<T, Problem>
+  readonly progress: ReflectorProgress
+  /** Hands the tracker's changes on. */
+  deliver(): void
+  onLost(reason: LossReason): void
+  onFailure(failure: ApiFailure, verb: ReflectorVerb): void
+  onConnected(): void
+  /** Everything has been listed; `version` is where a watch goes on from. */
+  listed(version: string | undefined): void
+}

@@ -1,0 +1,151 @@
+import type { JsonObject } from '../../lib/json.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
+import type { EndpointsObject } from '../objects/endpoints-object.ts'
+import { readEndpoints } from '../objects/endpoints-object.ts'
+import type { LeaseObject } from '../objects/lease-object.ts'
+import { readLease } from '../objects/lease-object.ts'
+import type { NamespaceObject } from '../objects/namespace-object.ts'
+import { readNamespace } from '../objects/namespace-object.ts'
+import type { NodeObject } from '../objects/node-object.ts'
+import { readNode } from '../objects/node-object.ts'
+import type { ObjectMeta, OwnedObject } from '../objects/object-meta.ts'
+import { readOwned } from '../objects/object-meta.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import { readPod } from '../objects/pod-object.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { readService } from '../objects/service-object.ts'
+import type { SliceObject } from '../objects/slice-object.ts'
+import { readSlice } from '../objects/slice-object.ts'
+import { COLLECTION_ROUTES } from './collection-route.ts'
+import type { Totals } from './totals.ts'
+import { capacityOf } from './zone-capacity.ts'
+
+/** Everything that a controller may look at, by the name of its collection. */
+export interface Objects {
+  readonly services: ServiceObject
+  readonly pods: PodObject
+  readonly nodes: NodeObject
+  readonly leases: LeaseObject
+  readonly endpoints: EndpointsObject
+  readonly endpointslices: SliceObject
+  readonly namespaces: NamespaceObject
+  readonly configmaps: OwnedObject
+  readonly secrets: OwnedObject
+  readonly serviceaccounts: OwnedObject
+  readonly deployments: OwnedObject
+  readonly networkpolicies: OwnedObject
+  readonly roles: OwnedObject
+  readonly rolebindings: OwnedObject
+  readonly clusterroles: OwnedObject
+  readonly clusterrolebindings: OwnedObject
+}
+
+export type CollectionName = keyof Objects
+
+/** How the objects of a collection are read, and how they are found again. */
+export interface CollectionSpec<T> {
+  readonly decode: (object: JsonObject) => T
+  /** Names of the groups in which others look for the object. */
+  readonly groups: (object: T) => readonly string[]
+  /** Amounts, whole numbers, that are added up over the collection, by name. */
+  readonly totals?: (object: T) => Totals
+  /** What its holder changes to show that it lives; empty: nothing. */
+  readonly heartbeat?: (object: T) => string
+}
+
+const OWNED: CollectionSpec<OwnedObject> = { decode: readOwned, groups: () => [] }
+
+export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
+  services: {
+    decode: readService,
+    groups: ({ meta, selector, loadBalancer, distribution }) => [
+      ...Object.entries(selector ?? {})
+        .slice(0, 1)
+        .map((label) => labelGroup(meta.namespace, label)),
+      ...loadBalancer.ingress.map(ingressGroup),
+      ...(loadBalancer.condition.status === 'False' ? [WAITING_GROUP] : []),
+      ...(distribution === 'Auto' ? [AUTO_HINTS_GROUP] : []),
+    ],
+  },
+  pods: {
+    decode: readPod,
+    groups: ({ meta, nodeName, finished }) => [
+      ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
+      nodeGroup(nodeName),
+      ...(finished ? [FINISHED_GROUP] : []),
+    ],
+  },
+  nodes: {
+    decode: readNode,
+    groups: () => [],
+    totals: capacityOf,
+    heartbeat: ({ heartbeatAt }) => heartbeatAt,
+  },
+  leases: { decode: readLease, groups: () => [], heartbeat: ({ renewedAt }) => renewedAt },
+  endpoints: { decode: readEndpoints, groups: () => [] },
+  endpointslices: {
+    decode: readSlice,
+    groups: ({ meta }) => [`${meta.namespace}/${meta.labels[SERVICE_NAME] ?? ''}`],
+  },
+  namespaces: { decode: readNamespace, groups: () => [] },
+  configmaps: OWNED,
+  secrets: OWNED,
+  serviceaccounts: OWNED,
+  deployments: OWNED,
+  networkpolicies: OWNED,
+  roles: OWNED,
+  rolebindings: OWNED,
+  clusterroles: OWNED,
+  clusterrolebindings: OWNED,
+}
+
+/** Pods of a namespace with a label; Services of which it is the first label they select by. */
+export function labelGroup(namespace: string, [key, value]: readonly [string, string]): string {
+  return `${namespace}/${key}=${value}`
+}
+
+/** Services whose status names an address for a load balancer. */
+export function ingressGroup(ip: string): string {
+  return `ingress ${ip}`
+}
+
+/** Services that have not got the addresses that they ask a load balancer for. */
+export const WAITING_GROUP = 'waiting for ingress'
+
+/** Services whose endpoints get hints in proportion to the processors of each zone. */
+export const AUTO_HINTS_GROUP = 'auto hints'
+
+/** Pods whose containers have ended for good. */
+export const FINISHED_GROUP = 'finished'
+
+/** Objects that name the object with this uid as an owner; a group of every collection. */
+export function ownerGroup(uid: string): string {
+  return `owner ${uid}`
+}
+
+/** All groups of an object. */
+export function groupsOf<K extends CollectionName>(name: K, object: Objects[K]): readonly string[] {
+  const { owners, namespace }: ObjectMeta = object.meta
+  return [
+    ...COLLECTIONS[name].groups(object),
+    ...(namespace === '' ? [] : [namespaceGroup(namespace)]),
+    ...owners.map(({ uid }) => ownerGroup(uid)),
+  ]
+}
+
+/** Objects that are in a namespace; a group of every collection. */
+export function namespaceGroup(namespace: string): string {
+  return `in ${namespace}`
+}
+
+/** Pods of a node. */
+export function nodeGroup(nodeName: string): string {
+  return `node ${nodeName}`
+}
+
+/** `/api/v1/namespaces/shop/endpoints`, or with a name the path of one object. */
+export function pathOf(collection: CollectionName, namespace: string, name?: string): string {
+  const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
+  return `${COLLECTION_ROUTES[collection].root}${place}/${collection}${object}`
+}

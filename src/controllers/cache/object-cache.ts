@@ -1,0 +1,152 @@
+import { isRewound } from '../../client/reflector/resource-version.ts'
+import type { Heartbeats } from './heartbeats.ts'
+import { Tally, type Totals } from './totals.ts'
+import type { Identified, UnseenWrite } from './unseen-write.ts'
+import { isIncluded, isOlder, order } from './unseen-write.ts'
+import type { Collection } from './view.ts'
+
+export interface ObjectChange<T> {
+  readonly key: string
+  readonly before: T | undefined
+  readonly after: T | undefined
+}
+
+/** What is kept of a collection beside its objects. */
+export interface CacheExtras<T> {
+  readonly heartbeats?: Heartbeats<T> | undefined
+  readonly totalsOf?: ((object: T) => Totals) | undefined
+}
+
+/**
+ * One collection, as far as the watch has told and as far as we have written.
+ * What a write of ours brought about is known at once, and older news of the
+ * watch does not undo it: nothing is ever decided on a state from before one's
+ * own writes. A list ends the doubts about writes that it includes, and all of them
+ * when it is of another epoch: its version is below what the watch had told before,
+ * so the server has lost its past, and maybe our writes with it.
+ */
+export class ObjectCache<T extends Identified> implements Collection<T> {
+  readonly #groupsOf: (object: T) => readonly string[]
+  readonly #objects = new Map<string, T>()
+  readonly #groups = new Map<string, Map<string, T>>()
+  readonly #heartbeats: Heartbeats<T> | undefined
+  readonly #tally: Tally<T> | undefined
+  readonly #unseen = new Map<string, UnseenWrite<T>>()
+  /** The latest version that the watch or a list has told. */
+  #told = ''
+
+  constructor(
+    groupsOf: (object: T) => readonly string[],
+    { heartbeats, totalsOf }: CacheExtras<T> = {},
+  ) {
+    this.#groupsOf = groupsOf
+    this.#heartbeats = heartbeats
+    this.#tally = totalsOf && new Tally(totalsOf)
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  values(): Iterable<T> {
+    return this.#objects.values()
+  }
+
+  group(name: string): Iterable<T> {
+    return this.#groups.get(name)?.values() ?? []
+  }
+
+  groupSize(name: string): number {
+    return this.#groups.get(name)?.size ?? 0
+  }
+
+  totals(): ReadonlyMap<string, number> {
+    return this.#tally?.totals ?? new Map()
+  }
+
+  heardAt(key: string): number | undefined {
+    return this.#heartbeats?.heardAt(key)
+  }
+
+  /** What the watch says; undefined when that is nothing new, or older than a write of ours. */
+  watched(key: string, value: T | undefined): ObjectChange<T> | undefined {
+    if (value !== undefined && !isRewound(this.#told, value.meta.version)) {
+      this.#told = value.meta.version
+    }
+    const unseen = this.#unseen.get(key)
+    if (unseen === undefined) {
+      return value !== undefined && isSame(value, this.#objects.get(key))
+        ? undefined
+        : this.#set(key, value)
+    }
+    if (isOlder(value, unseen)) {
+      this.#unseen.set(key, { ...unseen, base: value })
+      return undefined
+    }
+    this.#unseen.delete(key)
+    return { ...this.#set(key, value), before: unseen.base }
+  }
+
+  /** What a write, or a read of a single object, brought. */
+  written(key: string, value: T): ObjectChange<T> | undefined {
+    const base = this.#base(key)
+    if (base !== undefined && order(value.meta.version, base) <= 0) return undefined
+    this.#unseen.set(key, { written: value, base, isListed: false })
+    return this.#set(key, value)
+  }
+
+  /** The object with this uid is gone, as the server has said. */
+  removed(key: string, uid: string): ObjectChange<T> | undefined {
+    if (this.#objects.get(key)?.meta.uid !== uid) return undefined
+    const base = this.#base(key)
+    if (base === undefined) this.#unseen.delete(key)
+    else this.#unseen.set(key, { written: undefined, base, isListed: false })
+    return this.#set(key, undefined)
+  }
+
+  /** Everything has been listed, as it was at `version`; what that settles. */
+  listed(version: string): readonly ObjectChange<T>[] {
+    const isOtherEpoch = isRewound(this.#told, version)
+    this.#told = version
+    this.#heartbeats?.listed()
+    const changes: ObjectChange<T>[] = []
+    for (const [key, unseen] of this.#unseen) {
+      if (isOtherEpoch || isIncluded(unseen, version)) {
+        this.#unseen.delete(key)
+        changes.push(this.#set(key, unseen.base))
+      } else this.#unseen.set(key, { ...unseen, isListed: true })
+    }
+    return changes
+  }
+
+  #base(key: string): T | undefined {
+    return this.#unseen.has(key) ? this.#unseen.get(key)?.base : this.#objects.get(key)
+  }
+
+  #set(key: string, after: T | undefined): ObjectChange<T> {
+    const before = this.#objects.get(key)
+    this.#heartbeats?.changed(key, before, after)
+    this.#tally?.changed(before, after)
+    if (before !== undefined) this.#leaveGroups(key, before)
+    if (after === undefined) this.#objects.delete(key)
+    else {
+      this.#objects.set(key, after)
+      for (const name of this.#groupsOf(after)) {
+        this.#groups.getOrInsertComputed(name, () => new Map<string, T>()).set(key, after)
+      }
+    }
+    return { key, before, after }
+  }
+
+  #leaveGroups(key: string, object: T): void {
+    for (const name of this.#groupsOf(object)) {
+      const group = this.#groups.get(name)
+      group?.delete(key)
+      if (group?.size === 0) this.#groups.delete(name)
+    }
+  }
+}
+
+function isSame(a: Identified, b: Identified | undefined): boolean {
+  return a.meta.version !== '' && a.meta.version === b?.meta.version && a.meta.uid === b.meta.uid
+}

@@ -1,0 +1,34 @@
+import type { StringMap } from '../objects/object-meta.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { labelGroup, nodeGroup } from './collections.ts'
+import type { View } from './view.ts'
+
+/** The Pods that a Service selects; costs as much as its rarest label has Pods. */
+export function podsOf(service: ServiceObject, view: View): readonly PodObject[] {
+  const { selector, meta } = service
+  if (selector === undefined) return []
+  const groups = Object.entries(selector).map((label) => labelGroup(meta.namespace, label))
+  const [smallest = ''] = groups.toSorted((a, b) => view.pods.groupSize(a) - view.pods.groupSize(b))
+  return [...view.pods.group(smallest)].filter((pod) => selects(selector, pod.meta.labels))
+}
+
+/** Keys of the Services that select a Pod. */
+export function servicesOf({ meta }: PodObject, view: View): readonly string[] {
+  return Object.entries(meta.labels)
+    .flatMap((label) => [...view.services.group(labelGroup(meta.namespace, label))])
+    .filter(({ selector }) => selector !== undefined && selects(selector, meta.labels))
+    .map((service) => service.meta.key)
+}
+
+/** Keys of the Services that select a Pod of a node. */
+export function servicesOnNode(nodeName: string, view: View): readonly string[] {
+  const pods = [...view.pods.group(nodeGroup(nodeName))]
+  return [...new Set(pods.flatMap((pod) => servicesOf(pod, view)))]
+}
+
+function selects(selector: StringMap, labels: StringMap): boolean {
+  return Object.entries(selector).every(
+    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
+  )
+}

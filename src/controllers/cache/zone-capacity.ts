@@ -1,0 +1,33 @@
+import type { NodeObject } from '../objects/node-object.ts'
+import type { Totals } from './totals.ts'
+
+/** The processors that run Pods, as far as the Nodes say. */
+export interface ZoneCapacity {
+  /** Thousandths of processors of the ready nodes in each zone; greater than 0. */
+  readonly zones: ReadonlyMap<string, number>
+  /** Ready nodes without a zone or without allocatable processors. */
+  readonly incomplete: number
+}
+
+const INCOMPLETE = 'incomplete'
+const ZONE = 'zone '
+/** Ten thousand processors: no machine has more, and shares of 5,000 such nodes stay exact. */
+const MAX_CPU_MILLIS = 1e7
+
+/**
+ * What a Node adds to the capacity. Nodes that are not ready and those of the control
+ * plane count for nothing.
+ */
+export function capacityOf({ zone, cpuMillis, controlPlane, ready }: NodeObject): Totals {
+  if (controlPlane || ready.status !== 'True') return []
+  const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS
+  return isKnown ? [[`${ZONE}${zone}`, cpuMillis]] : [[INCOMPLETE, 1]]
+}
+
+/** The capacity from the totals of all Nodes. */
+export function readCapacity(totals: ReadonlyMap<string, number>): ZoneCapacity {
+  const zones = [...totals]
+    .filter(([name]) => name.startsWith(ZONE))
+    .map(([name, millis]): [string, number] => [name.slice(ZONE.length), millis])
+  return { zones: new Map(zones), incomplete: totals.get(INCOMPLETE) ?? 0 }
+}

@@ -1,0 +1,51 @@
+import { beforeEach, expect, test } from 'vitest'
+import { FakeClock } from '../../../lib/fake-clock.ts'
+import { ObservationPeriod } from './observation-period.ts'
+
+let clock: FakeClock
+let attention: ObservationPeriod
+let isConnected: boolean
+let unwatch: () => void
+
+beforeEach(() => {
+  clock = new FakeClock()
+  isConnected = true
+  attention = new ObservationPeriod(clock, () => isConnected)
+  unwatch = attention.watch()
+})
+
+/** How long it has been followed without a break. */
+const lasts = (): number => clock.now() - attention.since()
+
+test('time that is watched counts', async () => {
+  await clock.advance(60_000)
+  expect(lasts()).toBe(60_000)
+  attention.begin()
+  await clock.advance(60_000)
+  expect(lasts()).toBe(60_000)
+})
+
+test.each([16_000, -16_000])('a leap of the clock by %i ms is a break', async (ms) => {
+  await clock.advance(60_000)
+  clock.elapse(ms)
+  expect(lasts()).toBe(0)
+})
+
+test('a short delay is none', async () => {
+  clock.elapse(14_000)
+  expect(lasts()).toBe(14_000)
+})
+
+test('a watch that is broken for a while is a break', async () => {
+  isConnected = false
+  await clock.advance(30_000)
+  isConnected = true
+  await clock.advance(20_000)
+  expect(lasts()).toBe(20_000)
+})
+
+test('whoever watches no more leaves no timer', async () => {
+  await clock.advance(60_000)
+  unwatch()
+  expect(clock.pending()).toEqual([])
+})

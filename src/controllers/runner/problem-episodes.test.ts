@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { ProblemEpisodes } from './problem-episodes.ts'
+
+test('a trouble begins with the first key and ends with the last', () => {
+  const episodes = new ProblemEpisodes()
+  expect([episodes.begin('x', 'a'), episodes.begin('x', 'b'), episodes.begin('x', 'a')]).toEqual([
+    true,
+    false,
+    false,
+  ])
+  expect([episodes.end('a'), episodes.end('a'), episodes.end('b')]).toEqual([[], [], ['x']])
+  expect(episodes.begin('x', 'a')).toBe(true)
+})

@@ -1,0 +1,134 @@
+import type { IpAddress } from '../../lib/ip.ts'
+import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { PodPlan } from '../plan/pod-plan.ts'
+import type { Handler } from '../plan/probe-plan.ts'
+import type { PodAction } from '../state/pod-action.ts'
+import type { PodEvent, ProbeOutcome } from '../state/pod-event.ts'
+import type { NodeTools } from './node-tools.ts'
+import { PodProcesses } from './pod-processes.ts'
+
+/** Does for one Pod what was decided, and says what became of it. Never rejects. */
+export class PodEffects {
+  readonly #tools: NodeTools
+  readonly #pod: PodPlan
+  readonly #tell: (event: PodEvent) => void
+  readonly #processes: PodProcesses
+  #ips: readonly IpAddress[] = []
+  #isDisconnected = false
+
+  constructor(tools: NodeTools, pod: PodPlan, tell: (event: PodEvent) => void) {
+    this.#tools = tools
+    this.#pod = pod
+    this.#tell = tell
+    this.#processes = new PodProcesses(tools, pod)
+  }
+
+  async perform(action: PodAction): Promise<void> {
+    switch (action.do) {
+      case 'connect':
+        return this.#connect()
+      case 'disconnect':
+        return this.#disconnect(ATTEMPTS)
+      case 'start':
+        return this.#start(action)
+      case 'signal':
+        return this.#processes.signal(action.container, action.signal)
+      case 'hook':
+        return this.#hook(action)
+      case 'probe':
+        return this.#probe(action)
+    }
+  }
+
+  /**
+   * Closes the logs, and removes them if the Pod will not come back. Gives back what
+   * a connection that failed, or was not tried again, still holds.
+   */
+  async close(isGone: boolean): Promise<void> {
+    await this.#processes.close()
+    if (!this.#isDisconnected) await this.#leave().catch(this.#tools.onError)
+    if (isGone) await this.#processes.forget()
+  }
+
+  async #connect(): Promise<void> {
+    const { network, addresses, hostIPs } = this.#tools
+    const { uid, hostNetwork } = this.#pod
+    try {
+      this.#ips = hostNetwork ? hostIPs : addresses.claim(uid)
+      if (!hostNetwork) await network.connect(this.#pod, this.#ips)
+      this.#tell({ is: 'connected', ips: this.#ips })
+    } catch (error) {
+      this.#tell({ is: 'unconnected', message: messageOf(error) })
+    }
+  }
+
+  /** The Pod is over: nothing of it stays open. What cannot be removed keeps its address; the next node agent tries again. */
+  async #disconnect(attempts: number): Promise<void> {
+    const { clock, onError } = this.#tools
+    try {
+      await this.#leave()
+    } catch (error) {
+      if (attempts > 1) {
+        clock.after(RETRY_MS, () => void this.#disconnect(attempts - 1))
+        return
+      }
+      onError(error)
+    }
+    this.#isDisconnected = true
+    await this.#processes.close().catch(onError)
+    this.#tell({ is: 'disconnected' })
+  }
+
+  async #leave(): Promise<void> {
+    const { network, addresses } = this.#tools
+    const { uid, hostNetwork } = this.#pod
+    if (!hostNetwork) await network.disconnect(uid)
+    addresses.release(uid)
+  }
+
+  async #start({ container, run }: Extract<PodAction, { do: 'start' }>): Promise<void> {
+    const plan = this.#planOf(container)
+    const started = await this.#processes.start(plan, this.#ips).catch(messageOf)
+    if (typeof started === 'string') {
+      return this.#tell({ is: 'refused', container, run, message: started })
+    }
+    void started.ended.then((end) => this.#tell({ is: 'ended', container, run, ...end }))
+    this.#tell({ is: 'started', container, run, pid: started.pid })
+  }
+
+  async #hook({ container, run }: Extract<PodAction, { do: 'hook' }>): Promise<void> {
+    const { preStop } = this.#planOf(container)
+    if (preStop !== undefined) await this.#ask(container, preStop, this.#pod.graceMs)
+    this.#tell({ is: 'hooked', container, run })
+  }
+
+  async #probe({ container, run, kind }: Extract<PodAction, { do: 'probe' }>): Promise<void> {
+    const probe = this.#planOf(container).probes[kind]
+    if (probe === undefined) return
+    const answer = await this.#ask(container, probe.handler, probe.timeoutMs)
+    this.#tell({ is: 'probed', container, run, kind, ...answer })
+  }
+
+  async #ask(container: string, handler: Handler, timeoutMs: number): Promise<ProbeOutcome> {
+    if (handler.kind !== 'exec') {
+      const host = handler.host || (this.#ips[0] ?? '')
+      return this.#tools.prober.ask({ ...handler, host }, timeoutMs)
+    }
+    return this.#processes
+      .run(this.#planOf(container), handler.command, timeoutMs)
+      .catch((error: unknown) => ({ outcome: 'unknown', message: messageOf(error) }))
+  }
+
+  #planOf(container: string): ContainerPlan {
+    const plan = this.#pod.containers.find(({ name }) => name === container)
+    if (plan === undefined) throw new TypeError(`no container ${JSON.stringify(container)}`)
+    return plan
+  }
+}
+
+const RETRY_MS = 1_000
+const ATTEMPTS = 5
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,25 @@
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
+import type { NodeTools } from '../pods/node-tools.ts'
+
+type Given = Partial<NodeTools> & Pick<NodeTools, 'clock' | 'onError'>
+
+/** Tools of a node where nothing happens, but for those that are given. */
+export function nodeTools(given: Given): NodeTools {
+  return {
+    network: {
+      connect: () => Promise.resolve(),
+      disconnect: () => Promise.resolve(),
+      nameOf: () => undefined,
+    },
+    addresses: { keep: () => undefined, claim: () => [], release: () => undefined },
+    prober: { ask: () => Promise.resolve({ outcome: 'unknown', message: '' }) },
+    programs: { nsenter: '', setpriv: '' },
+    namespacePrefix: '',
+    nodeNamespace: undefined,
+    hostIPs: [],
+    logFolder: '',
+    services: () => Promise.resolve([]),
+    reporter: silentReporter,
+    ...given,
+  }
+}

@@ -1,0 +1,32 @@
+import type { Logger } from '../../../telemetry/logger.ts'
+import { ROUTE_LOCALNET } from '../kernel/sysctls.ts'
+import type { LoopbackRouting } from '../loopback/loopback-routing.ts'
+import { removeAll } from './removals.ts'
+
+/**
+ * Closes loopback first: the guards of the modes go with their rules. Where it cannot be closed, the
+ * guard that belongs to no mode stays; without it, those of the modes. What another program had opened before is given back as it was.
+ */
+export async function removeBehindGuard(
+  loopback: Pick<LoopbackRouting, 'close' | 'guard' | 'unguard'>,
+  log: Pick<Logger, 'warn'>,
+  remove: () => Promise<readonly unknown[]>,
+): Promise<readonly unknown[]> {
+  let outcome: Awaited<ReturnType<LoopbackRouting['close']>>
+  try {
+    outcome = await loopback.close()
+  } catch (error) {
+    const unguarded = await removeAll([() => loopback.guard()])
+    return [error, ...(unguarded.length > 0 ? unguarded : await remove())]
+  }
+  const failures = await remove()
+  if (outcome === 'closed') return failures
+  const own = await removeAll([() => loopback.unguard()])
+  if (own.length === 0) {
+    log.warn(
+      { sysctl: ROUTE_LOCALNET },
+      'another program set route_localnet before node-proxy started, so it stays 1: neighbours can reach services on 127.0.0.1 now (CVE-2020-8558); set it to 0 unless that program needs it',
+    )
+  }
+  return [...failures, ...own]
+}

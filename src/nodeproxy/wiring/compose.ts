@@ -1,0 +1,125 @@
+import { ClusterStore } from '../../cluster/cluster-store.ts'
+import type { Mode } from '../../modes/mode.ts'
+import type { ServiceKey } from '../../resources/types.ts'
+import type { FamilyName } from '../../telemetry/health/family-progress.ts'
+import { Health } from '../../telemetry/health/health.ts'
+import { Reviews } from './conditions/reviews.ts'
+import { cutFlows } from './engine/cut-flows.ts'
+import { Engine } from './engine/engine.ts'
+import { PendingCleanups } from './engine/pending-cleanups.ts'
+import { eventSender } from './events/event-sender.ts'
+import { ObjectProblems } from './events/object-problems.ts'
+import { ServiceEvents } from './events/service-events.ts'
+import { HealthChecks } from './health/health-checks.ts'
+import { LoopbackControl } from './loopback/loopback-control.ts'
+import { LoopbackOfMode } from './loopback/loopback-of-mode.ts'
+import { ThisNode } from './node/this-node.ts'
+import type { NodeProxyParts } from './node-proxy-parts.ts'
+import { AppliedVersions } from './observation/applied-versions.ts'
+import { ChangeTimes } from './observation/change-times.ts'
+import { observeSync } from './observation/sync-observer.ts'
+
+export type Composition = ReturnType<typeof compose>
+
+/**
+ * The parts of a node proxy, connected. `inherited`: an earlier run left rules in the kernel that
+ * serve traffic.
+ */
+export function compose(parts: NodeProxyParts, inherited: boolean) {
+  const { log, kernel, metrics } = parts
+  const running = () => engine.running
+  const store = new ClusterStore()
+  const changeTimes = new ChangeTimes()
+  const health = createHealth(parts, inherited)
+  const node = new ThisNode({ ...parts, store })
+  const events = eventSender(parts)
+  const objectProblems = new ObjectProblems(log, events)
+  const { families, listeners } = kernel
+  const healthChecks = new HealthChecks({ ...parts, families, events, health, store, node })
+  const serviceEvents = new ServiceEvents({ events, log, listeners, store, node })
+  const reviews = new Reviews({ ...parts, engine: () => engine })
+  const pendingCleanups = createPendingCleanups(parts, node)
+  const onClosed = () => engine.refresh()
+  const control = new LoopbackControl({ ...parts, routing: parts.loopback, onClosed })
+  const loopback = new LoopbackOfMode({ ...parts, control, running })
+  const reactions = { store, health, changeTimes, healthChecks, serviceEvents, reviews, loopback }
+  const engine = createEngine(parts, { ...reactions, node, pendingCleanups, running })
+  const afterApply = (callback: () => void) => engine.enqueue([], callback)
+  const versions = new AppliedVersions({ metrics, afterApply })
+  const observed = { health, changeTimes, versions }
+  const onNode = { node, healthChecks, loopback, control }
+  return { engine, pendingCleanups, reviews, objectProblems, ...onNode, ...observed }
+}
+
+interface Reactions {
+  readonly store: ClusterStore
+  readonly node: ThisNode
+  readonly health: Health
+  readonly changeTimes: ChangeTimes
+  readonly healthChecks: HealthChecks
+  readonly serviceEvents: ServiceEvents
+  readonly reviews: Reviews
+  readonly loopback: LoopbackOfMode
+  readonly pendingCleanups: PendingCleanups
+  readonly running: () => Engine['running']
+}
+
+/** The engine, with everything that reacts to a run of its loop. */
+function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
+  const { clock, log, kernel, modes, metrics } = parts
+  const { store, node, reviews, loopback, pendingCleanups, running } = reactions
+  return new Engine({
+    ...{ clock, log, store, pendingCleanups },
+    onComplete: (mode) => {
+      loopback.completed(mode)
+      pendingCleanups.completed(mode)
+      reviews.completed()
+    },
+    observe: (mode) => observeMode(mode, parts, reactions),
+    cutFlows: (flows) => {
+      const ownPorts = running()?.mode.traffic?.ownPorts
+      return cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock, ownPorts })
+    },
+    blueprint: () => modes.current.blueprint(node.modeInputs),
+    nodeContext: () => node.context,
+  })
+}
+
+function observeMode(mode: Mode, parts: NodeProxyParts, reactions: Reactions) {
+  const { metrics, log, clock, modes, configuration } = parts
+  const { health, changeTimes, healthChecks, serviceEvents, reviews, loopback } = reactions
+  return observeSync({
+    ...{ metrics, health, log, clock, changeTimes, families: familyNames(parts) },
+    onCompiled: (services: readonly ServiceKey[]) => {
+      healthChecks.replace(services)
+      const running = reactions.running()
+      if (running) serviceEvents.review(services, running.table.problems())
+      reviews.services()
+    },
+    onWritten: (failed) => loopback.written(mode, failed),
+    onApplied: () => reviews.applied(),
+    onFailure: () => void modes.named(mode.name)?.recover(configuration.current),
+    describe: (key) => mode.program.describe(key),
+  })
+}
+
+function createHealth(parts: NodeProxyParts, inherited: boolean): Health {
+  const { clock, modes, configuration } = parts
+  const syncPeriod = () => modes.current.periods(configuration.current).syncPeriod
+  return new Health({ clock, families: familyNames(parts), syncPeriod, inherited })
+}
+
+/** Every mode but the current one may have left state in the kernel in an earlier run. */
+function createPendingCleanups(parts: NodeProxyParts, node: ThisNode): PendingCleanups {
+  const { clock, log, modes } = parts
+  const pendingCleanups = new PendingCleanups({ clock, log })
+  for (const kind of modes.others) {
+    const leftovers = kind.leftovers(() => node.modeInputs)
+    if (leftovers) pendingCleanups.add(kind.name, leftovers)
+  }
+  return pendingCleanups
+}
+
+function familyNames({ kernel }: NodeProxyParts): readonly FamilyName[] {
+  return kernel.families.map((family): FamilyName => `IPv${family}`)
+}

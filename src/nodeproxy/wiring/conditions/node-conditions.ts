@@ -1,0 +1,57 @@
+import { quote } from '../../../lib/quote.ts'
+import type { Node } from '../../../resources/types.ts'
+import type { Conditions } from '../../../telemetry/health/conditions.ts'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+
+export interface KnownNode {
+  readonly config: Pick<
+    NodeProxyConfiguration,
+    'nodePortAddresses' | 'detectLocalMode' | 'clusterCIDR'
+  >
+  readonly nodeName: string
+  /** Undefined: the API server has no such object. */
+  readonly node: Node | undefined
+}
+
+const ADDRESSES_UNKNOWN = 'node-port-addresses-unknown'
+const PODS_UNKNOWN = 'pod-networks-unknown'
+const CLUSTER_UNKNOWN = 'cluster-cidr-unset'
+
+/**
+ * What the configuration takes from the Node object and does not find there. Both block readiness:
+ * a rollout with a wrong node name ends at its first node, and traffic does not depend on readiness.
+ * A detectLocalMode that is set without its network is a warning.
+ */
+export function reviewNode(
+  conditions: Pick<Conditions, 'raise' | 'clear'>,
+  { config, nodeName, node }: KnownNode,
+): void {
+  const review = (reason: string, message: string | undefined, blocksReadiness = true) => {
+    if (message === undefined) conditions.clear(reason)
+    else conditions.raise(reason, { message, blocksReadiness })
+  }
+  review(
+    ADDRESSES_UNKNOWN,
+    config.nodePortAddresses === 'primary' && (node?.addresses.length ?? 0) === 0
+      ? `no address serves node ports and health check node ports: nodePortAddresses is ["primary"] and ${lack(nodeName, node, 'InternalIP or ExternalIP in status.addresses')}`
+      : undefined,
+  )
+  review(
+    PODS_UNKNOWN,
+    config.detectLocalMode === 'NodeCIDR' && (node?.podCIDRs.length ?? 0) === 0
+      ? `no source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is NodeCIDR and ${lack(nodeName, node, 'spec.podCIDRs')}`
+      : undefined,
+  )
+  const isUnset = config.detectLocalMode === 'ClusterCIDR' && config.clusterCIDR.length === 0
+  review(CLUSTER_UNKNOWN, isUnset ? CLUSTER_MESSAGE : undefined, false)
+}
+
+const CLUSTER_MESSAGE =
+  'every source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is ClusterCIDR and clusterCIDR is empty; set clusterCIDR'
+
+function lack(nodeName: string, node: Node | undefined, field: string): string {
+  const name = quote(nodeName)
+  return node === undefined
+    ? `Node ${name} does not exist; create it, or correct hostnameOverride`
+    : `Node ${name} has no ${field}; the kubelet or the cloud controller has to set it`
+}

@@ -1,0 +1,70 @@
+import type { Service, ServiceKey } from '../../../resources/types.ts'
+import type { Conditions } from '../../../telemetry/health/conditions.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { Configuration } from '../configuration.ts'
+import type { Engine, Running } from '../engine/engine.ts'
+import type { Modes } from '../modes/modes.ts'
+import { describeRules } from '../observation/first-rules.ts'
+import { reviewBindings, reviewRefusals } from './binding-conditions.ts'
+import { reviewNode } from './node-conditions.ts'
+
+export interface ReviewsParts {
+  readonly configuration: Pick<Configuration, 'current'>
+  readonly modes: Pick<Modes, 'named'>
+  readonly nodeName: string
+  readonly conditions: Conditions
+  readonly log: Pick<Logger, 'info'>
+  readonly engine: () => Pick<Engine, 'running'> & {
+    readonly store: Pick<Engine['store'], 'node' | 'service' | 'counts'>
+  }
+}
+
+/** Raises and clears conditions as configuration, cluster and kernel change. */
+export class Reviews {
+  readonly #parts: ReviewsParts
+  #isComplete = false
+
+  constructor(parts: ReviewsParts) {
+    this.#parts = parts
+  }
+
+  /** The Node object or the configuration changed. Before the listing nothing is known to be missing. */
+  node(): void {
+    const { configuration, conditions, nodeName, engine } = this.#parts
+    const { running, store } = engine()
+    if (running === undefined) return
+    const node = store.node(nodeName)
+    reviewNode(conditions, { config: configuration.current, nodeName, node })
+  }
+
+  /** Services or the configuration changed. */
+  services(): void {
+    const { configuration, conditions, modes } = this.#parts
+    const { running, store } = this.#parts.engine()
+    if (running === undefined) return
+    const config = configuration.current
+    const bindings = modes.named(running.mode.name)?.bindings?.(config)
+    const serviceOf = (key: ServiceKey): Service | undefined => store.service(key)
+    reviewBindings(conditions, { config, bindings, serviceOf })
+  }
+
+  /** Something was written. */
+  applied(): void {
+    const { running } = this.#parts.engine()
+    if (running) reviewRefusals(this.#parts.conditions, running.tracker.failures())
+  }
+
+  /** A mode holds what it should; the first time since this process began is logged. */
+  completed(): void {
+    const { running, store } = this.#parts.engine()
+    if (running === undefined || this.#isComplete) return
+    this.#isComplete = true
+    this.#log(running, store.counts.services)
+  }
+
+  #log(running: Running, services: number): void {
+    const secondsSinceStart = Number(process.uptime().toFixed(3))
+    const facts = { ...describeRules(running, services), secondsSinceStart }
+    this.#parts.log.info(facts, 'the rules are in the kernel for the first time')
+  }
+}

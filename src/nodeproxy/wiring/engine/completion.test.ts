@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import { FakeClock } from '../../../lib/fake-clock.ts'
+import type { Digest, ObjectKey } from '../../../modes/mode.ts'
+import { DeltaTracker } from '../../../sync/delta-tracker.ts'
+import { Completion } from './completion.ts'
+
+const key = (name: string) => name as ObjectKey
+const REFUSED = { code: 'NP_NO', message: 'no' }
+
+/** Objects whose name begins with `shared` belong to nobody. */
+function rig(...wanted: readonly string[]) {
+  const clock = new FakeClock()
+  const tracker = new DeltaTracker()
+  tracker.want(new Map(wanted.map((name) => [key(name), 1 as Digest])))
+  const told: number[] = []
+  const completion = new Completion({
+    tracker,
+    clock,
+    program: {
+      ownersOf: (object) => (object.startsWith('shared') ? [] : [object as string as EntryId]),
+    },
+    onComplete: (refused) => told.push(refused),
+  })
+  const run = (...refused: readonly string[]) => {
+    const change = tracker.pending(Number.POSITIVE_INFINITY)
+    const failed = new Map(refused.map((name) => [key(name), REFUSED]))
+    tracker.confirm(change, { failed }, clock.now())
+    completion.ran()
+  }
+  return { clock, completion, told, run }
+}
+
+test('it is complete, once, when nothing is left to do', async () => {
+  const { told, run, clock } = rig('a', 'b')
+  run('b')
+  expect(told).toEqual([])
+  run()
+  run()
+  expect(told).toEqual([0])
+  await clock.advance(120_000)
+  expect(told).toEqual([0])
+})
+
+test('single Services that are refused are waited for, but not for ever', async () => {
+  const { told, run, clock } = rig('a', 'b')
+  run('b')
+  await clock.advance(59_999)
+  expect(told).toEqual([])
+  await clock.advance(1)
+  expect(told).toEqual([1])
+})
+
+test('what all share must stand', async () => {
+  const { told, run, clock } = rig('a', 'shared')
+  run('a', 'shared')
+  await clock.advance(600_000)
+  run('a', 'shared')
+  expect(told).toEqual([])
+  run('a')
+  expect(told).toEqual([1])
+})
+
+test('after it is cancelled nothing is told', async () => {
+  const { told, run, clock, completion } = rig('a')
+  run('a')
+  completion.cancel()
+  await clock.advance(60_000)
+  run()
+  expect([told, clock.pending()]).toEqual([[], []])
+})

@@ -1,0 +1,195 @@
+import type { ClusterStore } from '../../../cluster/cluster-store.ts'
+import type { ClusterEvent } from '../../../cluster/event.ts'
+import type { NodeContext } from '../../../forwarding/node-context.ts'
+import { ForwardingTable } from '../../../forwarding/table.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import type { Mode } from '../../../modes/mode.ts'
+import { DeltaTracker } from '../../../sync/delta-tracker.ts'
+import { NodeModel } from '../../../sync/node-model.ts'
+import type { SyncObserver } from '../../../sync/observer.ts'
+import { SyncLoop, type SyncLoopParts } from '../../../sync/sync-loop.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import { Completion } from './completion.ts'
+import type { PendingCleanups } from './pending-cleanups.ts'
+
+/** What a mode is built from; another one means another mode, or another instance. */
+export interface Blueprint {
+  /** Name of the mode. */
+  readonly mode: string
+  /** Plain data. */
+  readonly settings: unknown
+  readonly minPeriodMs: number
+  readonly verifyPeriodMs: number
+  /** Not compared. */
+  build(): Mode
+}
+
+export interface EngineParts {
+  /** Written by the engine alone. */
+  readonly store: ClusterStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly observe: (mode: Mode) => SyncObserver
+  readonly cutFlows: SyncLoopParts['cutFlows']
+  /** What the configuration and the cluster require now. */
+  readonly blueprint: () => Blueprint
+  readonly nodeContext: () => NodeContext
+  /** Takes the modes that are not at work any more. */
+  readonly pendingCleanups: Pick<PendingCleanups, 'add' | 'recall' | 'stop'>
+  /** The mode holds every object, except those that the kernel keeps refusing: others may be removed. */
+  readonly onComplete: (mode: string) => void
+}
+
+export interface Running {
+  readonly mode: Mode
+  readonly table: ForwardingTable
+  readonly tracker: DeltaTracker
+}
+
+interface Assembly extends Running {
+  readonly blueprint: Blueprint
+  readonly model: NodeModel
+  readonly loop: SyncLoop
+  readonly completion: Completion
+}
+
+/**
+ * The sync loop and its state. When the blueprint changes (the configuration, the Node's pod networks)
+ * a new mode instance takes over: it gets the entries as they are, reads the kernel and writes only
+ * what differs, so that no connection is dropped and no stale flow forgotten. If it is another kind of
+ * mode, the kernel keeps the state of the old one until the new one is complete; then it is removed.
+ */
+export class Engine {
+  readonly store: ClusterStore
+  readonly #parts: EngineParts
+  /** Takes the events. */
+  #current: Assembly | undefined
+  /** Writes the kernel; another than the current one during a hand-over. */
+  #active: Assembly | undefined
+  #handover: Promise<void> = Promise.resolve()
+  #stopped = false
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+    this.store = parts.store
+  }
+
+  /** Undefined until the cluster is listed. */
+  get running(): Running | undefined {
+    return this.#current
+  }
+
+  enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
+    if (this.#current === undefined) this.store.apply(events)
+    else this.#current.loop.enqueue(events, onApplied)
+    if (events.some(({ kind }) => kind === 'node')) this.#followBlueprint()
+  }
+
+  /** The cluster is listed completely. */
+  start(): void {
+    if (this.#current === undefined) this.#switchTo(this.#parts.blueprint())
+  }
+
+  /** Something changed on which the blueprint or every entry depends. */
+  refresh(): void {
+    if (!this.#followBlueprint()) this.#current?.loop.recompileAll()
+  }
+
+  /** Ends after the run in progress; the kernel keeps what it has. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#handover
+    await this.#active?.loop.stop()
+    this.#active?.completion.cancel()
+    await this.#parts.pendingCleanups.stop()
+  }
+
+  #followBlueprint(): boolean {
+    if (this.#current === undefined) return false
+    const next = this.#parts.blueprint()
+    if (isSame(next, this.#current.blueprint)) return false
+    this.#switchTo(next)
+    return true
+  }
+
+  #switchTo(blueprint: Blueprint): void {
+    const next = this.#assemble(blueprint, this.#current)
+    this.#current = next
+    this.#handover = this.#handover.then(() => this.#handOverTo(next))
+  }
+
+  /** One loop at a time watches and writes; a loop that was superseded never starts. */
+  async #handOverTo(next: Assembly): Promise<void> {
+    if (this.#isSuperseded(next)) return
+    // A completion of the active mode from here on would remove `next`.
+    this.#active?.completion.cancel()
+    await this.#parts.pendingCleanups.recall(next.blueprint.mode)
+    if (this.#isSuperseded(next)) return
+    if (this.#active) {
+      await this.#leave(this.#active, next.blueprint.mode)
+      next.model.moveTo(next.mode.program)
+    }
+    this.#active = next
+    next.loop.recompileAll()
+    next.loop.setSynced()
+  }
+
+  #isSuperseded(assembly: Assembly): boolean {
+    return this.#stopped || this.#current !== assembly
+  }
+
+  async #leave({ loop, blueprint, mode }: Assembly, successor: string): Promise<void> {
+    await loop.stop()
+    if (blueprint.mode === successor) return
+    this.#parts.log.info({ from: blueprint.mode, to: successor }, 'changing the proxy mode')
+    this.#parts.pendingCleanups.add(blueprint.mode, mode)
+  }
+
+  #assemble(blueprint: Blueprint, before: Assembly | undefined): Assembly {
+    const { clock, cutFlows, nodeContext } = this.#parts
+    const mode = blueprint.build()
+    const { program } = mode
+    const table = before?.table ?? new ForwardingTable(nodeContext())
+    const tracker = new DeltaTracker()
+    const { store } = this
+    const model = before?.model ?? new NodeModel({ store, table, program, nodeContext })
+    const { minPeriodMs, verifyPeriodMs } = blueprint
+    const onComplete = (refused: number) => this.#completed(blueprint.mode, refused)
+    const completion = new Completion({ tracker, program, clock, onComplete })
+    const observer = this.#observe(mode, completion)
+    const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
+    return { blueprint, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
+  }
+
+  #observe(mode: Mode, completion: Completion): SyncObserver {
+    const observer = this.#parts.observe(mode)
+    return {
+      ...observer,
+      applied: (run) => {
+        observer.applied(run)
+        completion.ran()
+      },
+    }
+  }
+
+  #completed(mode: string, refused: number): void {
+    const { log, onComplete } = this.#parts
+    if (refused > 0) {
+      log.warn(
+        { mode, refused },
+        'the kernel refuses objects of some Services in the new mode; the change of mode continues without them',
+      )
+    }
+    onComplete(mode)
+  }
+}
+
+function isSame(a: Blueprint, b: Blueprint): boolean {
+  return (
+    a.mode === b.mode &&
+    a.minPeriodMs === b.minPeriodMs &&
+    a.verifyPeriodMs === b.verifyPeriodMs &&
+    isDeepEqual(a.settings, b.settings)
+  )
+}

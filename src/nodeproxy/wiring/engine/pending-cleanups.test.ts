@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { FakeClock } from '../../../lib/fake-clock.ts'
+import { recordingLog } from '../../testing/wiring.ts'
+import { PendingCleanups } from './pending-cleanups.ts'
+
+function rig() {
+  const clock = new FakeClock()
+  const { log, lines } = recordingLog()
+  const pendingCleanups = new PendingCleanups({ clock, log })
+  /** Modes of which nothing is left. */
+  const retired = () =>
+    lines.flatMap((line) => /^info removed every rule .* \{"mode":"(.*)"\}$/.exec(line)?.[1] ?? [])
+  /** A mode that retires until the test ends it or it is aborted. */
+  const slow = (draining: number) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const signals: AbortSignal[] = []
+    return {
+      ...{ signals, resolve, reject, draining },
+      async retire(signal: AbortSignal) {
+        signals.push(signal)
+        signal.addEventListener('abort', () => resolve())
+        await promise
+      },
+    }
+  }
+  return { clock, lines, retired, pendingCleanups, slow }
+}
+
+test('all but the mode at work leave, and only once', async () => {
+  const { clock, retired, pendingCleanups, slow } = rig()
+  const [a, b, c] = [slow(0), slow(0), slow(0)]
+  pendingCleanups.add('a', a)
+  pendingCleanups.add('b', b)
+  pendingCleanups.add('c', c)
+  pendingCleanups.completed('b')
+  pendingCleanups.completed('b')
+  expect([a, b, c].map(({ signals }) => signals.length)).toEqual([1, 0, 1])
+  a.resolve()
+  await clock.advance(0)
+  expect(retired()).toEqual(['a'])
+  pendingCleanups.completed('b')
+  expect(a.signals).toHaveLength(1)
+})
+
+test('what drains in modes that leave is counted while they do', async () => {
+  const { clock, pendingCleanups, slow } = rig()
+  const [a, c] = [slow(2), slow(3)]
+  pendingCleanups.add('a', a)
+  pendingCleanups.add('c', c)
+  expect(pendingCleanups.draining).toBe(0)
+  pendingCleanups.completed('b')
+  expect(pendingCleanups.draining).toBe(5)
+  a.resolve()
+  await clock.advance(0)
+  expect(pendingCleanups.draining).toBe(3)
+})
+
+test('a mode that is recalled has stopped before anybody goes on, and leaves again later', async () => {
+  const { retired, pendingCleanups, slow } = rig()
+  const a = slow(0)
+  pendingCleanups.add('a', a)
+  pendingCleanups.completed('b')
+  await pendingCleanups.recall('a')
+  expect([a.signals[0]?.aborted, retired()]).toEqual([true, []])
+  pendingCleanups.completed('b')
+  expect(a.signals).toHaveLength(2)
+})
+
+test('a retirement that fails is told and tried again', async () => {
+  const { clock, lines, retired, pendingCleanups } = rig()
+  let attempts = 0
+  pendingCleanups.add('a', {
+    async retire() {
+      attempts++
+      if (attempts < 3) throw new Error('busy')
+    },
+  })
+  pendingCleanups.completed('b')
+  await clock.advance(29_999)
+  expect(attempts).toBe(1)
+  await clock.advance(60_000)
+  expect([attempts, retired()]).toEqual([3, ['a']])
+  expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
+})
+
+test('nothing begins after the end, and what waits for another try does not wait on', async () => {
+  const { clock, pendingCleanups, slow } = rig()
+  const b = slow(0)
+  pendingCleanups.add('a', { retire: () => Promise.reject(new Error('busy')) })
+  pendingCleanups.add('b', b)
+  pendingCleanups.completed('c')
+  await clock.advance(0)
+  await pendingCleanups.stop()
+  expect([b.signals[0]?.aborted, clock.pending()]).toEqual([true, []])
+  pendingCleanups.completed('c')
+  expect(b.signals).toHaveLength(1)
+})

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { FrontendProblem } from '../../../forwarding/problem.ts'
+import { ip, service, serviceKey, servicePort } from '../../../forwarding/testing/fixtures.ts'
+import { FakeListeners } from '../../../kernel/listener/fake-listeners.ts'
+import type { Service } from '../../../resources/types.ts'
+import { recordingEvents, recordingLog } from '../../testing/wiring.ts'
+import { ServiceEvents } from './service-events.ts'
+
+const CART = serviceKey('shop/cart')
+
+function rig() {
+  const { log, lines } = recordingLog()
+  const { events, sent } = recordingEvents()
+  const listeners = new FakeListeners()
+  const world: { service: Service | undefined } = { service: service() }
+  const reporter = new ServiceEvents({
+    ...{ events, listeners, log },
+    store: { service: () => world.service },
+    node: { localAddresses: [ip('192.0.2.1')] },
+  })
+  return { reporter, listeners, world, sent, lines, review: () => reporter.review([CART], []) }
+}
+
+function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
+  return {
+    entry: 'shop/cart:http/TCP/4' as EntryId,
+    service: CART,
+    kind: 'externalIP',
+    ip: ip('192.0.2.9'),
+    port: 80,
+    protocol: 'TCP',
+    status: 'Conflict',
+    code: 'NP_FORWARDING_CONFLICT',
+    winner: 'shop/a:http/TCP/4' as EntryId,
+    message: 'is taken',
+    ...overrides,
+  }
+}
+
+test('a conflict is told once, and again when it was gone in between', () => {
+  const { reporter, sent, lines } = rig()
+  reporter.review([], [conflict()])
+  reporter.review([], [conflict()])
+  expect(sent).toEqual([
+    'FrontendConflict shop/cart: 192.0.2.9:80/TCP belongs to Service shop/a, which comes first by name: it gets the traffic.',
+  ])
+  reporter.review([], [])
+  reporter.review([], [conflict()])
+  expect([sent.length, lines.length]).toEqual([2, 2])
+})
+
+test('another winner is news', () => {
+  const { reporter, sent } = rig()
+  reporter.review([], [conflict()])
+  reporter.review([], [conflict({ winner: 'shop/b:http/TCP/4' as EntryId })])
+  expect(sent[1]).toContain('belongs to Service shop/b')
+})
+
+test('a refused address is told with the reason', () => {
+  const { reporter, sent } = rig()
+  reporter.review([], [conflict({ status: 'Refused', winner: undefined, message: 'is loopback' })])
+  expect(sent).toEqual(['AddressRefused shop/cart: 192.0.2.9 is not served: is loopback.'])
+})
+
+test.each([
+  ['everywhere', '0.0.0.0', true],
+  ['everywhere in both families', '::', true],
+  ['an address of the node', '192.0.2.1', true],
+  ['loopback, which node ports leave alone', '127.0.0.1', false],
+  ['IPv6 loopback', '::1', false],
+])('a socket on %s behind a node port', (_, address, told) => {
+  const { listeners, world, sent, review } = rig()
+  world.service = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
+  listeners.listeners = [{ protocol: 'TCP', ip: ip(address), port: 30_080 }]
+  review()
+  expect(sent.map((text) => text.split(' ')[0])).toEqual(told ? ['NodePortInUse'] : [])
+})
+
+test('a socket behind an external IP that is an address of this node', () => {
+  const { listeners, world, sent, review } = rig()
+  world.service = service({ externalIPs: [ip('192.0.2.1'), ip('192.0.2.77')] })
+  listeners.listeners = [
+    { protocol: 'TCP', ip: ip('192.0.2.1'), port: 80 },
+    { protocol: 'UDP', ip: ip('192.0.2.1'), port: 80 },
+  ]
+  review()
+  expect(sent).toHaveLength(1)
+  expect(sent[0]).toContain('ExternalIPInUse shop/cart: External IP 192.0.2.1')
+})
+
+test('sockets are looked at when a place is new, not at every change', () => {
+  const { listeners, world, sent, review } = rig()
+  const looked: number[] = []
+  const list = listeners.list.bind(listeners)
+  listeners.list = () => {
+    looked.push(1)
+    return list()
+  }
+  const nodePort = service({ type: 'NodePort', ports: [servicePort({ nodePort: 30_080 })] })
+  world.service = nodePort
+  review()
+  review()
+  expect(looked).toHaveLength(1)
+  world.service = undefined
+  review()
+  world.service = nodePort
+  listeners.listeners = [{ protocol: 'TCP', ip: ip('0.0.0.0'), port: 30_080 }]
+  review()
+  expect([looked.length, sent.length]).toEqual([2, 1])
+})

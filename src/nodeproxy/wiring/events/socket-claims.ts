@@ -1,0 +1,33 @@
+import type { Listener } from '../../../kernel/listener/listeners.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
+import type { Protocol, Service } from '../../../resources/types.ts'
+
+/** A place of this node whose packets a Service takes. */
+export interface SocketClaim {
+  /** Unique within the Service. */
+  readonly id: string
+  readonly service: Service
+  readonly ip: IpAddress | 'node'
+  readonly port: number
+  readonly protocol: Protocol
+}
+
+/** A Service's node ports, and its external IPs that are addresses of this node. */
+export function claimsOf(service: Service, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
+  const ips = service.externalIPs.filter((ip) => local.has(ip))
+  return service.ports.flatMap(({ protocol, port, nodePort }) => {
+    const claim = (ip: IpAddress | 'node', number: number): SocketClaim => {
+      return { id: `${ip} ${number} ${protocol}`, service, ip, port: number, protocol }
+    }
+    return [...(nodePort > 0 ? [claim('node', nodePort)] : []), ...ips.map((ip) => claim(ip, port))]
+  })
+}
+
+/** Whether the claim takes packets that this socket waits for. Loopback is left alone. */
+export function shadows({ ip, port, protocol }: SocketClaim, listener: Listener): boolean {
+  if (listener.protocol !== protocol || listener.port !== port) return false
+  const everywhere = listener.ip === '0.0.0.0' || listener.ip === '::'
+  if (everywhere || listener.ip === ip) return true
+  const loopback = listener.ip.startsWith('127.') || listener.ip === '::1'
+  return ip === 'node' && !loopback
+}

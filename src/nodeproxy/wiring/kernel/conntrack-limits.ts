@@ -1,0 +1,61 @@
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+
+/** One kernel setting; the name as sysctl(8) writes it. */
+export interface SysctlSetting {
+  readonly sysctl: string
+  readonly value: number
+  /** `atLeast`: a larger value in the kernel stays. */
+  readonly rule: 'exact' | 'atLeast'
+  /** Which field asks for it, for messages. */
+  readonly field: string
+}
+
+const MAX = 1_048_576
+/** One hash bucket for four entries, as kernels before 5.15 had it; more buckets stay. */
+const ENTRIES_PER_BUCKET = 4
+
+/** The conntrack settings that the configuration asks for; none where it says "as the kernel has it". */
+export function conntrackSettings(
+  conntrack: NodeProxyConfiguration['conntrack'],
+  cores: number,
+): readonly SysctlSetting[] {
+  return [
+    ...limits(conntrack, cores),
+    ...seconds('tcp_timeout_established', 'tcpEstablishedTimeout', conntrack),
+    ...seconds('tcp_timeout_close_wait', 'tcpCloseWaitTimeout', conntrack),
+    ...(conntrack.tcpBeLiberal ? [exact('tcp_be_liberal', 1, 'tcpBeLiberal')] : []),
+    ...seconds('udp_timeout', 'udpTimeout', conntrack),
+    ...seconds('udp_timeout_stream', 'udpStreamTimeout', conntrack),
+  ]
+}
+
+function limits(
+  { maxPerCore, min }: NodeProxyConfiguration['conntrack'],
+  cores: number,
+): readonly SysctlSetting[] {
+  if (maxPerCore === 0) return []
+  const max = Math.min(Math.max(maxPerCore * cores, min), MAX)
+  const [rule, field] = ['atLeast', 'conntrack.maxPerCore'] as const
+  return [
+    { sysctl: name('buckets'), value: Math.ceil(max / ENTRIES_PER_BUCKET), rule, field },
+    { sysctl: name('max'), value: max, rule, field },
+  ]
+}
+
+/** Milliseconds as the kernel's whole seconds, rounded up so that none becomes 0. */
+function seconds(
+  sysctl: string,
+  field: 'tcpEstablishedTimeout' | 'tcpCloseWaitTimeout' | 'udpTimeout' | 'udpStreamTimeout',
+  conntrack: NodeProxyConfiguration['conntrack'],
+): readonly SysctlSetting[] {
+  const ms = conntrack[field]
+  return ms === 0 ? [] : [exact(sysctl, Math.ceil(ms / 1_000), field)]
+}
+
+function exact(sysctl: string, value: number, field: string): SysctlSetting {
+  return { sysctl: name(sysctl), value, rule: 'exact', field: `conntrack.${field}` }
+}
+
+function name(setting: string): string {
+  return `net.netfilter.nf_conntrack_${setting}`
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { ip } from '../../../forwarding/testing/fixtures.ts'
+import { FakeClock } from '../../../lib/fake-clock.ts'
+import { configuration, recordingLog } from '../../testing/wiring.ts'
+import { openKernelWithoutRules, tellWhatIsNotDone } from './kernel-without-rules.ts'
+import type { NetfilterAccess } from './netfilter.ts'
+import { applySysctls } from './sysctls.ts'
+
+const lack = { code: 'NP_X', what: 'no right', remedy: 'be root' }
+
+test('it cuts no flow, changes no setting and complains about none', async () => {
+  const { log, lines } = recordingLog()
+  const kernel = openKernelWithoutRules(new FakeClock(), lack)
+  expect([kernel.netfilter, kernel.families[0]]).toEqual([{ ok: false, lack }, 4])
+  const stale = { family: 4, protocol: 'UDP', ip: ip('10.96.0.10'), port: 53 } as const
+  expect(await kernel.conntrack.cut([{ ...stale, keep: new Set() }])).toEqual({ deleted: 0 })
+  applySysctls(configuration(), kernel.sysctl, log)
+  expect(lines).toEqual([])
+})
+
+test('what is not done is told, where it is not done', () => {
+  const { log, lines } = recordingLog()
+  tellWhatIsNotDone({ netfilter: { ok: true } as NetfilterAccess }, log)
+  expect(lines).toEqual([])
+  tellWhatIsNotDone({ netfilter: { ok: false, lack } }, log)
+  expect(lines).toEqual([
+    expect.stringMatching(/^warn .*no right .*"code":"NP_X","remedy":"be root".*stale flows/),
+  ])
+})

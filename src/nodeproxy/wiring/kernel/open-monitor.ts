@@ -1,0 +1,37 @@
+import type { Iptables } from '../../../kernel/iptables/iptables.ts'
+import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
+import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
+import { authorship } from '../../../kernel/nftables-monitor/authorship.ts'
+import { deafMonitor } from '../../../kernel/nftables-monitor/deaf-monitor.ts'
+import { NftablesMonitor } from '../../../kernel/nftables-monitor/nftables-monitor.ts'
+import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import { openXtables } from '../../../kernel/xtables-watch/ffi-xtables.ts'
+import { XtablesMonitor } from '../../../kernel/xtables-watch/xtables-monitor.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { concerns } from '../../../modes/netfilter/chains/foreign-change.ts'
+import type { Territory } from '../../../modes/netfilter/chains/keeper-options.ts'
+
+export interface MonitorOptions {
+  readonly clock: Clock
+  readonly families: readonly Family[]
+  /** Whose changes are of interest. */
+  readonly territory: Territory
+}
+
+/** Hears who else changes chains; deaf where nothing can be heard. */
+export async function openMonitor(
+  { backend }: Iptables,
+  { clock, families, territory }: MonitorOptions,
+): Promise<RuleMonitor> {
+  if (backend === 'nft') {
+    return new NftablesMonitor(rawTransport(NETLINK_NETFILTER), {
+      clock,
+      concerns: (touched) => concerns(territory, touched),
+      authorship: authorship(),
+    })
+  }
+  const xtables = await openXtables()
+  const tables = families.flatMap((family) => territory.tables.map((table) => ({ family, table })))
+  return xtables ? new XtablesMonitor(xtables, { clock, tables }) : deafMonitor
+}

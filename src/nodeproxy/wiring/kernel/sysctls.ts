@@ -1,0 +1,81 @@
+import { availableParallelism } from 'node:os'
+import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import { conntrackSettings } from './conntrack-limits.ts'
+
+/** Node ports on loopback need it in iptables mode; only behind a guard (CVE-2020-8558). */
+export const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
+
+/**
+ * Limits and time-outs of connection tracking that the configuration asks for,
+ * and warnings about settings of others. One that cannot be written (a read-only
+ * /proc/sys, an inner network namespace) is a warning: packets flow all the same.
+ */
+export function applySysctls(
+  { conntrack }: Pick<NodeProxyConfiguration, 'conntrack'>,
+  sysctl: Sysctl,
+  log: Logger,
+): void {
+  for (const { sysctl: name, value, rule } of conntrackSettings(
+    conntrack,
+    availableParallelism(),
+  )) {
+    const path = name.replaceAll('.', '/')
+    const isEnough = rule === 'atLeast' && Number(readSetting(sysctl, path)) >= value
+    if (!isEnough) ensureSetting(path, String(value), { sysctl, log })
+  }
+  warnAbout(sysctl, log)
+}
+
+/** Whether packets for 127.0.0.0/8 are routed, whoever opened it: to the kernel all but 0 is 1. */
+export function routesLocalnet(sysctl: Sysctl): boolean {
+  return (readSetting(sysctl, ROUTE_LOCALNET) ?? '0') !== '0'
+}
+
+export interface EnsureParts {
+  readonly sysctl: Sysctl
+  readonly log: Logger
+  /** For the log. */
+  readonly why?: string
+}
+
+/** Makes a setting so; one that cannot be written is a warning. */
+export function ensureSetting(
+  path: string,
+  value: string,
+  { sysctl, log, why }: EnsureParts,
+): void {
+  const facts = { sysctl: path, value, ...(why !== undefined && { why }) }
+  try {
+    if (sysctl.ensure(path, value)) log.info(facts, 'set a kernel setting')
+  } catch (error) {
+    log.warn({ err: error, ...facts }, 'a kernel setting stays as it is')
+  }
+}
+
+function readSetting(sysctl: Sysctl, path: string): string | undefined {
+  try {
+    return sysctl.read(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Settings that belong to the network plugin; without them Services seem broken. */
+function warnAbout(sysctl: Sysctl, log: Logger): void {
+  const forward = 'net/ipv4/ip_forward'
+  if (readSetting(sysctl, forward) === '0') {
+    log.warn(
+      { sysctl: forward },
+      'IPv4 forwarding is off: only this node reaches backends elsewhere',
+    )
+  }
+  const bridged = 'net/bridge/bridge-nf-call-iptables'
+  if (readSetting(sysctl, bridged) === '0') {
+    log.warn(
+      { sysctl: bridged },
+      'bridged packets pass by iptables: pods on one bridge may not reach each other through a Service',
+    )
+  }
+}

@@ -1,0 +1,27 @@
+import type { ClusterEvent } from '../../../cluster/event.ts'
+import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
+import type { ChangeTimes } from './change-times.ts'
+
+export interface CountChangesParts {
+  readonly metrics: Pick<Metrics, 'serviceChanges' | 'endpointChanges'>
+  readonly changeTimes: Pick<ChangeTimes, 'note'>
+  /** Milliseconds since the epoch; what changed before says nothing about this daemon's speed. */
+  readonly startedAt: number
+}
+
+/** Counts changes of Services and endpoints, and remembers when they happened. */
+export function countChanges(
+  events: readonly ClusterEvent[],
+  { metrics, changeTimes, startedAt }: CountChangesParts,
+): void {
+  for (const event of events) {
+    if (event.kind === 'service') {
+      metrics.serviceChanges.inc()
+      changeTimes.note('service')
+    }
+    if (event.kind !== 'endpoints') continue
+    metrics.endpointChanges.inc()
+    const at = event.value?.triggeredAt
+    changeTimes.note('endpoints', at !== undefined && at > startedAt ? at : undefined)
+  }
+}

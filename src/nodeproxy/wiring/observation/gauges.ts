@@ -1,0 +1,98 @@
+import { countNoLocalEndpoints } from '../../../forwarding/no-local-endpoints.ts'
+import type { ForwardingTable } from '../../../forwarding/table.ts'
+import type { Mode } from '../../../modes/mode.ts'
+import type { DeltaTracker } from '../../../sync/delta-tracker.ts'
+import type { FamilyName } from '../../../telemetry/health/family-progress.ts'
+import { type HealthReport, waitedMs } from '../../../telemetry/health/health.ts'
+import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
+import type { WatchState } from '../../../watch/cluster-watcher.ts'
+import { watchedResources } from '../../../watch/watched-resources.ts'
+import type { ChangeTimes } from './change-times.ts'
+import { countStatuses } from './entry-status.ts'
+import { ruleCounts } from './rule-counts.ts'
+import { trafficGauges } from './traffic-gauges.ts'
+
+interface Running {
+  readonly table: ForwardingTable
+  readonly tracker: DeltaTracker
+  readonly mode: Pick<Mode, 'program' | 'traffic'>
+}
+
+export interface GaugeSources {
+  readonly running: Running | undefined
+  readonly watch: WatchState
+  readonly changeTimes: Pick<ChangeTimes, 'pending'>
+  readonly health: Pick<HealthReport, 'now' | 'status'>
+  /** The mode at work, its iptables, and backends that drain in it and in one that retires. */
+  readonly mode: { readonly name: string; readonly backend: string; readonly draining: number }
+}
+
+/** Gauges that are cheap to count when somebody looks, and costly to keep. */
+export function refreshGauges(
+  metrics: Metrics,
+  { running, watch, changeTimes, health, mode }: GaugeSources,
+): void {
+  watchGauges(metrics, watch)
+  metrics.serviceChangesPending.set(changeTimes.pending('service'))
+  metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
+  for (const [ip_family, family] of health.status) {
+    metrics.oldestPendingChange.set({ ip_family }, waitedMs(family, health.now) / 1_000)
+  }
+  metrics.modeInfo.reset()
+  metrics.modeInfo.set({ mode: mode.name, backend: mode.backend }, 1)
+  metrics.drainingBackends.set(mode.draining)
+  trafficGauges(metrics, running?.mode.traffic)
+  if (running === undefined) return
+  for (const family of [4, 6] as const) noLocalEndpoints(metrics, running.table, family)
+  kernelObjects(metrics, running)
+  for (const [status, count] of Object.entries(countStatuses(running))) {
+    metrics.entries.set({ status }, count)
+  }
+}
+
+function watchGauges(metrics: Metrics, watch: WatchState): void {
+  for (const { resource, state } of watchedResources(watch)) {
+    if (state === undefined) continue
+    metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
+    if (state.lastEventAt !== undefined)
+      metrics.watchLastEvent.set({ resource }, state.lastEventAt / 1_000)
+    metrics.objects.set({ resource }, state.objects)
+    metrics.rejectedObjects.set({ resource }, state.rejected)
+    const counts: Readonly<Record<string, number>> = { ...state.events }
+    for (const [type, count] of Object.entries(counts)) {
+      const labels = { resource, type: type.toUpperCase() }
+      metrics.watchEvents.remove(labels)
+      metrics.watchEvents.inc(labels, count)
+    }
+    metrics.reflectorRestarts.remove({ resource, reason: 'list' })
+    metrics.reflectorRestarts.inc({ resource, reason: 'list' }, state.restarts)
+    metrics.reflectorRestarts.remove({ resource, reason: 'failure' })
+    metrics.reflectorRestarts.inc({ resource, reason: 'failure' }, state.failures)
+  }
+}
+
+function noLocalEndpoints(metrics: Metrics, table: ForwardingTable, family: 4 | 6): void {
+  const ip_family: FamilyName = `IPv${family}`
+  const ofFamily = [...table.entries()].filter((entry) => entry.family === family)
+  const { internal, external } = countNoLocalEndpoints(ofFamily)
+  metrics.noLocalEndpoints.set({ traffic_policy: 'internal', ip_family }, internal)
+  metrics.noLocalEndpoints.set({ traffic_policy: 'external', ip_family }, external)
+}
+
+function kernelObjects(metrics: Metrics, { tracker, mode }: Running): void {
+  const objects = [...tracker.wantedKeys()].map((key) => mode.program.describe(key))
+  const counts = new Map<string, number>()
+  for (const { kind, family } of objects) {
+    const name = `${kind} ${family === undefined ? 'any' : `IPv${family}`}`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  metrics.programmedObjects.reset()
+  for (const [name, count] of counts) {
+    const [kind = '', ip_family = ''] = name.split(' ')
+    metrics.programmedObjects.set({ kind, ip_family }, count)
+  }
+  metrics.iptablesRules.reset()
+  for (const { table, family, count } of ruleCounts(objects)) {
+    metrics.iptablesRules.set({ table, ip_family: `IPv${family}` }, count)
+  }
+}

@@ -1,0 +1,159 @@
+import type { ServiceKey } from '../../../forwarding/entry.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { ObjectDescription, ObjectKey, Refusal } from '../../../modes/mode.ts'
+import type { AppliedRun, SyncObserver } from '../../../sync/observer.ts'
+import type { FamilyName } from '../../../telemetry/health/family-progress.ts'
+import type { Health } from '../../../telemetry/health/health.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
+import type { ChangeTimes } from './change-times.ts'
+import { ruleCounts } from './rule-counts.ts'
+
+export interface SyncObserverParts {
+  readonly metrics: Metrics
+  readonly health: Health
+  readonly log: Logger
+  readonly clock: Clock
+  readonly families: readonly FamilyName[]
+  readonly changeTimes: ChangeTimes
+  readonly onCompiled: (services: readonly ServiceKey[]) => void
+  /** After a run that wrote at least something. */
+  readonly onWritten: (failed: AppliedRun['failed']) => void
+  /** After every run. */
+  readonly onApplied: () => void
+  /** The kernel refused something, or could not be asked. */
+  readonly onFailure: () => void
+  readonly describe: (key: ObjectKey) => ObjectDescription
+}
+
+const FIRST_KEYS = 5
+
+/** What one mode's loop does, as metrics, health and log records. */
+export function observeSync(parts: SyncObserverParts): SyncObserver {
+  const { metrics, health, log, clock, families, changeTimes } = parts
+  let isFirst = true
+  return {
+    queued(at) {
+      health.queued()
+      changeTimes.queued()
+      for (const ip_family of families) metrics.lastQueued.set({ ip_family }, at / 1_000)
+    },
+    begun() {
+      health.begun()
+      changeTimes.begun()
+    },
+    compiled: parts.onCompiled,
+    applied(run) {
+      tellRefusals(parts, run, isFirst)
+      parts.onApplied()
+      if (run.failed.size > 0) parts.onFailure()
+      const { set, unset } = run.change
+      const size = set.length + unset.length
+      if (run.failed.size > 0 && run.failed.size >= size) return health.failed(firstRefusal(run))
+      health.succeeded()
+      countRun(parts, run, isFirst)
+      isFirst = false
+      parts.onWritten(run.failed)
+      log.debug({ set: set.length, unset: unset.length, ms: run.durationMs }, 'applied')
+    },
+    drifted(drift, by) {
+      for (const { key, kind } of drift)
+        metrics.driftRepairs.inc({ object: parts.describe(key).kind, cause: kind })
+      const objects = drift.slice(0, FIRST_KEYS).map(({ key, kind }) => `${kind} ${key}`)
+      log.warn({ by, count: drift.length, objects }, 'somebody else changed our rules; repairing')
+    },
+    respelled(keys) {
+      log.info(
+        { count: keys.length, first: keys[0] },
+        'the kernel prints these rules in its own way',
+      )
+    },
+    failed(error) {
+      health.failed(messageOf(error))
+      log.error(
+        { err: error, at: clock.now() },
+        'the kernel could not be read or written; trying again',
+      )
+      parts.onFailure()
+    },
+    flowsFailed(error) {
+      log.warn(
+        { err: error },
+        'conntrack entries of backends that are gone were not deleted; trying again',
+      )
+    },
+    flowsCut(count) {
+      if (count > 0) log.debug({ count }, 'deleted conntrack entries of backends that are gone')
+    },
+  }
+}
+
+/** Every refusal counts; the first few are shown. */
+function tellRefusals(
+  { metrics, log, describe }: SyncObserverParts,
+  { failed }: AppliedRun,
+  isFirst: boolean,
+): void {
+  for (const { code } of failed.values()) metrics.applyFailures.inc({ code })
+  for (const ip_family of familiesOfRules(failed, describe)) {
+    metrics.iptablesRestoreFailures.inc({ ip_family })
+    if (!isFirst) metrics.iptablesPartialRestoreFailures.inc({ ip_family })
+  }
+  for (const [object, why] of [...failed].slice(0, FIRST_KEYS)) {
+    const facts = { object, code: why.code, reason: why.message, failed: failed.size }
+    log.error(facts, 'the kernel refused')
+  }
+}
+
+function familiesOfRules(
+  failed: ReadonlyMap<ObjectKey, Refusal>,
+  describe: SyncObserverParts['describe'],
+): ReadonlySet<FamilyName> {
+  const objects = [...failed.keys()].map(describe)
+  return new Set(
+    objects.flatMap(({ family, rules }) =>
+      rules && family ? [`IPv${family}` satisfies FamilyName] : [],
+    ),
+  )
+}
+
+function countRun(
+  parts: SyncObserverParts,
+  { at, durationMs, change }: AppliedRun,
+  isFirst: boolean,
+): void {
+  const { metrics, families, changeTimes } = parts
+  const changedAt = changeTimes.written()
+  const kind = isFirst ? metrics.fullSyncDuration : metrics.partialSyncDuration
+  for (const ip_family of families) {
+    metrics.syncDuration.observe({ ip_family }, durationMs / 1_000)
+    kind.observe({ ip_family }, durationMs / 1_000)
+    metrics.lastSync.set({ ip_family }, at / 1_000)
+    for (const then of changedAt) {
+      metrics.networkProgrammingDuration.observe({ ip_family }, (at - then) / 1_000)
+    }
+  }
+  countWritten(parts, change.set)
+}
+
+/** Rules written by this run, by table and family. */
+function countWritten({ metrics, describe }: SyncObserverParts, keys: readonly ObjectKey[]): void {
+  const objects = keys.map(describe)
+  metrics.iptablesRulesLast.reset()
+  for (const { table, family, count } of ruleCounts(objects)) {
+    metrics.iptablesRulesLast.set({ table, ip_family: `IPv${family}` }, count)
+  }
+}
+
+function firstRefusal({ failed }: AppliedRun): string {
+  const [refusal] = failed.values()
+  return refusal === undefined
+    ? 'the kernel refused every object'
+    : `${refusal.code}: ${refusal.message}`
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof NodeProxyError) return `${error.code}: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,24 @@
+import { type Logger, levelOf } from '../../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import { setOomScore } from './oom-score.ts'
+
+type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>
+
+export interface ProcessParts {
+  readonly log: Logger
+  /** In force until now; an OOM score that was tried already is not tried again. */
+  readonly before?: Settings
+  /** Resolves to why it stays as it is. */
+  readonly setScore?: (score: number) => Promise<Error | undefined>
+}
+
+/** What the configuration says about the process itself: how much it logs, when it is killed. */
+export async function applyProcessSettings(
+  { logging, oomScoreAdj }: Settings,
+  { log, before, setScore = setOomScore }: ProcessParts,
+): Promise<void> {
+  log.level = levelOf(logging.verbosity)
+  if (before?.oomScoreAdj === oomScoreAdj) return
+  const unset = await setScore(oomScoreAdj)
+  if (unset) log.warn({ err: unset }, 'the OOM score stays as it is')
+}

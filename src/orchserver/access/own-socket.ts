@@ -1,0 +1,73 @@
+import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ApiServer } from '../../apiserver/api-server.ts'
+import { connectionBySocket } from '../../client/connection/load-connection.ts'
+import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+
+/** What the kernel takes as the path of a socket, in bytes. */
+const LONGEST_PATH = 107
+
+export interface OwnSocketOptions {
+  readonly server: Pick<ApiServer, 'listen'>
+  readonly dataDir: string
+  readonly clock: Clock
+}
+
+/** The way to the server of this process, for those who work beside it. */
+export interface OwnSocket {
+  /** `userAgent`: who calls. */
+  client(userAgent: string): ApiClient
+}
+
+/**
+ * Serves on a Unix socket in the data directory, too, which only the server's
+ * user can reach: its clients need no certificate and cost no encryption. The
+ * server closes the socket itself.
+ * @throws NP_ORCHSERVER_SOCKET
+ */
+export async function openOwnSocket({
+  server,
+  dataDir,
+  clock,
+}: OwnSocketOptions): Promise<OwnSocket> {
+  const socketPath = socketPathIn(dataDir)
+  await removeOld(socketPath)
+  await server.listen({ socketPath })
+  await chmod(socketPath, 0o600)
+  const connection = connectionBySocket(socketPath)
+  return { client: (userAgent) => createApiClient({ connection, userAgent, clock }) }
+}
+
+/**
+ * Where the socket of a data directory is.
+ * @throws NP_ORCHSERVER_SOCKET where the kernel takes no path of that length
+ */
+export function socketPathIn(dataDir: string): string {
+  const path = join(dataDir, 'server.sock')
+  if (Buffer.byteLength(path) > LONGEST_PATH) throw tooLong(path)
+  return path
+}
+
+/** Of a server that was killed. */
+async function removeOld(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new NodeProxyError('NP_ORCHSERVER_SOCKET', `${path} cannot be removed: ${code}`, {
+      object: path,
+      hint: 'remove what stands there: it is the place of the socket of this server',
+      cause,
+    })
+  }
+}
+
+function tooLong(path: string): NodeProxyError {
+  return new NodeProxyError(
+    'NP_ORCHSERVER_SOCKET',
+    `the path of a socket may have ${LONGEST_PATH} bytes, and ${path} has more`,
+    { object: path, hint: 'choose a data directory with a shorter path (--data-dir)' },
+  )
+}

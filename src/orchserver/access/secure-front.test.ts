@@ -1,0 +1,85 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import { expect, it, onTestFinished } from 'vitest'
+import { createApiServer } from '../../apiserver/api-server.ts'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import { createMemoryStore } from '../../storage/memory/memory-store.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { madeCertificate } from '../certificates/made-certificate.ts'
+import { newFolder } from '../testing/new-folder.ts'
+import { openSecureFront } from './secure-front.ts'
+
+const NAMES = { dns: ['localhost'], ips: ['127.0.0.1'] }
+const DAY = 86_400_000
+
+/** A server whose log can be awaited. */
+async function open() {
+  const folder = newFolder()
+  const kubeconfig = join(folder, 'admin.kubeconfig')
+  const clock = new FakeClock(Date.now())
+  const server = createApiServer({ store: createMemoryStore() })
+  onTestFinished(() => server.close())
+  let record = (_text: string): void => undefined
+  const stream = { write: (line: string) => record((JSON.parse(line) as { msg: string }).msg) }
+  const log = await createLogger({ verbosity: 0, pretty: false, stream })
+  const source = madeCertificate({ folder, names: NAMES, clock })
+  const address = { host: '127.0.0.1', port: 0 }
+  const front = await openSecureFront({ server, address, source, kubeconfig, clock, log })
+  const logged = (change: () => Promise<void>): Promise<string> =>
+    new Promise((resolve) => {
+      record = resolve
+      void change()
+    })
+  return { folder, kubeconfig, clock, front, logged }
+}
+
+/** Somebody who trusts this authority. */
+async function connected(url: string, folder: string) {
+  const ca = readFileSync(join(folder, 'ca.crt'))
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ca })
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'secureConnect')
+  return { socket, serial: socket.getPeerCertificate().serialNumber }
+}
+
+/** The serial number that the server shows. */
+async function shown(url: string, folder: string): Promise<string> {
+  return (await connected(url, folder)).serial
+}
+
+async function answerOf(socket: TLSSocket): Promise<string> {
+  const answered = once(socket, 'data')
+  socket.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n')
+  return String((await answered)[0])
+}
+
+function serialOf(folder: string): string {
+  return new X509Certificate(readFileSync(join(folder, 'server.crt'))).serialNumber
+}
+
+it('shows and tells a renewed certificate while it serves', async () => {
+  const { folder, kubeconfig, clock, front, logged } = await open()
+  const first = serialOf(folder)
+  expect(await shown(front.url, folder)).toBe(first)
+  const told = readFileSync(kubeconfig, 'utf8')
+  const { socket } = await connected(front.url, folder)
+  for (const name of ['ca.crt', 'ca.key']) rmSync(join(folder, name))
+  expect(await logged(() => clock.advance(DAY))).toBe('the serving certificate was renewed')
+  expect(serialOf(folder)).not.toBe(first)
+  expect(await shown(front.url, folder)).toBe(serialOf(folder))
+  expect(await answerOf(socket)).toMatch(/^HTTP\/1.1 200/)
+  expect(readFileSync(kubeconfig, 'utf8')).not.toBe(told)
+  expect(readFileSync(kubeconfig, 'utf8')).toContain(
+    btoa(readFileSync(join(folder, 'ca.crt'), 'utf8')),
+  )
+})
+
+it('serves with the certificate before when there is no other', async () => {
+  const { folder, clock, front, logged } = await open()
+  rmSync(join(folder, 'ca.key'))
+  expect(await logged(() => clock.advance(DAY))).toMatch(/could not be renewed/)
+  expect(await shown(front.url, folder)).toBe(serialOf(folder))
+})

@@ -1,0 +1,55 @@
+import { networkInterfaces } from 'node:os'
+import type { ApiClient } from '../client/http/api-client.ts'
+import { knownControllers } from '../controllers/known-controllers.ts'
+import type { RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Election } from '../storage/election.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { OwnSocket } from './access/own-socket.ts'
+import type { OrchServerConfiguration } from './config/configuration.ts'
+import { isSelected } from './config/controller-selection.ts'
+import { runControllers } from './controllers/run-controllers.ts'
+import type { ProcessMetrics } from './metrics/process-metrics.ts'
+
+export interface BackgroundServicesOptions {
+  readonly config: OrchServerConfiguration
+  readonly socket: OwnSocket
+  readonly version: string
+  readonly election: Election
+  readonly metrics: RunnerMetrics
+  readonly processMetrics: ProcessMetrics
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Starts those who work beside the API in this process, as its clients; the last one ends first. */
+export async function startBackgroundServices(
+  options: BackgroundServicesOptions,
+): Promise<AsyncDisposable> {
+  const { config, socket, version, processMetrics, ...shared } = options
+  await using held = new AsyncDisposableStack()
+  const clientOf = (who: string): ApiClient => {
+    const client = socket.client(`orch-server/${version} ${who}`)
+    held.defer(() => client.close())
+    return client
+  }
+  const { addressPools } = config.loadBalancer
+  const running = runControllers({
+    ...shared,
+    client: clientOf('controllers'),
+    controllers: knownControllers(addressPools).filter(({ name }) =>
+      isSelected(name, config.controllers),
+    ),
+  })
+  held.defer(() => running.close())
+  if (config.sandboxNode.enabled) {
+    const { runNodeAgent } = await import('./node/run-node-agent.ts')
+    const agent = runNodeAgent({
+      ...{ ...shared, config, metrics: processMetrics },
+      interfaces: networkInterfaces(),
+      client: clientOf('node agent'),
+    })
+    held.defer(() => agent.close())
+  }
+  return held.move()
+}

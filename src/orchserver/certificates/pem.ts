@@ -1,0 +1,69 @@
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { NodeProxyError } from '../../lib/error.ts'
+
+const BEGIN = '-----BEGIN CERTIFICATE-----'
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** The text of a file, undefined where there is none. Throws NP_ORCHSERVER_CERTIFICATE. */
+export async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(path, `cannot be read: ${String(cause)}`, 'check the path and the permissions')
+  }
+}
+
+/** Throws NP_ORCHSERVER_CERTIFICATE also where there is no such file. */
+export async function readPem(path: string): Promise<string> {
+  const text = await readIfPresent(path)
+  if (text !== undefined) return text
+  throw unusable(path, 'does not exist', 'check the path')
+}
+
+export function unusable(path: string, what: string, hint: string): NodeProxyError {
+  const details = { object: path, hint }
+  return new NodeProxyError('NP_ORCHSERVER_CERTIFICATE', `${path} ${what}`, details)
+}
+
+/** The certificates of a PEM text, as they are written. */
+export function certificateBlocks(text: string): readonly string[] {
+  return text.match(BLOCK) ?? []
+}
+
+/** What keeps a text from being certificates in PEM, all of them whole; undefined: nothing. */
+export function certificateFault(text: string): string | undefined {
+  const begun = text.split(BEGIN).length - 1
+  if (begun === 0) return 'holds no certificate in PEM'
+  const blocks = certificateBlocks(text)
+  const whole = blocks.filter(isReadable).length
+  return whole === begun ? undefined : 'holds a certificate that is damaged'
+}
+
+/** What keeps a text from being a private key in PEM that can be used; undefined: nothing. */
+export function keyFault(text: string): string | undefined {
+  if (!text.includes('PRIVATE KEY-----')) return 'holds no private key in PEM'
+  try {
+    createPrivateKey(text)
+    return undefined
+  } catch {
+    return text.includes('ENCRYPTED')
+      ? 'holds a private key with a passphrase, for which nobody is asked'
+      : 'holds a private key that is damaged'
+  }
+}
+
+function isReadable(block: string): boolean {
+  try {
+    return new X509Certificate(block).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
+/** A new P-256 key, in PEM. */
+export function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' })
+}

@@ -1,0 +1,138 @@
+import { NodeProxyError } from '../../lib/error.ts'
+import {
+  type Answers,
+  asProblem,
+  createAnswers,
+  type ExitCode,
+  type Output,
+  type Terminal,
+} from '../../settings/answers.ts'
+import { flagProblem } from '../../settings/flag-problem.ts'
+import { type FlagsResult, parseFlags } from '../../settings/flags.ts'
+import { helpText } from '../../settings/help.ts'
+import { loadConfiguration } from '../../settings/load.ts'
+import { readConfigurationFile } from '../../settings/read-file.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { COMMAND_FLAGS } from '../config/command-flags.ts'
+import type { OrchServerConfiguration } from '../config/configuration.ts'
+import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { refuseForeignBind } from '../config/loopback-only.ts'
+import { type SubCommand, splitSubCommand } from './sub-command.ts'
+
+/** The rest of the program, loaded only when it is to run. */
+export interface Server {
+  /** Why it cannot start, found before anything is made. */
+  checkStart(config: OrchServerConfiguration): Promise<NodeProxyError | undefined>
+  /** Serves until a signal ends it. */
+  runServer(config: OrchServerConfiguration, log: Logger, version: string): Promise<void>
+}
+
+/** What the program touches of the outside world. */
+export interface Host extends Terminal {
+  /** Where records go; standard output unless given. */
+  readonly logStream?: Output
+  readonly version: string
+  loadServer(): Promise<Server>
+}
+
+type Flags = FlagsResult<OrchServerConfiguration, typeof COMMAND_FLAGS>
+type Line = Extract<Flags, { ok: true }>['line']
+
+/** The program, from its arguments (without node and script) to its exit code. */
+export async function runProgram(args: readonly string[], host: Host): Promise<ExitCode> {
+  const split = splitSubCommand(args)
+  if ('code' in split) return answers(host).refuse([split])
+  const parsed = parseFlags(SETTINGS_TABLE, split.flags)
+  if (!parsed.ok) return answers(host).refuse([parsed.problem])
+  const { commands } = parsed.line
+  if (commands.help) return answers(host).print(helpText(SETTINGS_TABLE))
+  if (commands.version) return answers(host).print(`orch-server ${host.version}\n`)
+  if (commands.replace && split.command.verb !== 'restore') {
+    return answers(host).refuse([
+      flagProblem(SETTINGS_TABLE, '--replace', 'goes with restore FILE'),
+    ])
+  }
+  try {
+    const loaded = await load(parsed.line)
+    if (!loaded.ok) return answers(host).refuse(loaded.problems)
+    if (split.command.verb === 'serve') return await serve(loaded.config, host)
+    if (split.command.verb === 'check') return await checkStore(split.command, loaded.config, host)
+    return await keepStore(split.command, { ...loaded, replace: commands.replace }, host)
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return answers(host).refuse([asProblem(error)])
+  }
+}
+
+async function load(line: Line) {
+  const path = line.commands.config
+  const file =
+    path === undefined ? undefined : await readConfigurationFile(path, SETTINGS_TABLE.codes)
+  return loadConfiguration(SETTINGS_TABLE, file, line)
+}
+
+async function serve(config: OrchServerConfiguration, host: Host): Promise<ExitCode> {
+  refuseForeignBind(config)
+  const { createLogger } = await import('../../telemetry/logger.ts')
+  const log = await createLogger({
+    verbosity: config.logging.verbosity,
+    pretty: host.stdout.isTTY === true,
+    ...(host.logStream && { stream: host.logStream }),
+  })
+  try {
+    const server = await host.loadServer()
+    const wrong = await server.checkStart(config)
+    if (wrong !== undefined) return answers(host).refuse([asProblem(wrong)])
+    await server.runServer(config, log, host.version)
+    return 0
+  } catch (error) {
+    log.fatal({ err: error }, 'orch-server ends')
+    return 1
+  }
+}
+
+interface Keeping {
+  readonly config: OrchServerConfiguration
+  readonly replace: boolean
+}
+
+/** 0: intact. 1: damaged, or not to be read. 2: there is nothing to look at. */
+async function checkStore(
+  { file }: Extract<SubCommand, { verb: 'check' }>,
+  config: OrchServerConfiguration,
+  host: Host,
+): Promise<ExitCode> {
+  const { check } = await import('../storage/check.ts')
+  try {
+    const { lines, isClean } = await check(config, file)
+    answers(host).print(`${lines.join('\n')}\n`)
+    return isClean ? 0 : 1
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    if (error.code === 'NP_ORCHSERVER_CHECK') return answers(host).refuse([asProblem(error)])
+    return answers(host).fail(error)
+  }
+}
+
+/** Writes a backup, or takes one back. */
+async function keepStore(
+  { verb, file }: Exclude<SubCommand, { verb: 'serve' | 'check' }>,
+  { config, replace }: Keeping,
+  host: Host,
+): Promise<ExitCode> {
+  const { backUp, restore } = await import('../storage/backup.ts')
+  try {
+    const warn = (text: string): void => void host.stderr.write(`orch-server: ${text}\n`)
+    const text = await (verb === 'backup'
+      ? backUp(config, file)
+      : restore(config, file, { replace, warn }))
+    return answers(host).print(`${text}\n`)
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return answers(host).fail(error)
+  }
+}
+
+function answers(host: Host): Answers {
+  return createAnswers(SETTINGS_TABLE.program, host)
+}

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { isSelected, unknownNames } from './controller-selection.ts'
+
+const KNOWN = ['endpoints', 'endpointslices', 'loadbalancer']
+
+it.each([
+  ['*', KNOWN],
+  ['*,-endpoints', ['endpointslices', 'loadbalancer']],
+  ['-endpoints,*', ['endpointslices', 'loadbalancer']],
+  ['endpoints', ['endpoints']],
+  ['endpoints,-endpoints', []],
+  ['-endpoints', []],
+  ['', []],
+])('--controllers=%s runs %j', (flag, selected) => {
+  expect(KNOWN.filter((name) => isSelected(name, flag.split(',')))).toEqual(selected)
+})
+
+it('a name that no controller has is found', () => {
+  expect(unknownNames(['*', '-endpoints', 'endpoint', '-', '-*'], KNOWN)).toEqual([
+    'endpoint',
+    '-',
+    '-*',
+  ])
+})

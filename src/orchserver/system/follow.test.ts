@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest'
+import { FakeClock } from '../../lib/fake-clock.ts'
+import type { ServingCertificate } from '../certificates/serving-certificate.ts'
+import { follow } from './follow.ts'
+
+const first: ServingCertificate = { cert: '1', key: '1', authority: 'a' }
+
+/** What happens when the time comes, with one answer of the source for each time. */
+function following(...answers: readonly (ServingCertificate | Error)[]) {
+  const told: unknown[] = []
+  let due: (() => void) | undefined
+  let planned = (): void => undefined
+  const left = [...answers]
+  const end = follow({
+    first,
+    read: async () => {
+      const answer = left.shift()!
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    clock: {
+      after: (_ms, task) => {
+        due = task
+        planned()
+        return () => (due = undefined)
+      },
+    },
+    onChange: async (next) => void told.push(next.cert),
+    onError: (error) => told.push((error as Error).message),
+  })
+  /** Lets the time pass until it has looked and waits again. */
+  const pass = (): Promise<void> =>
+    new Promise((resolve) => {
+      planned = resolve
+      due!()
+    })
+  return { told, pass, end, isWaiting: () => due !== undefined }
+}
+
+it('takes over another certificate, and only another one', async () => {
+  const { told, pass } = following({ ...first }, { ...first, cert: '2' }, { ...first, cert: '2' })
+  await pass()
+  expect(told).toEqual([])
+  await pass()
+  await pass()
+  expect(told).toEqual(['2'])
+})
+
+it('goes on with what it has when there is a failure', async () => {
+  const { told, pass } = following(new Error('no'), { ...first, cert: '2' })
+  await pass()
+  await pass()
+  expect(told).toEqual(['no', '2'])
+})
+
+it('ends', () => {
+  const { end, isWaiting } = following()
+  expect(isWaiting()).toBe(true)
+  end()
+  expect(isWaiting()).toBe(false)
+})
+
+it('tells each change once, and goes on after what cannot be read', async () => {
+  const clock = new FakeClock()
+  const told: string[] = []
+  const files = ['a', 'b', undefined, 'b', 'c'].map((name) => name && Buffer.from(name))
+  const stop = follow({
+    clock,
+    first: Buffer.from('a'),
+    read: async () => files.shift() || Promise.reject(new Error('half')),
+    onChange: (next) => void told.push(String(next)),
+    onError: (error) => void told.push(String(error)),
+  })
+  for (let round = 0; round < 5; round++) await clock.advance(600_000)
+  expect(told).toEqual(['b', 'Error: half', 'c'])
+  stop()
+  expect(clock.pending()).toEqual([])
+})

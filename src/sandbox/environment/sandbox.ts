@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import { type Agent, startAgent } from '../agent/agent.ts'
+import type { Answer, Question } from '../agent/protocol.ts'
+import { type Cluster, openCluster } from '../cluster/cluster.ts'
+import type { Followed } from '../cluster/cluster-state.ts'
+import { Daemon, runDaemonOnce } from '../daemon/daemon.ts'
+import type { Namespace } from '../network/namespace.ts'
+import { NODE_NAME, POD_NETWORK } from '../network/plan.ts'
+import { buildTopology } from '../network/topology.ts'
+import type { SandboxOptions } from '../run/arguments.ts'
+import type { Run } from '../run/run.ts'
+import { PodAgents } from './pod-agents.ts'
+
+/** Where a request comes from: the client, the node, or a pod by its name. */
+export type Place = 'client' | 'node' | `pod-${number}`
+
+/** A running sandbox. */
+export interface Sandbox {
+  readonly run: Run
+  readonly options: SandboxOptions
+  readonly cluster: Cluster
+  readonly daemon: Daemon
+  ask(place: Place, question: Question): Promise<Answer>
+  /** Waits until every Service leads to its ready pods, in the kernel too. */
+  settled(): Promise<void>
+  /** Runs a command in the node. */
+  onNode(command: readonly string[]): Promise<string>
+  /** Stops the daemon, then runs `node-proxy --cleanup` in the node. */
+  cleanUp(): Promise<void>
+}
+
+/**
+ * Builds everything inside the run's control namespace, in which this process
+ * runs; `stack` ends it again. The namespaces are the supervisor's.
+ */
+export async function openSandbox(
+  run: Run,
+  options: SandboxOptions,
+  stack: AsyncDisposableStack,
+): Promise<Sandbox> {
+  const topology = await buildTopology(run.name)
+  const [client, node, cluster] = await Promise.all([
+    openAgent(topology.client, stack),
+    openAgent(topology.node, stack),
+    openCluster(run, topology.node, stack),
+  ])
+  const podAgents = new PodAgents(run.name, cluster.pods)
+  stack.defer(() => podAgents.close())
+  const daemon = startDaemon({ run, options, node: topology.node, agent: node, cluster })
+  stack.defer(() => daemon.stop('SIGTERM'))
+  const settled = async (): Promise<void> => {
+    await cluster.state.served()
+    await daemon.applied(watched(cluster.state.seen))
+  }
+  const agentAt = (place: Place) =>
+    place === 'client' ? client : place === 'node' ? node : podAgents.of(place)
+  const sandbox: Sandbox = {
+    ...{ run, options, cluster, daemon, settled },
+    ask: async (place, question) => askFrom(await agentAt(place), question),
+    onNode: (command) => topology.node.exec(command),
+    cleanUp: async () => {
+      await daemon.stop('SIGTERM')
+      await runDaemonOnce(topology.node, ['--cleanup', ...options.daemonFlags])
+    },
+  }
+  await settled()
+  return sandbox
+}
+
+async function openAgent(namespace: Namespace, stack: AsyncDisposableStack): Promise<Agent> {
+  const agent = await startAgent(namespace)
+  stack.defer(() => agent.kill())
+  return agent
+}
+
+interface DaemonParts {
+  readonly run: Run
+  readonly options: SandboxOptions
+  readonly node: Namespace
+  readonly agent: Agent
+  readonly cluster: Cluster
+}
+
+function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemon {
+  const flags = [
+    `--kubeconfig=${cluster.controlPlane.kubeconfig}`,
+    `--hostname-override=${NODE_NAME}`,
+    `--proxy-mode=${options.mode}`,
+    `--cluster-cidr=${POD_NETWORK}`,
+    ...options.daemonFlags,
+  ]
+  return new Daemon({ node, agent, flags, logFile: join(run.folder, 'node-proxy.log') })
+}
+
+/** The resources whose revisions the daemon reports back. */
+function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, number> {
+  return new Map([...seen].filter(([name]) => name !== 'pods'))
+}
+
+function askFrom(agent: Agent | undefined, question: Question): Promise<Answer> {
+  if (agent !== undefined) return agent.ask(question)
+  return Promise.resolve({ kind: 'failed', ms: 0, code: 'the sender is gone' })
+}

@@ -1,0 +1,47 @@
+import { curlOf, enter, unlabelOf } from '../../environment/by-hand.ts'
+import { REQUESTS } from '../../environment/requests.ts'
+import type { Line } from './style.ts'
+import type { View } from './view.ts'
+
+/** Commands for another terminal. */
+export function commandsByHand({
+  run,
+  socket,
+  pods,
+  show,
+  flush,
+}: Pick<View, 'run' | 'socket' | 'pods' | 'show' | 'flush'>): readonly string[] {
+  const pid = pods.find((pod) => pod.pid !== undefined)?.pid
+  return [
+    curlOf(run, REQUESTS.clientToPublic),
+    curlOf(run, REQUESTS.podToWeb),
+    ...(pid === undefined ? [] : [`kill -9 ${pid}`]),
+    `${enter(run, 'node')} ${show}`,
+    `${enter(run, 'node')} ${flush}`,
+    `${enter(run, 'node')} curl -s http://127.0.0.1:10249/metrics`,
+    unlabelOf('pod-3', socket),
+  ]
+}
+
+/** A command on as many lines as its width needs, which a shell still takes as one. */
+export function wrapCommand(command: string, width: number): readonly string[] {
+  const words = command.match(/(?:[^\s']|'[^']*')+/g) ?? []
+  const lines: string[] = []
+  let line = ' '
+  for (const word of words) {
+    if (line.trim() !== '' && line.length + word.length + 3 > width) {
+      lines.push(`${line} \\`)
+      line = '   '
+    }
+    line += ` ${word}`
+  }
+  return [...lines, line]
+}
+
+export function byHand(view: View, width: number): readonly Line[] {
+  const lines = commandsByHand(view).flatMap((command) => wrapCommand(command, width))
+  return [
+    [{ text: `TRY, ${view.terminal}`, look: 'dim' }],
+    ...lines.map((text): Line => [{ text }]),
+  ]
+}

@@ -1,0 +1,39 @@
+import type { PodState } from '../../cluster/pod-state.ts'
+import type { SliceState } from '../../cluster/slice-state.ts'
+import type { Reply, Request } from '../../environment/request.ts'
+import type { ServiceRow } from './cluster-view.ts'
+
+/** A request of the stream and what came of it. */
+export interface Asked {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly request: Request
+  readonly reply: Reply
+}
+
+/** Everything that the screen shows. */
+export interface View {
+  readonly mode: string
+  readonly run: string
+  /** Unix socket of the API server. */
+  readonly socket: string
+  /** Where the commands are to be typed, in words. */
+  readonly terminal: string
+  /** What to type on the node to see the daemon's work, and to destroy it. */
+  readonly show: string
+  readonly flush: string
+  /** Milliseconds since the sandbox was ready. */
+  readonly upMs: number
+  readonly services: readonly ServiceRow[]
+  readonly backends: readonly SliceState[]
+  readonly pods: readonly PodState[]
+  /** Newest last. */
+  readonly asked: readonly Asked[]
+  /** Requests answered, by pod, and of all kinds. */
+  readonly answers: ReadonlyMap<string, number>
+  readonly kinds: ReadonlyMap<Reply['kind'], number>
+  readonly daemonPid: number | undefined
+  readonly daemonLog: readonly string[]
+  /** What was last done by key. */
+  readonly notice: string
+}

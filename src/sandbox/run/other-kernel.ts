@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { findInstallation } from '../../uml/installation.ts'
+import { bootKernel } from '../../uml/start-kernel.ts'
+import type { SandboxOptions } from './arguments.ts'
+
+const IP_VS = '/proc/net/ip_vs'
+/** Tells the program inside how a shell beside it is reached. */
+export const WAY_IN = 'SANDBOX_WAY_IN'
+/** MiB; the whole sandbox needs a quarter of it. */
+const MEMORY = 1024
+/** The tour says something every few seconds; a screen may be left alone for days. */
+const TOUR_SILENCE_MS = 120_000
+
+/** Whether the mode needs what this machine's kernel does not have, loaded or to be loaded. */
+export function needsOtherKernel({ mode }: SandboxOptions): boolean {
+  if (mode !== 'ipvs' || existsSync(IP_VS)) return false
+  spawnSync('modprobe', ['-q', 'ip_vs'])
+  return !existsSync(IP_VS)
+}
+
+/**
+ * Runs this very program, with the same arguments, in a kernel that has ip_vs,
+ * and says so. Returns its exit code. Throws NP_UML_MISSING and its kin.
+ */
+export async function runInOtherKernel({ once }: SandboxOptions): Promise<number> {
+  const { release } = await findInstallation()
+  const { argv, execArgv, stdin, stdout } = process
+  stdout.write(
+    `this kernel has no ip_vs: everything runs in User-mode Linux ${release}, a kernel that is a program\n`,
+  )
+  const terminal = stdin.isTTY && stdout.isTTY
+  const { status } = await bootKernel({
+    command: process.execPath,
+    args: [...execArgv, ...argv.slice(1)],
+    env: {
+      ...process.env,
+      TMPDIR: undefined,
+      [WAY_IN]: `npm run --silent uml -- --enter=${process.pid}`,
+    },
+    cwd: process.cwd(),
+    memory: MEMORY,
+    terminal,
+    door: true,
+    onOutput: (text) => void stdout.write(text),
+    ...(once && !terminal && { silenceMs: TOUR_SILENCE_MS }),
+  })
+  return status
+}

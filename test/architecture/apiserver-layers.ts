@@ -1,0 +1,112 @@
+import { posix } from 'node:path'
+import { importsOf } from './module-import.ts'
+import { isTest, type SourceFile } from './source-file.ts'
+
+/** One folder of `src/apiserver`; its files import from the folders after it in the order. */
+export interface Layer {
+  /** Below `src/apiserver`; empty: the files beside the folders. */
+  readonly folder: string
+  readonly holds: string
+  /** The folder does not exist yet: its place in the order is reserved. */
+  readonly planned?: true
+}
+
+/** The way of a request, top to bottom. An import, types included, goes down this list. */
+export const apiserverLayers: readonly Layer[] = [
+  { folder: '', holds: 'the composition of a server, and its process' },
+  { folder: 'services/repair', holds: 'background: allocations compared with Services' },
+  { folder: 'system', holds: 'background: objects that the server keeps by itself' },
+  { folder: 'http', holds: 'sockets, request targets, bodies, answers, time limits' },
+  { folder: 'metrics', holds: 'what is counted, and /metrics' },
+  { folder: 'routing', holds: 'the route table: paths to handlers' },
+  { folder: 'health', holds: 'health checks, the life of the server, the health of the store' },
+  { folder: 'authentication', holds: 'who sends the request', planned: true },
+  { folder: 'audit', holds: 'the record of requests and who sent them', planned: true },
+  { folder: 'flow-control', holds: 'how many requests run at one time, and who waits' },
+  { folder: 'authorization', holds: 'whether the user may do it', planned: true },
+  { folder: 'openapi', holds: 'schemas that clients read' },
+  { folder: 'discovery', holds: 'groups, versions and resources that clients read' },
+  { folder: 'watch', holds: 'streams of changes' },
+  { folder: 'verbs', holds: 'get, list, create, update, patch, apply, delete' },
+  { folder: 'context', holds: 'what all verbs work with: store, caches, limits, write turns' },
+  { folder: 'admission', holds: 'defaults, validation, metadata, namespaces, write rules' },
+  { folder: 'apply', holds: 'server-side apply and the owners of fields' },
+  { folder: 'patch', holds: 'JSON patch, merge patch, strategic merge patch' },
+  { folder: 'field-validation', holds: 'unknown, duplicate and mistyped fields' },
+  { folder: 'negotiation', holds: 'Accept and Content-Type: forms of bodies and answers' },
+  { folder: 'persist', holds: 'transactions of the store, and its failures' },
+  { folder: 'services', holds: 'addresses and ports of Services' },
+  { folder: 'kinds', holds: 'one file for each kind of object' },
+  { folder: 'cache', holds: 'one watch of the store, and the objects that it shows' },
+  { folder: 'request', holds: 'a request and its answer as handlers see them' },
+  { folder: 'protobuf', holds: 'protobuf bodies' },
+  { folder: 'encoding', holds: 'stored form, JSON, YAML, media types' },
+  { folder: 'resource', holds: 'what a kind declares; storage keys and URL paths' },
+  { folder: 'table', holds: 'columns of tables' },
+  { folder: 'selector', holds: 'label and field selectors' },
+  { folder: 'schema', holds: 'the fields of all kinds' },
+  { folder: 'status', holds: 'StatusError, its causes, the errors of the API' },
+]
+
+const ROOT = 'src/apiserver'
+
+/** Fixtures and harnesses, which only tests import. */
+const TESTING = `${ROOT}/testing/`
+
+/** An import of one production file of the API server by another. */
+export interface Edge {
+  readonly from: string
+  readonly to: string
+}
+
+/** Every import between production files of the API server, types included. */
+export function apiserverEdges(sources: readonly SourceFile[]): readonly Edge[] {
+  const paths = new Set(sources.map(({ path }) => path))
+  return sources
+    .filter(({ path }) => !isTest(path) && !path.startsWith(TESTING))
+    .flatMap(importsOf)
+    .filter(({ relative, target }) => relative && paths.has(target))
+    .map(({ from, target }) => ({ from, to: target }))
+}
+
+/** What is wrong with one import, or undefined. */
+export function layerFault({ from, to }: Edge): string | undefined {
+  if (to.startsWith(TESTING)) return `${from} imports ${to}, which only tests may`
+  const [above, below] = [rankOf(from), rankOf(to)]
+  if (above === undefined) return `${from} is in a folder without a layer`
+  if (below === undefined) return `${to} is in a folder without a layer`
+  return above <= below ? undefined : `${from} imports upward: ${to}`
+}
+
+/** The place of a file's folder in the order; the longest folder counts. */
+function rankOf(path: string): number | undefined {
+  const folder = posix.dirname(path).slice(ROOT.length + 1)
+  const matching = apiserverLayers
+    .map((layer, rank) => ({ layer, rank }))
+    .filter(({ layer }) => isWithin(folder, layer.folder))
+  return matching.toSorted((a, b) => b.layer.folder.length - a.layer.folder.length)[0]?.rank
+}
+
+function isWithin(folder: string, layer: string): boolean {
+  return folder === layer || (layer !== '' && folder.startsWith(`${layer}/`))
+}
+
+/** The files of circles of imports, and those on a path between two circles. */
+export function filesInCircles(edges: readonly Edge[]): readonly string[] {
+  let left = edges.filter(({ from, to }) => from !== to)
+  for (;;) {
+    const importing = new Set(left.map(({ from }) => from))
+    const imported = new Set(left.map(({ to }) => to))
+    const kept = left.filter(({ from, to }) => imported.has(from) && importing.has(to))
+    if (kept.length === left.length) return [...importing].toSorted()
+    left = kept
+  }
+}
+
+/** The pairs of folders that import each other; a folder and what is inside it are one. */
+export function mutualFolders(edges: readonly Edge[]): readonly string[] {
+  const pairs = new Set(edges.map(({ from, to }) => `${posix.dirname(from)} ${posix.dirname(to)}`))
+  const crossing = [...pairs].map((pair) => pair.split(' ')).filter(([a, b]) => a !== b)
+  const mutual = crossing.filter(([a, b]) => pairs.has(`${b} ${a}`) && String(a) < String(b))
+  return mutual.map((pair) => pair.join(' ↔ '))
+}
