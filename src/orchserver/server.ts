@@ -1,8 +1,8 @@
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { createAddressRange } from '../apiserver/allocation/address-range.ts'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
-import { createAddressRange } from '../apiserver/services/address-range.ts'
-import { mastersOf } from '../apiserver/system/masters.ts'
+import { apiServicesOf } from '../apiserver/background/api-services/api-services.ts'
 import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
@@ -86,7 +86,7 @@ function certificateSource(
     hostname: hostname(),
     bindAddress,
     serviceAddresses: services.clusterIPRange.flatMap((cidr) =>
-      mastersOf(createAddressRange(cidr)).map(({ ip }) => ip),
+      apiServicesOf(createAddressRange(cidr)).map(({ ip }) => ip),
     ),
     extraNames: tls.extraNames,
   })

@@ -1,6 +1,6 @@
 /**
- * The groups that are served under two names: ours, and the ecosystem's. The
- * ecosystem's is canonical: what is stored or compared carries that one.
+ * The groups that are served under two names: ours, and that of Kubernetes. The
+ * latter is canonical: what is stored or compared carries that one.
  */
 const CANONICAL: ReadonlyMap<string, string> = new Map(
   ['rbac.authorization', 'networking', 'coordination', 'discovery'].map((group) => [

@@ -1,4 +1,4 @@
-/** Types and reasons of conditions by which the rooms understand each other. */
+/** Types and reasons of conditions that several modules use. */
 
 /** Of Pods and Nodes. */
 export const READY = 'Ready'
@@ -10,7 +10,7 @@ export const DISRUPTION = 'DisruptionTarget'
 /** Reason of that: the node of the Pod is gone. */
 export const NODE_GONE = 'DeletionByPodGC'
 
-/** Of a Service: whether it has the addresses that it asks a load balancer for. */
+/** Of a Service: whether it has the addresses that it requests from a load balancer. */
 export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'
 /** Of a Service: whether its endpoints carry the zone hints that an annotation requests. */
 export const TOPOLOGY_CONDITION = 'orch.io/TopologyAwareHints'

@@ -17,7 +17,7 @@ export interface EventReport {
   readonly type: 'Normal' | 'Warning'
   /** UpperCamelCase, stable: people select events by it. */
   readonly reason: string
-  /** One sentence; at most 1,024 characters of it are told. */
+  /** One sentence; longer than 1,024 characters it is cut. */
   readonly message: string
   /** Who reports it, and from which node. */
   readonly component: string
@@ -28,8 +28,8 @@ export interface EventReport {
   readonly count: number
 }
 
-const LONGEST_MESSAGE = 1_024
-const LONGEST_NAME = 253
+const MAX_MESSAGE_LENGTH = 1_024
+const MAX_NAME_LENGTH = 253
 
 /** The namespace in which an Event about an object stands: its own, or `default`. */
 export function eventNamespace({ namespace }: ObjectReference): string {
@@ -62,7 +62,7 @@ export function coreEvent(report: EventReport, suffix?: string): JsonObject {
 
 function nameAfter(name: string, suffix: string | undefined): JsonObject {
   if (suffix === undefined) return { generateName: `${name}.` }
-  return { name: `${name.slice(0, LONGEST_NAME - suffix.length - 1)}.${suffix}` }
+  return { name: `${name.slice(0, MAX_NAME_LENGTH - suffix.length - 1)}.${suffix}` }
 }
 
 function present(fields: object): JsonObject {
@@ -70,5 +70,7 @@ function present(fields: object): JsonObject {
 }
 
 function shorten(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE - 1)}…`
+  return message.length <= MAX_MESSAGE_LENGTH
+    ? message
+    : `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…`
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeEndpointSlice } from './endpoint-slice.ts'
-import { placesOf, problemsOf, rawSlice, sound, valueOf } from './fixtures.ts'
 import type { Raw } from './raw.ts'
+import { placesOf, problemsOf, rawSlice, sound, valueOf } from './testing/raw-objects.ts'
 import type { Endpoint } from './types.ts'
 
 const READY = {

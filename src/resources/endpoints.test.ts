@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { decodeEndpoints } from './endpoints.ts'
-import { placesOf, problemsOf, rawEndpoints, sound, valueOf } from './fixtures.ts'
 import type { Raw } from './raw.ts'
+import { placesOf, problemsOf, rawEndpoints, sound, valueOf } from './testing/raw-objects.ts'
 
 const PLAIN = { terminating: false, zoneHints: undefined, nodeHints: undefined, weight: 1 }
 const READY = { nodeName: '', ready: true, serving: true, ...PLAIN }

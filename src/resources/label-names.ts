@@ -1,4 +1,4 @@
-/** Labels and annotations that are written, as the ecosystem spells them; `NAMES` has what is read. */
+/** Labels and annotations that are written, with their names in Kubernetes; `NAMES` has what is read. */
 
 /** Of a Namespace: its own name. */
 export const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
@@ -16,7 +16,7 @@ export const SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
 /** Of Endpoints: who looks after them, and whether slices show them. */
 export const ENDPOINTS_MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
-/** Whoever holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
+/** A client that holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
 export const LEADER = 'control-plane.alpha.kubernetes.io/leader'
 
 /** Of both: the Service has no address, there were too many endpoints, since when they changed. */

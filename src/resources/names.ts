@@ -3,7 +3,7 @@ import { HEADLESS, SERVICE_NAME, TRIGGER_TIME, ZONE } from './label-names.ts'
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?$/
 const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/
-const LONGEST_SUBDOMAIN = 253
+const MAX_SUBDOMAIN_LENGTH = 253
 
 /** RFC 1123 label: what namespaces, Services and ports are called. */
 export function isLabel(text: string): boolean {
@@ -12,12 +12,12 @@ export function isLabel(text: string): boolean {
 
 /** Labels joined by dots, 253 characters at most: what other objects are called. */
 export function isSubdomain(text: string): boolean {
-  return text.length <= LONGEST_SUBDOMAIN && text.split('.').every(isLabel)
+  return text.length <= MAX_SUBDOMAIN_LENGTH && text.split('.').every(isLabel)
 }
 
 /** One segment of a URL: what roles and bindings are called, such as `system:node-proxy`. */
 export function isPathSegment(text: string): boolean {
-  const fits = text !== '' && text.length <= LONGEST_SUBDOMAIN
+  const fits = text !== '' && text.length <= MAX_SUBDOMAIN_LENGTH
   return fits && text !== '.' && text !== '..' && !/[/%\p{C}\p{Zl}\p{Zp}]/u.test(text)
 }
 
@@ -42,8 +42,8 @@ export function isQualifiedName(text: string): boolean {
 export const NODE_LEASES = 'kube-node-lease'
 
 /**
- * Names of labels and annotations that mean something here, ours first, then the
- * ecosystem's. Where several are present, the first counts.
+ * Names of labels and annotations that mean something here, ours first, then those of
+ * Kubernetes. Where several are present, the first counts.
  */
 export const NAMES = {
   serviceOfSlice: [SERVICE_NAME, 'orch.io/service-name'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { placesOf, problemsOf, rawNode, sound, valueOf } from './fixtures.ts'
 import { decodeNode } from './node.ts'
 import type { Raw } from './raw.ts'
+import { placesOf, problemsOf, rawNode, sound, valueOf } from './testing/raw-objects.ts'
 import type { Node } from './types.ts'
 
 test('projects a Node to what its proxy needs', () => {

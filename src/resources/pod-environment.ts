@@ -16,9 +16,9 @@ export interface EnvironmentVariable {
   readonly value: string
 }
 
-/** The API server's own Services, which every Pod is told of: ours and the ecosystem's name. */
-export const MASTER_NAMESPACE = 'default'
-export const MASTER_NAMES: readonly string[] = ['kubernetes', 'orch']
+/** The API server's own Services, whose addresses every Pod gets. */
+export const API_SERVICE_NAMESPACE = 'default'
+export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
 
 /**
  * The environment variables by which a Pod that starts now finds Services
@@ -40,7 +40,7 @@ export function* podEnvironment(
     const name = stringAt(service, 'metadata', 'name')
     const namespace = stringAt(service, 'metadata', 'namespace')
     const isOwn = isLinked && namespace === ownNamespace
-    const isMaster = namespace === MASTER_NAMESPACE && MASTER_NAMES.includes(name)
+    const isMaster = namespace === API_SERVICE_NAMESPACE && API_SERVICE_NAMES.includes(name)
     if (isOwn || (isMaster && !visible.has(name))) visible.set(name, service)
   }
   const ordered = [...visible].toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -60,7 +60,7 @@ function hasAddress(service: JsonObject): boolean {
 }
 
 function variablesOf(name: string, service: JsonObject): readonly Variable[] {
-  const prefix = spelled(name)
+  const prefix = variableName(name)
   const spec = objectAt(service, 'spec')
   // Programs may read leading zeros as octal.
   const ip = canonicalAddress(stringAt(spec, 'clusterIP'))
@@ -70,7 +70,7 @@ function variablesOf(name: string, service: JsonObject): readonly Variable[] {
     [`${prefix}_SERVICE_HOST`, ip],
     ...ports.slice(0, 1).map((port): Variable => [`${prefix}_SERVICE_PORT`, numberOf(port)]),
     ...named.map((port): Variable => {
-      return [`${prefix}_SERVICE_PORT_${spelled(stringAt(port, 'name'))}`, numberOf(port)]
+      return [`${prefix}_SERVICE_PORT_${variableName(stringAt(port, 'name'))}`, numberOf(port)]
     }),
     ...ports.flatMap((port, index) => portVariables(prefix, ip, port, index)),
   ]
@@ -100,6 +100,6 @@ function numberOf(port: JsonObject): string {
   return scalarText(valueAt(port, 'port'))
 }
 
-function spelled(name: string): string {
+function variableName(name: string): string {
   return name.toUpperCase().replaceAll('-', '_')
 }

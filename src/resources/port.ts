@@ -1,7 +1,8 @@
 import { isIntegerIn } from './integer.ts'
 import { isLabel } from './names.ts'
+import { present } from './present.ts'
 import type { Reader } from './reader.ts'
-import type { Protocol } from './types.ts'
+import type { EndpointPort, Protocol, ServicePort } from './types.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['SCTP', 'TCP', 'UDP']
 const PORT_LEFT_OUT = 'the port is left out'
@@ -43,4 +44,34 @@ export function readPortName(object: Reader): string | undefined {
   if (typeof value === 'string' && isLabel(value)) return value
   object.refuse('name', 'must be a DNS label such as http or dns-tcp, or absent', PORT_LEFT_OUT)
   return undefined
+}
+
+/** The ports of a Service that can be served; a bad node port costs only itself. */
+export function readServicePorts(spec: Reader): readonly ServicePort[] {
+  return present(spec.objects('ports').map(readServicePort))
+}
+
+function readServicePort(object: Reader): ServicePort | undefined {
+  const name = readPortName(object)
+  const protocol = readProtocol(object)
+  const port = readPort(object, 'port')
+  const nodePort = readAllocatedPort(object, 'nodePort')
+  if (name === undefined || protocol === undefined || port === undefined) return undefined
+  return { name, protocol, port, nodePort }
+}
+
+/**
+ * The ports of a slice or subset. One without a number means every port, which no
+ * Service port can be matched with: it is left out without a warning.
+ */
+export function readEndpointPorts(object: Reader): readonly EndpointPort[] {
+  return present(object.objects('ports').map(readEndpointPort))
+}
+
+function readEndpointPort(object: Reader): EndpointPort | undefined {
+  const name = readPortName(object)
+  const protocol = readProtocol(object)
+  const port = object.value('port') === undefined ? undefined : readPort(object, 'port')
+  if (name === undefined || protocol === undefined || port === undefined) return undefined
+  return { name, protocol, port }
 }

@@ -8,7 +8,7 @@ export interface Problem {
   readonly value: string
   /** What would be right and, when the rest of the object is used, what happens instead. */
   readonly message: string
-  /** Of those that the ecosystem tells apart from other wrong values. */
+  /** Of those that Kubernetes distinguishes from other wrong values. */
   readonly fault?: Fault
 }
 

@@ -2,15 +2,15 @@ const QUANTITY = /^([+-]?)(\d*)\.?(\d*)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
-/** Longer texts and larger amounts are nobody's resources, and are left as they were sent. */
-const LONGEST = 64
+/** Longer texts and larger amounts occur in no cluster, and stay as they were sent. */
+const MAX_LENGTH = 64
 const LARGEST = 2n ** 63n
 
 /** Amounts are counted in the smallest unit that there is. */
 const NANOS = 10n ** 9n
 
 /**
- * A quantity as the ecosystem writes it, so that equal ones are equal texts: a
+ * A quantity as Kubernetes writes it, so that equal ones are equal texts: a
  * whole number, with the largest suffix of its own sort that allows one. Below
  * 1Ki, and for what is no whole number of bytes, that is a decimal suffix. What
  * is less than a billionth counts as one. Whatever is no quantity stays.
@@ -39,7 +39,7 @@ export function milliQuantity(value: unknown): number | undefined {
 /** Undefined for what cannot be a quantity. */
 function textOf(value: unknown): string | undefined {
   const text = typeof value === 'number' ? decimalText(value) : value
-  return typeof text === 'string' && text.length <= LONGEST ? text : undefined
+  return typeof text === 'string' && text.length <= MAX_LENGTH ? text : undefined
 }
 
 /** Not as `1e-7`, which is a sort of quantity of its own. */
@@ -55,7 +55,7 @@ function amountOf(whole: string, fraction: string, suffix: string): bigint | und
   const exponent = decimal < 0 ? Number(suffix.slice(1)) : decimal * 3 - 9
   if (binary > 0) return dividedUp((digits * NANOS) << BigInt(binary * 10), fraction.length)
   const shift = exponent + 9
-  if (Math.abs(shift) > LONGEST) return undefined
+  if (Math.abs(shift) > MAX_LENGTH) return undefined
   const raised = digits * 10n ** BigInt(Math.max(shift, 0))
   return dividedUp(raised, fraction.length + Math.max(-shift, 0))
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { placesOf } from './fixtures.ts'
 import { Reader } from './reader.ts'
+import { placesOf } from './testing/raw-objects.ts'
 
 function reader(json: string): Reader {
   return Reader.of(JSON.parse(json), 'decode')

@@ -9,7 +9,7 @@ const WITHHELD = '(withheld)'
 /**
  * Reads one JSON object of unknown content. Sees own properties only, takes null
  * for absent, and notes whatever has the wrong type as a finding and as absent.
- * Where a value stands is spelled out only when there is something to say of it.
+ * The path of a value is written only when there is a finding.
  */
 export class Reader {
   readonly findings: Findings
@@ -68,7 +68,7 @@ export class Reader {
     return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key })
   }
 
-  /** The same of an object whose keys are names that somebody chose: `data[password]`. */
+  /** The same of an object whose keys are names that the author chose: `data[password]`. */
   map(key: string): Reader {
     return new Reader(this.#rawAt(key), { findings: this.findings, parent: this, key, isMap: true })
   }

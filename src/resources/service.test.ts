@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { placesOf, problemsOf, rawService, sound, valueOf } from './fixtures.ts'
 import type { Raw } from './raw.ts'
 import { decodeService } from './service.ts'
+import { placesOf, problemsOf, rawService, sound, valueOf } from './testing/raw-objects.ts'
 import type { Service } from './types.ts'
 
 function ofSpec(spec: Raw): Service {

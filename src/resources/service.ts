@@ -6,19 +6,18 @@ import { readClusterIPs } from './cluster-ips.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
 import { isLabelValue, NAMES } from './names.ts'
-import { readAllocatedPort } from './port.ts'
+import { readAllocatedPort, readServicePorts } from './port.ts'
 import { present } from './present.ts'
 import type { Decoded } from './problem.ts'
+import { readSourceRanges } from './read-source-ranges.ts'
 import type { Reader } from './reader.ts'
-import { readServicePorts } from './service-ports.ts'
-import { readSourceRanges } from './source-ranges.ts'
 import type { ProxyProtocol, Service, ServiceKey } from './types.ts'
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const
 const POLICIES = ['Cluster', 'Local'] as const
 const PROXY_PROTOCOLS = ['v1', 'v2'] as const
 const SCHEDULER = /^[a-z]{1,15}$/
-const LONGEST_UID = 128
+const MAX_UID_LENGTH = 128
 
 /**
  * v1 Service. Only one that cannot be identified is refused as a whole; a port,
@@ -55,8 +54,8 @@ export function readService(object: Reader): Service | typeof UNUSABLE {
 
 function readUid(metadata: Reader): string {
   const uid = metadata.text('uid') ?? ''
-  if (uid.length <= LONGEST_UID) return uid
-  metadata.refuse('uid', `must have at most ${LONGEST_UID} characters`, 'it is left out')
+  if (uid.length <= MAX_UID_LENGTH) return uid
+  metadata.refuse('uid', `must have at most ${MAX_UID_LENGTH} characters`, 'it is left out')
   return ''
 }
 
@@ -82,7 +81,7 @@ function isCaptured(entry: Reader): boolean {
   return false
 }
 
-/** A name that cannot be read is still somebody's: it belongs to no proxy that there is. */
+/** A name that cannot be read belongs to no existing proxy. */
 function readProxyName({ labels }: Metadata): string | undefined {
   const key = firstPresent(labels, NAMES.proxyName)
   if (key === undefined) return undefined

@@ -48,7 +48,7 @@ function readEndpoint(raw: Reader, family: Family, weightOf: WeightOf): Endpoint
 /**
  * The conditions, of which an absent `ready` means ready and an absent `serving`
  * the same as `ready`. Undefined, with a finding, when one is neither true nor
- * false: no traffic goes where nobody can say whether it should.
+ * false: no traffic goes to an endpoint whose condition is unknown.
  */
 function readConditions(raw: Reader): Reader | undefined {
   const value = raw.value('conditions')

@@ -1,3 +1,7 @@
+import { named } from './metadata.ts'
+import { NAMES } from './names.ts'
+import type { Reader } from './reader.ts'
+
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
 /** Milliseconds since the epoch of an RFC 3339 time; undefined for everything else. */
@@ -9,4 +13,9 @@ export function parseTimestamp(value: unknown): number | undefined {
 
 export function isTimestamp(value: unknown): boolean {
   return parseTimestamp(value) !== undefined
+}
+
+/** When the change behind an endpoints object happened, in ms since the epoch. */
+export function readTriggerTime(annotations: Reader): number | undefined {
+  return parseTimestamp(named(annotations, NAMES.triggerTime))
 }

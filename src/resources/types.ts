@@ -8,7 +8,7 @@ export type Protocol = 'TCP' | 'UDP' | 'SCTP'
 
 export type TrafficPolicy = 'Cluster' | 'Local'
 
-/** Version of the header that tells a backend the client's address. */
+/** Version of the header that carries the client's address to a backend. */
 export type ProxyProtocol = 'v1' | 'v2'
 
 export interface ServicePort {

@@ -49,9 +49,10 @@ const faulty: readonly (readonly [from: string, to: string, fault: string])[] = 
   ['verbs/get.ts', 'http/send.ts', 'imports upward'],
   ['api-server.ts', 'cellar/wine.ts', 'without a layer'],
   ['cellar/wine.ts', 'verbs/get.ts', 'without a layer'],
-  ['services/repair/repair.ts', 'api-server.ts', 'imports upward'],
-  ['services/claim.ts', 'services/repair/repair.ts', 'imports upward'],
+  ['background/allocation-repair/repair.ts', 'api-server.ts', 'imports upward'],
+  ['kinds/service/resource.ts', 'background/service-cidr.ts', 'imports upward'],
   ['verbs/get.ts', 'testing/test-api.ts', 'only tests may'],
+  ['verbs/get.ts', 'kinds/testing/rules-by-kind.ts', 'only tests may'],
 ]
 
 test.each(faulty)('%s → %s: %s', (from, to, fault) => {

@@ -1,10 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { applyDefaults } from '../../resources/defaults.ts'
-import { validateObject } from '../../resources/validate.ts'
 import { checkFields } from '../field-validation/check-fields.ts'
 import { isJson, parseDocument } from '../negotiation/parse-document.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
+import { applyDefaults, validateObject } from '../resource/object-rules.ts'
 import { apiVersionOf } from '../resource/resource.ts'
 import { causeOf } from '../status/causes.ts'
 import { StatusError } from '../status/status.ts'
@@ -80,10 +79,10 @@ export function admit(
   old?: JsonObject,
 ): JsonObject | StatusError {
   const { resource } = request.served
-  const defaulted = withoutEmptyMetadata(applyDefaults(resource.kind, object) as JsonObject)
+  const defaulted = withoutEmptyMetadata(applyDefaults(resource, object) as JsonObject)
   const causes = [
     ...metadataCauses(defaulted),
-    ...validateObject(resource.kind, defaulted, old).map(causeOf),
+    ...validateObject(resource, defaulted, old).map(causeOf),
   ]
   return causes.length === 0 ? defaulted : invalidObject(request, defaulted, causes)
 }

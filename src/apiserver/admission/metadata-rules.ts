@@ -12,6 +12,8 @@ import {
 } from '../../lib/json.ts'
 import { EMPTIED, FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import { isLabelValue, isQualifiedName } from '../../resources/names.ts'
+import { catalogue } from '../kinds/catalogue.ts'
+import { apiVersionOf } from '../resource/resource.ts'
 import { invalidValue, tooLongValue } from '../status/causes.ts'
 import type { StatusCause } from '../status/status.ts'
 
@@ -112,16 +114,22 @@ function finalizerCause(finalizer: Json, field: string): readonly StatusCause[] 
 /** What the garbage collector needs of an owner. */
 const OWNER_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
 
-const NO_OWNER = '/v1, Kind=Event is disallowed from being an owner'
-
 function ownerCauses(owner: Json, index: number): readonly StatusCause[] {
   const field = `metadata.ownerReferences[${index}]`
   const missing = OWNER_FIELDS.filter((name) => stringAt(owner, name) === '')
   const [version, kind] = [stringAt(owner, 'apiVersion'), stringAt(owner, 'kind')]
-  const isEvent = version === 'v1' && kind === 'Event'
+  const isBanned = catalogue.some(
+    ({ ownsNothing, kind: known, versions: [stored] }) =>
+      ownsNothing === true &&
+      known === kind &&
+      stored !== undefined &&
+      apiVersionOf(stored) === version,
+  )
   return [
     ...missing.map((name) => invalidValue(`${field}.${name}`, '', 'must not be empty')),
-    ...(isEvent ? [invalidValue(field, owner, NO_OWNER)] : []),
+    ...(isBanned
+      ? [invalidValue(field, owner, `/${version}, Kind=${kind} is disallowed from being an owner`)]
+      : []),
   ]
 }
 

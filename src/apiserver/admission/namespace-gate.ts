@@ -2,7 +2,7 @@ import type { Compare, Store } from '../../storage/store.ts'
 import type { CacheReader } from '../cache/feed.ts'
 import { isReadable, readItem } from '../cache/item.ts'
 import { unreadableError } from '../cache/unreadable.ts'
-import { namespaces } from '../kinds/namespace.ts'
+import { container } from '../kinds/catalogue.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -15,7 +15,7 @@ export interface NamespaceReader extends CacheReader {
 
 /**
  * The condition under which an object may be created in a namespace: that it
- * exists as it was seen and is not being deleted. `fresh` asks the store
+ * exists as it was seen and is not being deleted. `fresh` reads the store,
  * because the cache turned out to be behind.
  */
 export async function namespaceCondition(
@@ -24,19 +24,20 @@ export async function namespaceCondition(
   fresh: boolean,
 ): Promise<readonly Compare[] | StatusError> {
   if (!request.served.resource.namespaced) return []
-  const key = storageKey(namespaces, '', request.namespace)
-  const cached = fresh ? undefined : context.feed.cache(namespaces).get(key)
+  const key = storageKey(container, '', request.namespace)
+  const cached = fresh ? undefined : context.feed.cache(container).get(key)
   if (cached !== undefined) {
-    if (cached.fields['status.phase'] === 'Terminating') return terminating(request)
+    if (container.container.isClosed(cached.fields)) return terminating(request)
     return [{ key, modRevision: cached.revision }]
   }
   const entry = await context.store.get(key)
   if (entry === undefined)
-    return notFound({ plural: 'namespaces', group: '', name: request.namespace })
-  const item = readItem(namespaces, entry)
+    return notFound({ plural: container.plural, group: '', name: request.namespace })
+  const item = readItem(container, entry)
   if (!isReadable(item)) return unreadableError(item)
-  const isClosed = item.fields['status.phase'] === 'Terminating'
-  return isClosed ? terminating(request) : [{ key, modRevision: entry.modRevision }]
+  return container.container.isClosed(item.fields)
+    ? terminating(request)
+    : [{ key, modRevision: entry.modRevision }]
 }
 
 function terminating(request: ApiRequest): StatusError {

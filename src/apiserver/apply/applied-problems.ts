@@ -5,7 +5,7 @@ import { elementOf, partsOf, type Structure } from './structure.ts'
 
 /**
  * Why an applied object cannot be owned field by field: fields that its type
- * does not have, and list elements that cannot be told apart.
+ * does not have, and list elements with the same key.
  */
 export function appliedProblems(
   structure: Structure,

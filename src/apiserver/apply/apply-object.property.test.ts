@@ -72,7 +72,7 @@ function texts(set: FieldSet): readonly string[] {
   return [...membersOf(set)].map(pathText)
 }
 
-/** A port that stays keeps these, whoever owns them. */
+/** A port that stays keeps these, whichever owner has them. */
 const isKey = (path: readonly string[]): boolean =>
   path.at(-2)?.startsWith('k:') === true && ['f:port', 'f:protocol'].includes(path.at(-1)!)
 
@@ -103,7 +103,7 @@ test('what was applied is there, and its writer owns exactly that', () => {
   )
 })
 
-test('two who apply disjoint fields both get theirs, in either order', () => {
+test('two appliers of disjoint fields both get theirs, in either order', () => {
   fc.assert(
     fc.property(objects(0), objects(1), (a, b) => {
       const ab = fieldsIn(apply(apply(EMPTY, 'a', a), 'b', b))
@@ -113,7 +113,7 @@ test('two who apply disjoint fields both get theirs, in either order', () => {
   )
 })
 
-test('who drops everything takes along exactly what it owned alone', () => {
+test('an applier that drops everything removes exactly what it owned alone', () => {
   fc.assert(
     fc.property(history, any, (steps, applied) => {
       const before = apply(after(steps), 'a', applied)

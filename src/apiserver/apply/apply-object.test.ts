@@ -49,7 +49,7 @@ const spec = (fields: JsonObject): JsonObject => ({ spec: fields })
 const ports = (...list: JsonObject[]): JsonObject => spec({ ports: list })
 const portsOf = (state: State): Json | undefined => valueAt(state.object, 'spec', 'ports')
 
-test('who applies a field first owns it, and no other', () => {
+test('the first applier of a field owns it, and no other field', () => {
   const state = apply(EMPTY, 'a', { ...labels({ x: '1' }), ...spec({ type: 'NodePort' }) })
   expect(state.object).toEqual({ metadata: { labels: { x: '1' } }, spec: { type: 'NodePort' } })
   expect(owned(state)).toEqual({ a: ['.metadata.labels.x', '.spec.type'] })
@@ -89,13 +89,13 @@ test('another value is a conflict, and force takes the field', () => {
   })
 })
 
-test('what nobody owns can be applied over, and survives being dropped by others', () => {
+test('a field without an owner can be applied over, and stays when other owners drop theirs', () => {
   const live = { ...EMPTY, object: { metadata: { labels: { old: '1' } }, spec: { type: 'x' } } }
   const state = apply(live, 'a', { ...labels({ mine: '1' }), ...spec({ type: 'NodePort' }) })
   expect(apply(state, 'a', {}).object).toEqual({ metadata: { labels: { old: '1' } }, spec: {} })
 })
 
-test('ports are told apart by number and protocol, which is TCP if absent', () => {
+test('ports are identified by number and protocol, which is TCP if absent', () => {
   const first = apply(
     EMPTY,
     'a',
@@ -111,7 +111,7 @@ test('ports are told apart by number and protocol, which is TCP if absent', () =
   ])
 })
 
-test('an element goes with all that nobody owns of it, and keeps its keys while others do', () => {
+test('an element is removed with its fields that have no owner, and keeps its keys while it has owners', () => {
   const first = apply(EMPTY, 'a', ports({ port: 80, name: 'web' }, { port: 81, name: 'x' }))
   const filled = first.object['spec'] as { ports: JsonObject[] }
   for (const port of filled.ports) port['targetPort'] = 1
@@ -123,7 +123,7 @@ test('an element goes with all that nobody owns of it, and keeps its keys while 
   expect(portsOf(apply(shared, 'a', {}))).toEqual([{ port: 80, targetPort: 1, nodePort: 30_080 }])
 })
 
-test('an element keeps its keys also when those who stay own none of them', () => {
+test('an element keeps its keys also when its remaining owners own none of them', () => {
   const first = apply(EMPTY, 'a', ports({ port: 80, name: 'web' }))
   const fields = { 'f:spec': { 'f:ports': { 'k:{"port":80,"protocol":"TCP"}': { 'f:name': {} } } } }
   const updater: Owner = { ...writer('b'), operation: 'Update', fields }
@@ -131,7 +131,7 @@ test('an element keeps its keys also when those who stay own none of them', () =
   expect(portsOf(apply(state, 'a', {}))).toEqual([{ port: 80, name: 'web' }])
 })
 
-test('applied elements come in their order, others keep their place', () => {
+test('applied elements come in their order, other elements keep their positions', () => {
   const first = apply(EMPTY, 'a', ports({ port: 1 }, { port: 2 }, { port: 3 }))
   const state = apply(first, 'b', ports({ port: 3 }, { port: 9 }, { port: 1 }))
   expect(portsOf(state)).toEqual([{ port: 3 }, { port: 2 }, { port: 9 }, { port: 1 }])

@@ -8,7 +8,7 @@ import { isSameOwner, type Owner } from './owner.ts'
 import { type Conflict, conflictsOf, ownersAfterWrite, type Writer } from './ownership-change.ts'
 import type { Structure } from './structure.ts'
 
-/** One client's wish of how some fields of an object are. */
+/** The fields of an object that one client applies. */
 export interface Application {
   readonly structure: Structure
   readonly live: JsonObject
@@ -16,9 +16,9 @@ export interface Application {
   readonly applied: JsonObject
   readonly owners: readonly Owner[]
   readonly writer: Writer
-  /** Take what others own. */
+  /** Whether fields of other owners are taken instead of being a conflict. */
   readonly force: boolean
-  /** Fields that may be taken from others even so. */
+  /** Fields of other owners that are never a conflict. */
   readonly free?: FieldSet
 }
 
@@ -28,8 +28,8 @@ export type Applied =
 
 /**
  * Server-side apply. The applied fields are merged into the live object; what
- * the writer applied before and now leaves out goes, unless others own it too.
- * Changing what others own is a conflict; setting the same value is sharing.
+ * the writer applied before and now leaves out is removed, unless it has other owners.
+ * Changing a field of another owner is a conflict; setting the same value is shared ownership.
  */
 export function applyObject(application: Application): Applied {
   const { structure, live, applied, owners, writer, force } = application

@@ -42,7 +42,7 @@ function without(part: Part, node: FieldSet, keep: FieldSet | undefined): Json |
   return Object.keys(rest as object).length === 0 ? undefined : rest
 }
 
-/** An element that stays keeps the fields that tell it apart. */
+/** The fields that identify an element, which it keeps. */
 function keyFields(structure: Structure): FieldSet {
   if (structure.type !== 'list') return noFields
   return Object.fromEntries(structure.keys.map((key) => [fieldElement(key.name), noFields]))

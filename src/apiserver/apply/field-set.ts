@@ -1,6 +1,6 @@
 /**
- * A set of fields in the ecosystem's encoding, FieldsV1, which is also how we
- * compute with it: a tree whose keys are path elements (`field-path.ts`). A
+ * A set of fields in Kubernetes' encoding, FieldsV1, which is also the form
+ * of computation: a tree whose keys are path elements (`field-path.ts`). A
  * node without children stands for the field itself; one with children does so
  * only if `.` is among them. The root stands for no field: `{}` is the empty set.
  */

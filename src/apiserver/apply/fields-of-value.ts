@@ -2,7 +2,7 @@ import type { Json } from '../../lib/json.ts'
 import { type FieldSet, isEmptySet, noFields, SELF } from './field-set.ts'
 import { partsOf, type Structure } from './structure.ts'
 
-/** The fields that a value sets, as one who applies it owns them. */
+/** The fields that a value sets: the fields that its applier owns. */
 export function fieldsOfValue(structure: Structure, value: Json): FieldSet {
   const set: Record<string, FieldSet> = {}
   for (const [element, part] of partsOf(structure, value)) {

@@ -17,8 +17,8 @@ import { ownedPart, ownedStructure } from './owned-structure.ts'
 const KUBECTL = 'kubectl'
 
 /**
- * What kubectl applied on the client's side and nobody has changed since: when
- * it applies on the server for the first time, that is no conflict.
+ * The fields that kubectl applied on the client's side and that are unchanged since: when
+ * kubectl applies on the server for the first time, they are no conflict.
  */
 export function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject): FieldSet {
   if (name !== KUBECTL) return noFields

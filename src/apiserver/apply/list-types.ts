@@ -1,4 +1,4 @@
-/** How elements of a list are told apart; lists without a type are one value. */
+/** What identifies the elements of a list; a list without a type is one value. */
 export type ListType =
   | { readonly type: 'set' }
   /** By these fields, in alphabetical order; a default stands for an absent one. */
@@ -14,7 +14,7 @@ const set: ListType = { type: 'set' }
 const protocol: ListKey = { name: 'protocol', default: 'TCP' }
 
 /**
- * The list types that the ecosystem's types declare (`+listType`), by message
+ * The list types that Kubernetes' types declare (`+listType`), by message
  * and field. They differ from the keys of strategic merge patches: those take
  * ports of different protocols for the same.
  */
@@ -64,7 +64,7 @@ const atomic: ReadonlySet<string> = new Set([
   'core.v1.PodSpec.nodeSelector',
 ])
 
-/** Elements of a list whose own message is atomic are still told apart, but not taken apart. */
+/** Lists whose elements are identified, but whose elements are one value each. */
 export function listTypeOf(message: string, field: string): ListType | undefined {
   return lists.get(`${message}.${field}`)
 }

@@ -25,8 +25,8 @@ function mergeMembers(structure: Structure, live: JsonObject, applied: JsonObjec
 }
 
 /**
- * Applied elements in their order, in the places of those that they meet; the
- * others keep theirs. New ones follow the applied element before them.
+ * The applied elements in their order, at the positions of the live elements with the same keys;
+ * other elements keep their positions. New ones follow the applied element before them.
  */
 function mergeItems(
   structure: Structure,

@@ -4,7 +4,7 @@ import { apiVersionOf } from '../resource/resource.ts'
 import { messageOf } from '../schema/schema.ts'
 import { type Structure, structureOf, unknownStructure } from './structure.ts'
 
-/** What the server alone writes: owned by nobody. */
+/** The metadata that the server alone writes: it has no owner. */
 const SERVER_METADATA = [
   ...['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'selfLink', 'clusterName'],
   ...['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields'],
@@ -12,7 +12,7 @@ const SERVER_METADATA = [
 
 /**
  * Fields are owned in the version that objects are stored in, whatever served version a
- * request uses: who applies through one served version and another is one owner.
+ * request uses: a client that applies through several served versions is one owner.
  */
 export function ownedVersion(request: ApiRequest): string {
   return apiVersionOf(request.served.resource.versions[0]!)

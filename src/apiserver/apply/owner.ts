@@ -9,7 +9,7 @@ import {
 import { isElement } from './field-path.ts'
 import type { FieldSet } from './field-set.ts'
 
-/** Who owns which fields of an object: an entry of `metadata.managedFields`. */
+/** An owner and its fields: an entry of `metadata.managedFields`. */
 export interface Owner extends OwnerName {
   readonly apiVersion: string
   /** RFC 3339; empty when unknown. */
@@ -17,7 +17,7 @@ export interface Owner extends OwnerName {
   readonly fields: FieldSet
 }
 
-/** What tells owners apart. */
+/** What identifies an owner. */
 export interface OwnerName {
   /** The client's `fieldManager`. */
   readonly name: string
@@ -35,7 +35,7 @@ export function readOwners(object: JsonObject | undefined): readonly Owner[] | u
   return owners.length > 0 && owners.every((owner) => owner !== undefined) ? owners : undefined
 }
 
-/** `managedFields: [{}]` asks to forget all owners. */
+/** Whether the object clears all owners: `managedFields: [{}]`. */
 export function forgetsOwners(object: JsonObject): boolean {
   const entries = arrayAt(object, 'metadata', 'managedFields')
   const [first] = entries
@@ -83,7 +83,7 @@ function entryOf(owner: Owner): JsonObject {
   }
 }
 
-/** Those who apply first, then by age and name. */
+/** Appliers before updaters, then by age and name. */
 function compareOwners(a: Owner, b: Owner): number {
   const order = (owner: Owner): readonly string[] => [
     owner.operation,

@@ -11,16 +11,16 @@ import {
 } from './field-set.ts'
 import { isSameOwner, type Owner } from './owner.ts'
 
-/** Fields of somebody else that an applied object would change. */
+/** A field of another owner that an applied object would change. */
 export interface Conflict {
   readonly owner: Owner
   readonly path: readonly string[]
 }
 
-/** Who writes now. */
+/** The owner on whose behalf a request writes. */
 export type Writer = Omit<Owner, 'fields'>
 
-/** What these owners have of the changed fields, apart from the free ones. */
+/** The changed fields that these owners own, apart from the free ones. */
 export function conflictsOf(
   owners: readonly Owner[],
   changed: FieldSet,
@@ -32,7 +32,7 @@ export function conflictsOf(
   })
 }
 
-/** The owners after an update: the writer took the changed fields from the others. */
+/** The owners after an update: the writer takes the changed fields from the other owners. */
 export function ownersAfterUpdate(
   owners: readonly Owner[],
   writer: Writer,
@@ -44,8 +44,8 @@ export function ownersAfterUpdate(
 }
 
 /**
- * The owners after a write that leaves the writer with these fields. Nobody's
- * time is touched by a write that changes nothing.
+ * The owners after a write that leaves the writer with these fields. A write
+ * that changes nothing leaves all times as they are.
  */
 export function ownersAfterWrite(
   owners: readonly Owner[],

@@ -16,13 +16,13 @@ export interface Origin {
   readonly sent: JsonObject
 }
 
-/** A new object is compared with one whose parts are empty: nobody owns those. */
+/** A new object is compared with one whose parts are empty: the parts themselves have no owner. */
 const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
 
 /**
- * The object that is about to be stored with `metadata.managedFields`: who
- * writes it owns what it changes. An apply brings the owners that it decided
- * on; otherwise clients may edit or, with `[{}]`, forget them.
+ * The object that is about to be stored with `metadata.managedFields`: its
+ * writer owns the fields that it changes. An apply brings the owners that it has
+ * computed; otherwise clients may edit them or, with `[{}]`, clear them.
  */
 export function tracked(
   context: WriterContext,

@@ -15,7 +15,7 @@ export const APPLY_PATCH = 'application/apply-patch+yaml'
 
 /** The query parameter by which writers name themselves. */
 const NAME = 'fieldManager'
-const LONGEST_NAME = 128
+const MAX_NAME_LENGTH = 128
 
 /** Control characters, invisible ones, and white space but the plain one. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
@@ -24,7 +24,7 @@ export function isApply(request: ApiRequest): boolean {
   return request.method === 'PATCH' && request.contentType === APPLY_PATCH
 }
 
-/** Who this request writes as: its `fieldManager`, or the program that its User-Agent names. */
+/** The writer of a request: its `fieldManager`, or the program that its User-Agent names. */
 export function writerOf(context: WriterContext, request: ApiRequest): Writer {
   return {
     name: request.query.get(NAME) || programOf(request) || 'unknown',
@@ -41,8 +41,8 @@ export function checkWriter(request: ApiRequest): StatusError | undefined {
   if (name === '' && isApply(request)) {
     return invalidOption(request, requiredValue(NAME, 'is required for apply patch'))
   }
-  if (Buffer.byteLength(name) > LONGEST_NAME) {
-    return invalidOption(request, tooLongValue(NAME, `may not be longer than ${LONGEST_NAME}`))
+  if (Buffer.byteLength(name) > MAX_NAME_LENGTH) {
+    return invalidOption(request, tooLongValue(NAME, `may not be longer than ${MAX_NAME_LENGTH}`))
   }
   if (name !== name.replaceAll(UNPRINTABLE, '')) {
     const why = 'should only contain printable characters'
@@ -71,5 +71,5 @@ function invalidOption(request: ApiRequest, cause: StatusCause): StatusError {
 /** `kubectl` of `kubectl/v1.20.2 (linux/amd64)`. */
 function programOf(request: ApiRequest): string {
   const [program = ''] = request.userAgent.split('/')
-  return program.replaceAll(UNPRINTABLE, '').slice(0, LONGEST_NAME)
+  return program.replaceAll(UNPRINTABLE, '').slice(0, MAX_NAME_LENGTH)
 }

@@ -43,7 +43,7 @@ test('bytes bound it too, but the newest change always stays', () => {
   expect(window.next - window.first).toBe(1)
 })
 
-test('a reset leaves everybody behind, even who was up to date', () => {
+test('a reset leaves every watcher behind, also one that was up to date', () => {
   const window = new ChangeWindow(10, 1 << 20)
   window.push(change(1))
   const upToDate = window.next

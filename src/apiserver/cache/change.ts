@@ -13,7 +13,7 @@ export interface Change {
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** What a watcher that sees only matching items must be told; undefined: nothing. */
+/** The event that a watcher of the matching items gets; undefined: none. */
 export function eventTypeFor(
   change: Change,
   matches: (item: Item) => boolean,

@@ -4,7 +4,7 @@ import type { Json } from '../../lib/json.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { pods } from '../kinds/pod.ts'
+import { pods } from '../kinds/pod/resource.ts'
 import { Feed } from './feed.ts'
 
 function createFeed(
@@ -85,7 +85,7 @@ test('when the store compacts what it has not read yet, it loads anew and watche
   await feed.stop()
 })
 
-test('a store that fails is asked again after a second', async () => {
+test('a store that fails is watched again after a second', async () => {
   const store = createMemoryStore()
   const clock = new FakeClock()
   const errors: unknown[] = []

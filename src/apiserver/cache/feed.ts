@@ -27,7 +27,7 @@ export interface CacheReader {
   readonly feed: Pick<Feed, 'cache'>
 }
 
-/** How long to wait before the store is asked again after it failed. */
+/** Milliseconds between a failure of the store and the next attempt. */
 const RETRY_MS = 1000
 
 /**

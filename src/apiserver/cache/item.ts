@@ -21,7 +21,7 @@ export interface Item {
 
 const NO_LABELS: Labels = {}
 
-/** A stored object that is not served: clients would take it for what somebody wrote. */
+/** A stored object that is not served: clients would take it for what a client wrote. */
 export interface UnreadableObject {
   readonly key: string
   readonly revision: number
@@ -61,7 +61,7 @@ function decodeEntry(
   const object = parsed(value)
   if (!isJsonObject(object)) return 'it is no JSON object'
   if (!isInStoredForm(value)) return 'it is not in the form of this server'
-  const { namespace, name } = placeOf(resource, key)
+  const { namespace, name } = identityOf(resource, key)
   const isNamed = stringAt(object, 'metadata', 'name') === name
   const isPlaced = stringAt(object, 'metadata', 'namespace') === namespace
   return isNamed && isPlaced ? object : 'it names another object than its key'
@@ -72,7 +72,7 @@ function itemOf(
   { key, value, modRevision }: StoredEntry,
   object: JsonObject,
 ): Item {
-  const { namespace, name } = placeOf(resource, key)
+  const { namespace, name } = identityOf(resource, key)
   return {
     key,
     namespace,
@@ -87,7 +87,7 @@ function itemOf(
   }
 }
 
-function placeOf(resource: Resource, key: string) {
+function identityOf(resource: Resource, key: string) {
   const path = key.slice(1).split('/')
   return { namespace: resource.namespaced ? path[1]! : '', name: path.at(-1)! }
 }

@@ -12,6 +12,7 @@ export function objectReader({ feed }: CacheReader): ObjectReader {
     },
     list: (resource, namespace) =>
       feed.cache(resource).under(storagePrefix(resource, namespace)).values().map(decoded),
+    unreadable: (resource) => feed.cache(resource).unreadable.keys(),
   }
 }
 

@@ -15,7 +15,7 @@ function scene() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('a reader never shares a call that began before it; all who wait share the next', async () => {
+test('a reader never shares a call that began before it; all waiting readers share the next', async () => {
   const { calls, shared } = scene()
   const first = shared.revision()
   await turn()
@@ -35,7 +35,7 @@ test('a reader never shares a call that began before it; all who wait share the 
   expect(await last).toBe(3)
 })
 
-test('a call that fails does so for those who shared it, and for nobody after', async () => {
+test('a call that fails does so for the readers that shared it, and for no later one', async () => {
   const { calls, shared } = scene()
   const first = shared.revision()
   await turn()

@@ -1,14 +1,14 @@
 import type { Store } from '../../storage/store.ts'
 
 /**
- * The same store, asked for its newest revision once for many readers. Whoever
- * asks while a call is under way shares the next one, never this one: what it
- * brings may be older than a write that the reader already knows of.
+ * The same store, with one call for the newest revision shared by many readers. A reader
+ * that comes during a call shares the next one, never that one: its result
+ * may be older than a write that the reader already knows of.
  */
 export function withSharedRevision(store: Store): Store {
   let underWay: Promise<unknown> = Promise.resolve()
   let next: Promise<number> | undefined
-  const ask = async (): Promise<number> => {
+  const request = async (): Promise<number> => {
     await underWay
     next = undefined
     const call = store.revision()
@@ -16,7 +16,7 @@ export function withSharedRevision(store: Store): Store {
     return call
   }
   return {
-    revision: () => (next ??= ask()),
+    revision: () => (next ??= request()),
     get: (key) => store.get(key),
     list: (query) => store.list(query),
     txn: (transaction) => store.txn(transaction),

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import type { Store } from '../../storage/store.ts'
+import { addressKey } from '../allocation/allocation-keys.ts'
 import { createApiServer } from '../api-server.ts'
-import { addressKey } from '../services/claim.ts'
 import { ENDPOINTS, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
 const KEY = '/services/default/theirs'
-const THEIRS = Buffer.from('k8s\0\n\rsomebody else')
+const THEIRS = Buffer.from('k8s\0\n\ranother program')
 const NAMESPACES = '/api/v1/namespaces'
 
 async function put(store: Store, value: Buffer, key = KEY): Promise<number> {
@@ -38,7 +38,7 @@ async function metric(api: TestApi, line: string): Promise<string | undefined> {
     ?.slice(line.length + 1)
 }
 
-test('others of its kind are served, and the object that cannot be read is named everywhere', async () => {
+test('other objects of its kind are served, and the object that cannot be read is named everywhere', async () => {
   const { api, errors, records } = await withUnreadable()
   expect(await names(api, SERVICES)).toEqual(['web'])
   const listed = await api.call('GET', SERVICES)

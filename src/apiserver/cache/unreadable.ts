@@ -1,4 +1,5 @@
 import { quote } from '../../lib/quote.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { type Resource, storageKey, storagePrefix } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -33,7 +34,7 @@ export function unreadableError({ error }: UnreadableObject): StatusError {
   return internalError(`${error.message}; ${error.hint ?? ''}`)
 }
 
-/** Tells the client of a list that it is not the whole. */
+/** Warns the client of a list that objects are missing from it. */
 export function warnOfUnreadable(
   request: Pick<ApiRequest, 'warn'>,
   all: readonly UnreadableObject[],
@@ -41,8 +42,15 @@ export function warnOfUnreadable(
   if (all.length > 0) request.warn(unreadableSummary(all))
 }
 
-/** What operators are told of all of them. */
-export function unreadableSummary(all: readonly UnreadableObject[]): string {
+/** Keeps the lasting condition `unreadable-objects` as long as there is such an object. */
+export function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject[]): void {
+  const reason = 'unreadable-objects'
+  if (all.length === 0) conditions.clear(reason)
+  else conditions.raise(reason, { message: unreadableSummary(all), blocksReadiness: false })
+}
+
+/** The message for operators about all of them. */
+function unreadableSummary(all: readonly UnreadableObject[]): string {
   const keys = all.map(({ key }) => key).toSorted()
   const named = keys.slice(0, MAX_NAMED).map(quote)
   const more = keys.length > named.length ? `, and ${keys.length - named.length} more` : ''

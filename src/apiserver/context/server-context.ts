@@ -4,12 +4,12 @@ import type { Store } from '../../storage/store.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Feed } from '../cache/feed.ts'
-import type { ServiceAllocator } from '../services/service-allocator.ts'
+import type { Allocator } from '../resource/allocation.ts'
 import type { Limits } from './limits.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
-/** Where operators read what was done that they should know of. */
+/** The log of events that operators should know of. */
 export type OperatorLog = Pick<Logger, 'info' | 'warn'>
 
 /** What every verb works with. */
@@ -19,7 +19,7 @@ export interface ServerContext {
   readonly clock: Clock
   readonly random: Random
   readonly limits: Limits
-  readonly allocator: ServiceAllocator
+  readonly allocator: Allocator
   readonly watches: WatchRegistry
   readonly turns: WriteTurns
   readonly log: OperatorLog

@@ -13,7 +13,7 @@ function queue() {
   return { turns, clock, take }
 }
 
-test('the first writer of an object has its turn at once, and others of other objects too', () => {
+test('the first writer of an object has its turn at once, and so have writers of other objects', () => {
   const { turns, take } = queue()
   for (const key of ['a', 'b']) expect(take(key)).not.toBeInstanceOf(Promise)
   expect(turns.size).toBe(2)

@@ -3,13 +3,13 @@ import type { RequestDeadline } from '../request/request-deadline.ts'
 
 /** The turn to write one object. */
 export interface Turn {
-  /** What the writer before left, if it wrote. The caches may not show it yet. */
+  /** What the previous writer left, if it wrote. The caches may not show it yet. */
   readonly newest: Written | undefined
   /** Gives the turn to the next writer, with what this one left. */
   end(newest?: Written): void
 }
 
-/** Writers that wait for one object, in the order of their coming. */
+/** Writers that wait for one object, in the order of their arrival. */
 type Queue = Set<(turn: Turn) => void>
 
 /**
@@ -21,7 +21,7 @@ type Queue = Set<(turn: Turn) => void>
 export class WriteTurns {
   readonly #queues = new Map<string, Queue>()
 
-  /** At once where nobody writes the object; undefined when the deadline was first. */
+  /** At once when no other request writes the object; undefined when the deadline passes first. */
   take(key: string, deadline: RequestDeadline): Turn | Promise<Turn | undefined> {
     const queue = this.#queues.get(key)
     if (queue !== undefined) return wait(queue, deadline.signal)

@@ -6,7 +6,7 @@ import { type ApiGroup, announced } from './groups.ts'
 const API_GROUP = 'apidiscovery.k8s.io'
 const KIND = 'APIGroupDiscoveryList'
 
-/** All resources of all groups in one document, in the two versions that clients ask for. */
+/** All resources of all groups in one document, in the two versions that clients accept. */
 export function aggregatedForms(groups: readonly ApiGroup[]): readonly DocumentForm[] {
   return ['v2', 'v2beta1'].map((version) =>
     documentForm(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import type { Resource } from '../resource/resource.ts'
 import { startApi } from '../testing/test-api.ts'
 import { discoveryDocuments } from './discovery-documents.ts'
@@ -73,7 +73,7 @@ test('a client that has the document gets 304, and no body', async () => {
   expect(legacy.status).toBe(200)
 })
 
-test('the names of the ecosystem come first, and alone have short names', () => {
+test('the names of Kubernetes come first, and alone have short names', () => {
   const servedVersions = ['web.orch.io', 'web.k8s.io'].map((group) => ({ group, version: 'v1' }))
   const own: Resource = {
     ...services,
@@ -106,7 +106,7 @@ test('the names of the ecosystem come first, and alone have short names', () => 
   ])
 })
 
-test('there are no custom resources, which only who asks for them is told', async () => {
+test('there are no custom resources, and discovery does not mention their list', async () => {
   const api = await startApi()
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   const { status, body } = await api.call('GET', path)

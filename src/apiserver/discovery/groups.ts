@@ -14,7 +14,7 @@ export interface ApiGroup {
 const OWN_BRAND = /(^|\.)orch\.io$/
 
 /**
- * The groups in the order in which clients try them: the ecosystem's names come
+ * The groups in the order in which clients try them: the names of Kubernetes come
  * before this project's, because clients know how to describe only the former.
  */
 export function apiGroups(resources: readonly Resource[]): readonly ApiGroup[] {
@@ -23,10 +23,10 @@ export function apiGroups(resources: readonly Resource[]): readonly ApiGroup[] {
     name,
     versions: versionsOf(members),
   }))
-  const [own = [], others = []] = [true, false].map((brand) =>
+  const [own = [], kubernetes = []] = [true, false].map((brand) =>
     groups.filter(({ name }) => OWN_BRAND.test(name) === brand),
   )
-  return [...others, ...own]
+  return [...kubernetes, ...own]
 }
 
 function versionsOf(servedVersions: readonly ServedVersion[]): ApiGroup['versions'] {

@@ -1,8 +1,8 @@
 /**
  * Values in a document of a client: more than the largest objects in use have, and few
- * enough that whatever is done with each of them takes no time that others notice.
+ * enough that work on each of them does not delay other requests.
  */
-export const MOST_VALUES = 50_000
+export const MAX_VALUES = 50_000
 
 /** How large a JSON text is to code that walks it. */
 export interface JsonShape {

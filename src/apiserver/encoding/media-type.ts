@@ -23,20 +23,20 @@ export function parseAccept(header: string): readonly MediaType[] {
   return parts.length === 0 ? [parseMediaType('*/*')] : parts.map(parseMediaType)
 }
 
-/** Whether an alternative of an Accept header leaves room for JSON, in whatever form (`as`). */
+/** Whether an alternative of an Accept header admits JSON, in whatever form (`as`). */
 export function allowsJson({ type }: MediaType): boolean {
   return ['application/json', 'application/*', '*/*'].includes(type)
 }
 
-/** Whether it is content with JSON as it is. */
-export function allowsPlainJson(asked: MediaType): boolean {
-  return allowsJson(asked) && !asked.parameters.has('as')
+/** Whether an alternative admits JSON without another form (`as`). */
+export function allowsPlainJson(alternative: MediaType): boolean {
+  return allowsJson(alternative) && !alternative.parameters.has('as')
 }
 
 export const JSON_TYPE = 'application/json'
 export const YAML = 'application/yaml'
 
-/** Whether it asks for YAML; there are no other forms in it. */
-export function asksForYaml({ type, parameters }: MediaType): boolean {
+/** Whether an alternative names YAML, which has no other forms. */
+export function admitsYaml({ type, parameters }: MediaType): boolean {
   return type === YAML && !parameters.has('as')
 }

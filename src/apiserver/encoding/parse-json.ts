@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../lib/json.ts'
 import type { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
-import { jsonShape, MOST_VALUES } from './json-shape.ts'
+import { jsonShape, MAX_VALUES } from './json-shape.ts'
 
 /**
  * The JSON document of a body: valid UTF-8, finite numbers, of a bounded number of
@@ -10,8 +10,8 @@ import { jsonShape, MOST_VALUES } from './json-shape.ts'
 export function parseJson(body: Buffer, depth: number): Json | StatusError {
   const shape = jsonShape(body)
   if (shape.depth > depth) return badRequest(`the body is nested deeper than ${depth} levels`)
-  if (shape.values > MOST_VALUES)
-    return tooLarge(`the body holds more than ${MOST_VALUES} fields and items`)
+  if (shape.values > MAX_VALUES)
+    return tooLarge(`the body holds more than ${MAX_VALUES} fields and items`)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)

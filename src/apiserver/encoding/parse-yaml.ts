@@ -7,8 +7,8 @@ import { parseJson } from './parse-json.ts'
 
 /** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
 const LARGEST = 1 << 20
-const MOST_LEXEMES = 20_000
-const MOST_ALIASES = 100
+const MAX_LEXEMES = 20_000
+const MAX_ALIASES = 100
 /** Open collections of the parser: it has two for each level. */
 const DEEPEST_STACK = 200
 
@@ -36,14 +36,14 @@ function readTokens(text: string): readonly CST.Token[] | StatusError {
   let lexemes = 0
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
-    if (++lexemes > MOST_LEXEMES) return tooLarge('the YAML has too many parts: send JSON')
+    if (++lexemes > MAX_LEXEMES) return tooLarge('the YAML has too many parts: send JSON')
     if (parser.stack.length > DEEPEST_STACK) return badRequest('the YAML is nested too deeply')
   }
   return [...tokens, ...parser.end()]
 }
 
 function valueOf(document: Document.Parsed, length: number): Json | StatusError {
-  const maxAliasCount = Math.min(MOST_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
+  const maxAliasCount = Math.min(MAX_ALIASES, Math.floor(LARGEST / Math.max(length, 1)))
   try {
     return document.toJS({ maxAliasCount, reviver: finite }) as Json
   } catch (error) {

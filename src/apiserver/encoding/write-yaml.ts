@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 
-/** YAML 1.1, whose readers take `on` for a truth, so that such texts are quoted for all. */
+/** YAML 1.1, whose readers take `on` for true, so that such texts are quoted. */
 const STYLE = {
   version: '1.1',
   lineWidth: 0,
@@ -12,7 +12,7 @@ const STYLE = {
 const LONG = 32 << 10
 
 /** How much longer than its JSON a text may be; deep nesting indents every line. */
-const LOOSEST = 8
+const MAX_GROWTH = 8
 
 /**
  * A document in YAML, from JSON. What is long or nested very deep stays JSON,
@@ -21,7 +21,7 @@ const LOOSEST = 8
 export function writeYaml(json: string): string {
   if (json.length > LONG) return `${json}\n`
   const text = stringify(JSON.parse(json), STYLE)
-  return text.length > LOOSEST * json.length ? `${json}\n` : text
+  return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
 }
 
 /** The same as an item of a list. */

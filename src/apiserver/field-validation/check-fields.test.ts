@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { addWarning } from '../http/warning.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
@@ -60,7 +60,7 @@ test('another directive is refused', () => {
   expect(check('strict', sent).refusal).toMatchObject({ code: 400 })
 })
 
-test('nobody is told of what the object had before', () => {
+test('problems that the object had before are not reported', () => {
   const object = { spec: { foo: 2, bar: 1 } }
   expect(check('Strict', { object, before: { spec: { foo: 1 } } }).refusal?.message).toMatch(
     /strict decoding error: unknown field "spec.bar"$/,

@@ -8,20 +8,20 @@ import { badRequest } from '../status/status-errors.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import { examineFields, type FieldFindings } from './examine-fields.ts'
 
-/** What a client sent, as far as its fields are concerned. */
+/** The fields that a client sent. */
 export interface SentFields {
-  /** The object that is to be, in the request's version. */
+  /** The new object, in the request's version. */
   readonly object: JsonObject
-  /** The object that was: of what it has already, nobody is told. */
+  /** The object before; problems that it has already are not reported. */
   readonly before?: JsonObject
   /** The body where it is JSON, to be searched for names that come twice. */
   readonly body?: Buffer
 }
 
-/** An answer names this many fields. */
-const MOST = 100
-const MOST_MISTYPED = 10
-const LONGEST_PATH = 200
+/** The fields that one answer names. */
+const MAX_PROBLEMS = 100
+const MAX_MISTYPED = 10
+const MAX_PATH_LENGTH = 200
 
 const DIRECTIVES = ['', 'Ignore', 'Warn', 'Strict']
 
@@ -35,14 +35,14 @@ export function checkFields(request: ApiRequest, sent: SentFields): StatusError 
   const directive = request.query.get('fieldValidation') ?? ''
   if (!DIRECTIVES.includes(directive)) return badRequest(wrongDirective(directive))
   const { unknown, mistyped } = newFindings(request, sent)
-  if (mistyped.length > 0) return cannotBeHandled(request, mistyped.slice(0, MOST_MISTYPED))
+  if (mistyped.length > 0) return cannotBeHandled(request, mistyped.slice(0, MAX_MISTYPED))
   if (directive === 'Ignore') return undefined
   const problems = [...duplicates(sent), ...unknown.map((path) => `unknown field "${path}"`)]
-  const told = problems.slice(0, MOST)
-  if (told.length > 0 && directive === 'Strict') {
-    return cannotBeHandled(request, told, 'strict decoding error: ')
+  const reported = problems.slice(0, MAX_PROBLEMS)
+  if (reported.length > 0 && directive === 'Strict') {
+    return cannotBeHandled(request, reported, 'strict decoding error: ')
   }
-  for (const problem of told) request.warn(problem)
+  for (const problem of reported) request.warn(problem)
   return undefined
 }
 
@@ -67,7 +67,7 @@ function added(before: readonly string[], after: readonly string[]): readonly st
 
 function duplicates({ body }: SentFields): readonly string[] {
   const twice = body === undefined ? [] : duplicateFields(body.toString())
-  return twice.map((path) => `duplicate field "${path.slice(0, LONGEST_PATH)}"`)
+  return twice.map((path) => `duplicate field "${path.slice(0, MAX_PATH_LENGTH)}"`)
 }
 
 function cannotBeHandled(

@@ -12,7 +12,7 @@ interface Frame {
 
 /**
  * The paths of names that come twice in one object of a JSON text, which must
- * be valid: parsers keep the last value and forget the others without a word.
+ * be valid: parsers keep the last value and drop the earlier ones silently.
  */
 export function duplicateFields(text: string): readonly string[] {
   const found: string[] = []

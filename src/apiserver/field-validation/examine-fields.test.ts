@@ -44,6 +44,6 @@ test.each<[Json, readonly string[]]>([
   expect(examineFields('core.v1.Service', object)).toMatchObject({ unknown: [], mistyped })
 })
 
-test('of a message that nobody knows nothing is told', () => {
+test('an unknown message has no findings', () => {
   expect(examineFields('core.v1.Nothing', { a: 1 })).toMatchObject({ unknown: [], mistyped: [] })
 })

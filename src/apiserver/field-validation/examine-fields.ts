@@ -21,7 +21,7 @@ interface Walk {
 /** Every object carries these two beside the fields of its message. */
 const TYPE_FIELDS = ['apiVersion', 'kind']
 
-const LONGEST_PATH = 200
+const MAX_PATH_LENGTH = 200
 
 /**
  * Holds an object against the schema, in one walk that makes nothing where all
@@ -93,5 +93,5 @@ function pathText({ path }: Walk): string {
     if (typeof part === 'number') text += `[${part}]`
     else text += text === '' ? part : `.${part}`
   }
-  return text.slice(0, LONGEST_PATH)
+  return text.slice(0, MAX_PATH_LENGTH)
 }

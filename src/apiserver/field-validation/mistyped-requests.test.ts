@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import { storageKey } from '../resource/resource.ts'
 import {
   ENDPOINTS,
@@ -113,7 +113,7 @@ test.each<[string, string, string, JsonObject | readonly JsonObject[]]>([
   expect((await api.call('GET', `${SERVICES}/a`)).body).toEqual(made)
 })
 
-test('at most ten faults are told, and no unknown fields beside them', async () => {
+test('at most ten faults are reported, and no unknown fields beside them', async () => {
   const api = await startApi()
   const externalIPs = Array.from({ length: 11 }, () => 1)
   const body = service('a', { foo: 1, externalIPs })

@@ -17,7 +17,7 @@ export interface ConcurrencyLimitOptions {
   readonly waitMs: number
 }
 
-/** Bounds how many requests run at one time; others wait in a queue that is fair to clients. */
+/** Bounds how many requests run at one time; further requests wait in a queue that is fair to clients. */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions
   readonly #queue: FairQueue

@@ -33,7 +33,7 @@ test('in a full queue the client with the most waiting loses its newest', () => 
   expect(drain()).toEqual(['a1', 'b1', 'a2'])
 })
 
-test('who waits no longer is not served', () => {
+test('a request that waits no longer is not started', () => {
   const { put, drain, queue } = recorded(3)
   const first = put('a', 'a1')
   put('a', 'a2')

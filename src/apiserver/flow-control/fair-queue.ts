@@ -1,13 +1,13 @@
-/** Something that waits, and what to do when it must give up its place. */
+/** A waiting request: what starts it, and what rejects it when the queue is full. */
 export interface Waiting {
   readonly start: () => void
   readonly reject: () => void
 }
 
 /**
- * Those who wait, served client by client in turn: who sends a thousand requests
- * makes mostly himself wait. In a full queue the client with the most waiting
- * loses its newest.
+ * Waiting requests, served client by client in turn: a client that sends a thousand requests
+ * delays mostly its own. When the queue is full, the client with the most waiting requests
+ * loses its newest one.
  */
 export class FairQueue {
   readonly #byClient = new Map<string, Waiting[]>()
@@ -27,10 +27,10 @@ export class FairQueue {
     mine.push(waiting)
     this.#byClient.set(client, mine)
     this.#size++
-    if (this.#size > this.#capacity) this.#dropOfLongest()
+    if (this.#size > this.#capacity) this.#rejectNewestOfLargest()
   }
 
-  /** The next one; its client then comes after all others. */
+  /** Takes the next request out of the queue; its client then comes after all other clients. */
   shift(): Waiting | undefined {
     for (const [client, waiting] of this.#byClient) {
       this.#byClient.delete(client)
@@ -43,7 +43,7 @@ export class FairQueue {
     return undefined
   }
 
-  /** Takes one away that waits no longer. */
+  /** Removes a request that waits no longer. */
   remove(client: string, waiting: Waiting): void {
     const mine = this.#byClient.get(client) ?? []
     const index = mine.indexOf(waiting)
@@ -53,14 +53,14 @@ export class FairQueue {
     if (mine.length === 0) this.#byClient.delete(client)
   }
 
-  #dropOfLongest(): void {
-    let longest: readonly [client: string, waiting: readonly Waiting[]] = ['', []]
+  #rejectNewestOfLargest(): void {
+    let largest: readonly [client: string, waiting: readonly Waiting[]] = ['', []]
     for (const one of this.#byClient) {
-      if (one[1].length >= longest[1].length) longest = one
+      if (one[1].length >= largest[1].length) largest = one
     }
-    const newest = longest[1].at(-1)
+    const newest = largest[1].at(-1)
     if (newest === undefined) return
-    this.remove(longest[0], newest)
+    this.remove(largest[0], newest)
     newest.reject()
   }
 }

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Who asks, as far as the flow of requests is concerned. */
+/** The sender of a request, as flow control sees it. */
 export interface Requester {
-  /** Requests with the same text wait behind each other. */
+  /** Requests with the same text share a queue. */
   readonly client: string
-  /** Part of the cluster itself: has places of its own. */
+  /** Whether it is a component of the cluster, which has concurrency slots of its own. */
   readonly isSystem: boolean
 }
 
-/** Those without whom the cluster stands still. */
+/** The User-Agents of components that the cluster needs to run. */
 const SYSTEM_PROGRAM =
   /^(?:orch-[a-z]+|node-(?:agent|proxy)|kube-(?:controller-manager|proxy|scheduler)|kubelet)\//
 
-/** Tells requests apart by address and program, because there are no users yet. */
+/** Identifies the sender by address and User-Agent, because there are no users yet. */
 export function requesterOf({ socket, headers }: IncomingMessage): Requester {
   const program = headers['user-agent'] ?? ''
   const client = `${socket.remoteAddress ?? ''} ${program}`

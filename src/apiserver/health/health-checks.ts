@@ -7,9 +7,9 @@ export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
 export interface HealthCheck {
   readonly name: string
-  /** What is wrong, in words for anybody who asks. */
+  /** What is wrong, in words that any client may read; undefined: nothing. */
   fault(): string | undefined | Promise<string | undefined>
-  /** What an operator has to know of although the check passes. */
+  /** What an operator has to know although the check passes. */
   readonly warning?: () => string | undefined
 }
 
@@ -25,9 +25,9 @@ export interface HealthSubjects {
 const CACHES_MS = 1000
 
 /**
- * What must be true. Only `livez` asks for a restart when it fails, so it
- * looks at nothing that a restart would not heal; and only `readyz` for no more
- * traffic, so it looks at nothing that leaves most of it served: the watches of
+ * What must be true. A failing `livez` restarts the server, so it checks nothing
+ * that a restart would not repair; a failing `readyz` takes its traffic away, so it checks
+ * nothing that leaves most requests served: the watches of
  * nodes go on while nothing can be written. Lasting conditions, such as objects that cannot be
  * read, are warnings: everything else is served.
  */

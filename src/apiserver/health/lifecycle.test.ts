@@ -78,15 +78,15 @@ test('a server that drains is not ready, and serves on', async () => {
   expect((await api.call('GET', SERVICES)).status).toBe(200)
 })
 
-test('a client that asks while the server closes is answered, and told to leave its connection', async () => {
+test('a request during the close is answered, with Connection: close', async () => {
   const api = await startApi()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
-  const ask = (): Promise<IncomingMessage> => getBy(agent, `${api.url}${SERVICES}`)
-  expect((await ask()).headers.connection).toBe('keep-alive')
+  const request = (): Promise<IncomingMessage> => getBy(agent, `${api.url}${SERVICES}`)
+  expect((await request()).headers.connection).toBe('keep-alive')
   const closed = api.server.close()
-  const answer = await ask()
+  const answer = await request()
   expect([answer.statusCode, answer.headers.connection]).toEqual([200, 'close'])
   await closed
-  await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await expect(request()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })

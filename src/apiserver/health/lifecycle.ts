@@ -1,4 +1,4 @@
-/** How far the life of a server has come, as `/readyz` tells those who send it traffic. */
+/** How far the life of a server has come, as `/readyz` reports it to load balancers. */
 export class Lifecycle {
   #isLoaded = false
   #isClosing = false
@@ -8,7 +8,7 @@ export class Lifecycle {
     return this.#isLoaded
   }
 
-  /** Traffic should go elsewhere, although what comes is still served. */
+  /** Load balancers should choose other servers, although requests are still served. */
   get isClosing(): boolean {
     return this.#isClosing
   }

@@ -41,7 +41,7 @@ test('a server whose last write failed is not well until the store takes one', a
   expect((await api.call('GET', '/healthz')).text).toBe('ok')
 })
 
-test('when nobody writes it tries by itself, and then no more', async () => {
+test('without other writes it probes by itself, until a probe succeeds', async () => {
   const { state, wrap } = disk()
   const clock = new FakeClock()
   const health = new StoreHealth(wrap(createMemoryStore()), clock)
@@ -58,7 +58,7 @@ test('when nobody writes it tries by itself, and then no more', async () => {
   expect(clock.pending()).toEqual([])
 })
 
-test('what writes nothing proves nothing', async () => {
+test('a transaction that writes nothing is no proof', async () => {
   const { state, wrap } = disk()
   const health = new StoreHealth(wrap(createMemoryStore()), new FakeClock())
   state.isFull = true
@@ -71,7 +71,7 @@ test('what writes nothing proves nothing', async () => {
   expect(health.writeFault).toBeUndefined()
 })
 
-test('a server that closes tries no more', async () => {
+test('a server that closes ends its probes', async () => {
   const { state, wrap } = disk()
   const clock = new FakeClock()
   const [late, early] = [1, 2].map(() => new StoreHealth(wrap(createMemoryStore()), clock))

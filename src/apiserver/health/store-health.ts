@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Store, Transaction, TxnResult } from '../../storage/store.ts'
-import { storeTrouble } from '../persist/store-failure.ts'
+import { storeFailure } from '../persist/store-failure.ts'
 
-/** How long the store has to tell its newest revision. */
+/** Milliseconds for the store to return its newest revision. */
 const ANSWER_MS = 1000
 
-/** Between two attempts to write, once writing failed. */
+/** Milliseconds between two attempts to write, after a write failed. */
 const PROBE_MS = 5000
 
 /** No object: written only to learn whether writing works again. */
@@ -15,23 +15,23 @@ const PROBE: Transaction = {
 }
 
 /**
- * Whether the store can be read and written, by what it answered last to anybody.
- * Nobody else may write for long: after a write that failed it tries by itself,
- * until the store takes one.
+ * Whether the store can be read and written, by its last answers to any caller.
+ * After a write that failed, it writes a probe until one succeeds, because
+ * no other write may come for long.
  */
 export class StoreHealth {
-  /** The same store; what it answers is noticed. */
+  /** The same store; its answers are recorded. */
   readonly store: Store
   readonly #clock: Clock
-  readonly #asked: Store
+  readonly #inner: Store
   #readFault: string | undefined
   #writeFault: string | undefined
-  #question: Promise<number | undefined> | undefined
+  #pending: Promise<number | undefined> | undefined
   #cancelProbe: (() => void) | undefined
   #isStopped = false
 
   constructor(store: Store, clock: Clock) {
-    this.#asked = store
+    this.#inner = store
     this.#clock = clock
     this.store = {
       revision: () => this.#read(store.revision()),
@@ -55,31 +55,31 @@ export class StoreHealth {
   }
 
   /**
-   * The newest revision; undefined when the store cannot be read. That is answered at once
-   * if it is known already, and while an earlier question waits: another is asked meanwhile.
+   * The newest revision; undefined when the store cannot be read. It returns at once
+   * when that is known already; concurrent calls share one call to the store.
    */
   async newest(): Promise<number | undefined> {
-    this.#question ??= this.#ask()
+    this.#pending ??= this.#revision()
     if (this.#readFault !== undefined) return undefined
     const isLate = Promise.withResolvers<undefined>()
     const cancel = this.#clock.after(ANSWER_MS, () => {
       this.#readFault ??= 'the store does not answer'
       isLate.resolve(undefined)
     })
-    const newest = await Promise.race([this.#question, isLate.promise])
+    const newest = await Promise.race([this.#pending, isLate.promise])
     cancel()
     return newest
   }
 
-  /** Tries no more. */
+  /** Ends the probes. */
   stop(): void {
     this.#isStopped = true
     this.#cancelProbe?.()
   }
 
-  async #ask(): Promise<number | undefined> {
+  async #revision(): Promise<number | undefined> {
     const newest = await this.store.revision().catch(() => undefined)
-    this.#question = undefined
+    this.#pending = undefined
     return newest
   }
 
@@ -89,18 +89,18 @@ export class StoreHealth {
       this.#readFault = undefined
       return value
     } catch (error) {
-      this.#readFault = storeTrouble(error)?.matter ?? 'the store failed'
+      this.#readFault = storeFailure(error)?.cause ?? 'the store failed'
       throw error
     }
   }
 
   async #write(transaction: Transaction): Promise<TxnResult> {
     try {
-      const result = await this.#asked.txn(transaction)
+      const result = await this.#inner.txn(transaction)
       if (result.committed && puts(transaction)) this.#writeFault = undefined
       return result
     } catch (error) {
-      this.#writeFault = storeTrouble(error)?.matter ?? this.#writeFault
+      this.#writeFault = storeFailure(error)?.cause ?? this.#writeFault
       if (this.#writeFault !== undefined) this.#probeLater()
       throw error
     }

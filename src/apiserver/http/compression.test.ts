@@ -38,7 +38,7 @@ test('a long list is compressed for a client that takes gzip, and says the same'
   expect(await packed.text()).toBe(plain.text)
 })
 
-test('a compressed list leaves room for listeners before Node warns of a leak', async () => {
+test('a compressed list leaves capacity for listeners before Node warns of a leak', async () => {
   const warnings: Error[] = []
   const hear = (warning: Error): void => void warnings.push(warning)
   const { defaultMaxListeners } = EventEmitter

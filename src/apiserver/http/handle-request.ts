@@ -7,7 +7,7 @@ import { healthReply } from '../health/health-reply.ts'
 import { countRequest } from '../metrics/count-request.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
-import { storeStatusError } from '../persist/store-failure-status.ts'
+import { storeStatusError } from '../persist/store-failure.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
@@ -82,7 +82,7 @@ async function decide(
 
 const NO_BODY = Buffer.alloc(0)
 
-/** Whether somebody may read the request's body. */
+/** Whether a handler may read the request's body. */
 function hasVerb({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
   return method !== 'GET' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
 }

@@ -4,7 +4,7 @@ import { SERVICES, service, startApi } from '../testing/test-api.ts'
 test.each([
   ['the object', `${SERVICES}/web`, ''],
   ['a refusal', `${SERVICES}/none`, ''],
-])('%s is indented for who asks for it', async (_, path) => {
+])('%s is indented on request', async (_, path) => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
   const plain = await api.call('GET', path)

@@ -4,7 +4,7 @@ import type { Reply } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 
 /** Whether a person reads the answer: `?pretty=true`. */
-export function asksForIndent({ url = '' }: IncomingMessage): boolean {
+export function isPretty({ url = '' }: IncomingMessage): boolean {
   if (!url.includes('pretty=')) return false
   return parseFlag(new URLSearchParams(url.slice(url.indexOf('?') + 1)), 'pretty')
 }

@@ -39,8 +39,8 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
   const { host = '127.0.0.1', port = 0, socketPath, tls } = options
   const server = createServer(handler, tls)
   await new Promise<void>((resolve, reject) => {
-    const place = socketPath ?? `${host}:${port}`
-    const fail = (cause: Error): void => reject(cannotListen(place, cause))
+    const address = socketPath ?? `${host}:${port}`
+    const fail = (cause: Error): void => reject(cannotListen(address, cause))
     server.once('error', fail)
     server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
       server.off('error', fail)
@@ -63,7 +63,7 @@ function reachedAt(
   return { url: `${scheme}://${host}:${address.port}`, port: address.port }
 }
 
-/** Clients of the ecosystem give up after as long; Node's own default is two minutes. */
+/** Kubernetes clients give up after as long; Node's own default is two minutes. */
 const HANDSHAKE_MS = 10_000
 
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
@@ -91,7 +91,7 @@ const CLOSE_MS = 2000
 
 /**
  * How long a connection without a request stays: the client's next one may be on its way,
- * and would be lost. Its answer tells the client that the connection ends.
+ * and would be lost. Its answer has Connection: close.
  */
 const LINGER_MS = 250
 
@@ -113,9 +113,13 @@ function stopListening(server: Server, onClosed: () => void): void {
   NetServer.prototype.close.call(server, onClosed)
 }
 
-function cannotListen(place: string, cause: Error): NodeProxyError {
-  return new NodeProxyError('NP_APISERVER_LISTEN', `cannot listen on ${place}: ${cause.message}`, {
-    cause,
-    hint: 'choose another address or port, or stop what uses this one',
-  })
+function cannotListen(address: string, cause: Error): NodeProxyError {
+  return new NodeProxyError(
+    'NP_APISERVER_LISTEN',
+    `cannot listen on ${address}: ${cause.message}`,
+    {
+      cause,
+      hint: 'choose another address or port, or stop what uses this one',
+    },
+  )
 }

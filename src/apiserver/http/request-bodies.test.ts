@@ -28,11 +28,11 @@ async function deliver(socket: Socket, request: IncomingMessage, bytes: number):
   await arrived
 }
 
-function told(outcome: Buffer | StatusError): number {
+function codeOrLength(outcome: Buffer | StatusError): number {
   return outcome instanceof StatusError ? outcome.status.code : outcome.length
 }
 
-test('who has been sending the longest makes room, and an answer gives it back', async () => {
+test('the request that has been sending the longest is rejected, and an answer frees its bytes', async () => {
   const begin = await incoming()
   const bodies = new RequestBodies({ each: 100, together: 100 })
   const slow = await begin(90)
@@ -41,18 +41,18 @@ test('who has been sending the longest makes room, and an answer gives it back',
   const quick = await begin(50)
   const whole = bodies.take(quick)
   await deliver(quick.socket, quick.request, 50)
-  expect([told(await broken), told(await whole)]).toEqual([429, 50])
+  expect([codeOrLength(await broken), codeOrLength(await whole)]).toEqual([429, 50])
 
   const late = await begin(60)
   const refused = bodies.take(late)
   await deliver(late.socket, late.request, 60)
-  expect(told(await refused)).toBe(429)
+  expect(codeOrLength(await refused)).toBe(429)
   quick.response.end()
   await once(quick.response, 'close')
   const next = await begin(60)
   const taken = bodies.take(next)
   await deliver(next.socket, next.request, 60)
-  expect(told(await taken)).toBe(60)
+  expect(codeOrLength(await taken)).toBe(60)
 })
 
 test('a body that breaks off counts no longer', async () => {
@@ -63,10 +63,10 @@ test('a body that breaks off counts no longer', async () => {
     const outcome = bodies.take({ request, response })
     await deliver(socket, request, 80)
     socket.destroy()
-    expect(told(await outcome)).toBe(400)
+    expect(codeOrLength(await outcome)).toBe(400)
   }
   const { socket, request, response } = await begin(90)
   const outcome = bodies.take({ request, response })
   await deliver(socket, request, 90)
-  expect(told(await outcome)).toBe(90)
+  expect(codeOrLength(await outcome)).toBe(90)
 })

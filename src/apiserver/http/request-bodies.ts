@@ -11,13 +11,13 @@ export interface BodyLimits {
 }
 
 /**
- * Takes the bodies of requests, each before its request is served: one that
- * arrives slowly takes nobody's place. Too many bytes at one time cost those
- * their request that have been sending the longest.
+ * Receives the bodies of requests, each before its request takes a concurrency slot: a body that
+ * arrives slowly takes none. When all bodies together exceed their limit, the requests that have
+ * been sending the longest are rejected.
  */
 export class RequestBodies {
   readonly #limits: BodyLimits
-  /** How to break off those that are not here yet, in the order of their beginning. */
+  /** Rejects the request of each body that has not arrived yet, the oldest first. */
   readonly #arriving = new Set<() => void>()
   #bytes = 0
 
@@ -25,10 +25,10 @@ export class RequestBodies {
     this.#limits = limits
   }
 
-  /** The whole body of a request. Compressed ones are not taken. */
+  /** The whole body of a request; 415 for a compressed one. */
   take({ request, response }: Exchange): Promise<Buffer | StatusError> {
-    const refusal = this.#refusalOf(request)
-    if (refusal !== undefined) return Promise.resolve(refusal)
+    const rejected = this.#rejectionOf(request)
+    if (rejected !== undefined) return Promise.resolve(rejected)
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let length = 0
@@ -46,7 +46,7 @@ export class RequestBodies {
         this.#bytes += chunk.length
         chunks.push(chunk)
         if (length > this.#limits.each) finish(this.#tooLarge())
-        else this.#makeRoom()
+        else this.#rejectOldest()
       }
       const fail = (): void => finish(badRequest('the body ended early'))
       this.#arriving.add(breakOff)
@@ -57,14 +57,14 @@ export class RequestBodies {
     })
   }
 
-  #makeRoom(): void {
+  #rejectOldest(): void {
     for (const breakOff of this.#arriving) {
       if (this.#bytes <= this.#limits.together) return
       breakOff()
     }
   }
 
-  #refusalOf({ headers }: IncomingMessage): StatusError | undefined {
+  #rejectionOf({ headers }: IncomingMessage): StatusError | undefined {
     const encoding = headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') return compressed(encoding)
     return Number(headers['content-length'] ?? 0) > this.#limits.each ? this.#tooLarge() : undefined

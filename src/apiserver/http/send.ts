@@ -6,7 +6,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { type StatusError, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
 import type { HttpContext } from './http-context.ts'
-import { asksForIndent, indented } from './indented.ts'
+import { indented, isPretty } from './indented.ts'
 
 type Chunks = Iterator<Buffer, unknown>
 
@@ -19,14 +19,14 @@ interface Sending {
 /** Answers up to this size are sent with their length, longer ones in chunks and compressed. */
 const SMALL = 128 << 10
 
-/** Bytes written before the loop lets others run. */
+/** Bytes written before the event loop runs other work. */
 const SLICE = 1 << 20
 
 /** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
 export function send(context: HttpContext, { request, response }: Exchange, given: Reply): void {
   if (response.destroyed) return
   const isTagged = response.hasHeader('ETag')
-  const reply = !isTagged && asksForIndent(request) ? indented(given) : given
+  const reply = !isTagged && isPretty(request) ? indented(given) : given
   const headers = {
     'Content-Type': reply.contentType,
     'Cache-Control': 'no-cache, private',

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** Warnings of one answer may take this many bytes: clients bound the size of headers. */
-const MOST_BYTES = 4096
+const MAX_BYTES = 4096
 
 const UNPRINTABLE = /[^\x20-\x7e]/gu
 
@@ -11,6 +11,6 @@ export function addWarning(response: ServerResponse, text: string): void {
   const warning = `299 - "${safe}"`
   const present = [response.getHeader('Warning') ?? []].flat().map(String)
   if (present.includes(warning)) return
-  if ([...present, warning].join('').length > MOST_BYTES) return
+  if ([...present, warning].join('').length > MAX_BYTES) return
   response.setHeader('Warning', [...present, warning])
 }

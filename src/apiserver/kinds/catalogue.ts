@@ -1,20 +1,20 @@
 import type { Resource } from '../resource/resource.ts'
-import { configMaps } from './config-map.ts'
-import { deployments } from './deployment.ts'
-import { endpointSlices } from './endpoint-slice.ts'
-import { endpoints } from './endpoints.ts'
-import { events } from './event.ts'
-import { leases } from './lease.ts'
-import { namespaces } from './namespace.ts'
-import { networkPolicies } from './network-policy.ts'
-import { nodes } from './node.ts'
-import { pods } from './pod.ts'
-import { clusterRoles, roles } from './role.ts'
-import { clusterRoleBindings, roleBindings } from './role-binding.ts'
-import { secrets } from './secret.ts'
-import { services } from './service.ts'
-import { serviceAccounts } from './service-account.ts'
-import { serviceCidrs } from './service-cidr.ts'
+import { configMaps } from './config-map/resource.ts'
+import { deployments } from './deployment/resource.ts'
+import { endpointSlices } from './endpoint-slice/resource.ts'
+import { endpoints } from './endpoints/resource.ts'
+import { events } from './event/resource.ts'
+import { leases } from './lease/resource.ts'
+import { namespaces } from './namespace/resource.ts'
+import { networkPolicies } from './network-policy/resource.ts'
+import { nodes } from './node/resource.ts'
+import { pods } from './pod/resource.ts'
+import { clusterRoles, roles } from './role/resource.ts'
+import { clusterRoleBindings, roleBindings } from './role-binding/resource.ts'
+import { secrets } from './secret/resource.ts'
+import { services } from './service/resource.ts'
+import { serviceAccounts } from './service-account/resource.ts'
+import { serviceCidrs } from './service-cidr/resource.ts'
 
 /**
  * Every resource that this server has, in the order of discovery and of emptying
@@ -40,3 +40,6 @@ export const catalogue: readonly Resource[] = [
   roleBindings,
   roles,
 ]
+
+/** The kind whose objects contain the namespaced objects of all kinds. */
+export const container = namespaces

@@ -15,7 +15,7 @@ export function countRequest(
   const { request, response, query } = exchange
   const start = performance.now()
   const method = request.method ?? 'GET'
-  const labels = { verb: METHODS.has(method) ? method : 'other', ...placeOf(found) }
+  const labels = { verb: METHODS.has(method) ? method : 'other', ...resourceLabels(found) }
   if (found?.route.kind === 'resource') labels.verb = verbOf(labels.verb, found, query)
   response.once('close', () => {
     metrics.requests.inc({ ...labels, code: response.statusCode })
@@ -24,7 +24,7 @@ export function countRequest(
   })
 }
 
-function placeOf(found: FoundRoute | undefined) {
+function resourceLabels(found: FoundRoute | undefined) {
   if (found?.route.kind !== 'resource')
     return { group: '', version: '', resource: '', subresource: '' }
   const { served, subresource } = found.route

@@ -1,6 +1,6 @@
 import { exponential, type MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
-/** Dashboards know these names, or find the others beside them. */
+/** The prefix that dashboards for Kubernetes API servers expect. */
 export const SERVER_PREFIX = 'apiserver_'
 
 /** Every metric of the API server, once. */

@@ -18,7 +18,7 @@ export interface MeasuredState extends Pick<ServerContext, 'store' | 'feed' | 'w
   readonly inFlight: Pick<InFlightLimits, 'load'>
 }
 
-/** What GET /metrics answers: the counts so far, and how things stand now. */
+/** What GET /metrics answers: the counters, and the gauges as of now. */
 export async function metricsReply(metrics: ServerMetrics, state: MeasuredState): Promise<Reply> {
   const { store, feed, inFlight, watches } = state
   for (const kind of REQUEST_KINDS) {

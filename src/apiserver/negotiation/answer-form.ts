@@ -20,6 +20,6 @@ export interface Representation extends AnswerForm {
   readonly id: string
   /** The object of a watch event; the first of a watch may say more. */
   event(shown: Shown, first: boolean): Buffer
-  /** Whether the first event of a watch differs from the others. */
+  /** Whether the first event of a watch differs from later ones. */
   readonly firstDiffers: boolean
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { services } from '../kinds/service.ts'
+import { services } from '../kinds/service/resource.ts'
 import { type ServedVersion, servedVersionsOf } from '../resource/resource.ts'
 import { POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 import { partialRepresentation, plainRepresentation } from './document-representation.ts'

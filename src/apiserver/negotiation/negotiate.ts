@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import {
+  admitsYaml,
   allowsJson,
   allowsPlainJson,
-  asksForYaml,
   JSON_TYPE,
   type MediaType,
   parseAccept,
@@ -35,9 +35,9 @@ export function negotiate(
   request: ApiRequest,
   shape: Shape,
 ): AnswerForm | StatusError {
-  for (const asked of parseAccept(request.accept)) {
-    if (asksForYaml(asked)) return yamlRepresentation(request.served)
-    const found = inJson(context, request, { asked, shape })
+  for (const alternative of parseAccept(request.accept)) {
+    if (admitsYaml(alternative)) return yamlRepresentation(request.served)
+    const found = inJson(context, request, { alternative, shape })
     if (found !== undefined) return found
   }
   return notAcceptable([JSON_TYPE, YAML])
@@ -48,15 +48,15 @@ export function negotiateEvents(
   context: NegotiationContext,
   request: ApiRequest,
 ): Representation | StatusError {
-  for (const asked of parseAccept(request.accept)) {
-    const found = inJson(context, request, { asked, shape: 'object' })
+  for (const alternative of parseAccept(request.accept)) {
+    const found = inJson(context, request, { alternative, shape: 'object' })
     if (found !== undefined) return found
   }
   return notAcceptable([JSON_TYPE])
 }
 
 interface Preference {
-  readonly asked: MediaType
+  readonly alternative: MediaType
   readonly shape: Shape
 }
 
@@ -65,16 +65,16 @@ function inJson(
   request: ApiRequest,
   preference: Preference,
 ): Representation | StatusError | undefined {
-  const { asked } = preference
-  if (allowsPlainJson(asked)) return plainRepresentation(request.served)
-  return allowsJson(asked) ? transformed(context, request, preference) : undefined
+  const { alternative } = preference
+  if (allowsPlainJson(alternative)) return plainRepresentation(request.served)
+  return allowsJson(alternative) ? transformed(context, request, preference) : undefined
 }
 
 /** Objects as another kind; undefined when there is no such form. */
 function transformed(
   { clock }: NegotiationContext,
   { served, query }: ApiRequest,
-  { asked: { parameters }, shape }: Preference,
+  { alternative: { parameters }, shape }: Preference,
 ): Representation | StatusError | undefined {
   const version = parameters.get('v') ?? ''
   if (parameters.get('g') !== 'meta.k8s.io') return undefined

@@ -31,7 +31,7 @@ test('objects may be sent as YAML', async () => {
   expect((await api.call('DELETE', `${SERVICES}/web`, options)).status).toBe(409)
 })
 
-test('unknown fields of YAML are told', async () => {
+test('unknown fields of YAML are reported', async () => {
   const api = await startApi()
   const body = `${WEB}  foo: 1\n`
   const path = `${SERVICES}?fieldValidation=Strict`

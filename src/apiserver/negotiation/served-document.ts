@@ -5,12 +5,12 @@ import { STREAMING } from '../request/api-request.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 
-/** One form of a document: who asks for it, and what is sent. */
+/** One form of a document: what it matches, and what is sent. */
 export interface DocumentForm {
-  /** Whether this alternative of an Accept header asks for it. */
-  readonly matches: (asked: MediaType) => boolean
+  /** Whether this alternative of an Accept header admits it. */
+  readonly matches: (alternative: MediaType) => boolean
   readonly contentType: string
-  /** Made when it is first asked for, then kept. */
+  /** Made at its first request, then kept. */
   readonly content: () => Content
 }
 
@@ -39,16 +39,16 @@ export function documentForm(
   return { matches, contentType, content }
 }
 
-/** The plain JSON form, for clients that ask for JSON or for anything. */
+/** The plain JSON form, for clients that accept JSON. */
 export function jsonForm(make: () => unknown): DocumentForm {
   const bytes = (): Buffer => Buffer.from(JSON.stringify(make()))
   return documentForm(allowsPlainJson, 'application/json', bytes)
 }
 
-/** The first form that the client's Accept header asks for; 304 when the client has it. */
+/** The first form that the client's Accept header admits; 304 when the client has it. */
 export function documentReply(document: ServedDocument, exchange: Exchange): HandlerResult {
-  for (const asked of parseAccept(exchange.request.headers.accept ?? '*/*')) {
-    const form = document.find(({ matches }) => matches(asked))
+  for (const alternative of parseAccept(exchange.request.headers.accept ?? '*/*')) {
+    const form = document.find(({ matches }) => matches(alternative))
     if (form !== undefined) return formReply(form, exchange)
   }
   return notAcceptable(document.map(({ contentType }) => contentType))

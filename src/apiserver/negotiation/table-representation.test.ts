@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/fake-clock.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { configMaps } from '../kinds/config-map.ts'
+import { configMaps } from '../kinds/config-map/resource.ts'
 import { SERVICES, service, startApi } from '../testing/test-api.ts'
 import { tableRepresentation } from './table-representation.ts'
 
@@ -22,7 +22,7 @@ function rowsOf(count: number) {
   return { kind, metadata, names: rows.map((row: { cells: string[] }) => row.cells[0]), chunks }
 }
 
-test('a long table is made in parts, so that it does not hold up others', () => {
+test('a long table is made in parts, so that it does not delay other requests', () => {
   const { kind, metadata, names, chunks } = rowsOf(250)
   expect({ kind, metadata }).toEqual({ kind: 'Table', metadata: { resourceVersion: '9' } })
   expect(names).toEqual(Array.from({ length: 250 }, (_, index) => `c${index}`))

@@ -47,7 +47,7 @@ export function tableRepresentation(options: TableOptions): Representation {
   }
 }
 
-/** What `includeObject` of a query asks for. */
+/** The value of `includeObject` in a query. */
 export function parseIncluded(query: URLSearchParams): Included | StatusError {
   const text = query.get('includeObject') || 'Metadata'
   const known = INCLUDED.find((one) => one === text)
@@ -59,7 +59,7 @@ export function parseIncluded(query: URLSearchParams): Included | StatusError {
 /** Rows per buffer of a long table: one or two milliseconds. */
 const CHUNK_ROWS = 100
 
-/** Rows are made while they are sent, so that a long table lets others run. */
+/** Rows are made while they are sent, so that a long table does not block other requests. */
 function* writeRows(
   head: string,
   items: readonly Shown[],

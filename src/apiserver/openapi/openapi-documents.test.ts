@@ -14,15 +14,15 @@ import { documentV2 } from './document-v2.ts'
 const V2 = documentV2(catalogue, 'v1')
 const SERVICE = 'io.k8s.api.core.v1.Service'
 
-/** Every place under a value, depth first. */
-function* places(value: Json): Generator<JsonObject> {
+/** Every object under a value, depth first. */
+function* objectsIn(value: Json): Generator<JsonObject> {
   if (typeof value !== 'object' || value === null) return
   if (isJsonObject(value)) yield value
-  for (const part of Object.values(value)) yield* places(part)
+  for (const part of Object.values(value)) yield* objectsIn(part)
 }
 
 function brokenReferences(document: JsonObject): readonly string[] {
-  const references = [...places(document)].flatMap(({ $ref }) =>
+  const references = [...objectsIn(document)].flatMap(({ $ref }) =>
     typeof $ref === 'string' ? [$ref] : [],
   )
   expect(references.length).toBeGreaterThan(20)
@@ -93,26 +93,26 @@ describe('version 2', () => {
     expect(names).toEqual(['body', 'dryRun', 'fieldManager', 'fieldValidation', 'force'])
     const kind = { group: '', version: 'v1', kind: 'Service' }
     expect(patch).toMatchObject({ 'x-kubernetes-group-version-kind': kind })
-    const ids = [...places(objectAt(V2, 'paths'))].flatMap(({ operationId = [] }) => operationId)
+    const ids = [...objectsIn(objectAt(V2, 'paths'))].flatMap(({ operationId = [] }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
 
 describe('over HTTP', () => {
-  const asked = (at: string): string =>
+  const mediaType = (at: string): string =>
     `application/com.github.proto-openapi.spec.v2${at}v1.0+protobuf`
 
   test.each(['@', '.'])(
-    'clients that ask for protobuf with %j get a media type without an at sign',
+    'clients that accept protobuf with %j get a media type without an at sign',
     async (at) => {
       const api = await startApi()
-      const accept = `${asked(at)},application/json`
+      const accept = `${mediaType(at)},application/json`
       const { status, headers } = await api.call('GET', '/openapi/v2', { headers: { accept } })
-      expect([status, headers['content-type']]).toEqual([200, asked('.')])
+      expect([status, headers['content-type']]).toEqual([200, mediaType('.')])
     },
   )
 
-  test('/openapi/v2 is JSON for others, and 304 for those who have it', async () => {
+  test('/openapi/v2 is JSON for other clients, and 304 for a client that has it', async () => {
     const api = await startApi()
     const { body, headers } = await api.call('GET', '/openapi/v2')
     expect(body['swagger']).toBe('2.0')

@@ -12,20 +12,20 @@ import { encodeV2 } from './protobuf-v2.ts'
 import { servedKinds } from './served-kinds.ts'
 
 /**
- * What clients ask for. Older ones write an at sign, which is not allowed in a
- * media type: answered with it, they fail to read their own header.
+ * The media type that clients accept. Older ones write an at sign, which is not allowed in a
+ * media type: they fail to parse an answer that has it.
  */
-const ASKED = /^application\/com\.github\.proto-openapi\.spec\.v2[.@]v1\.0\+protobuf$/
+const ACCEPTED = /^application\/com\.github\.proto-openapi\.spec\.v2[.@]v1\.0\+protobuf$/
 const ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
-/** The descriptions of the API by path; each is made when it is first asked for. */
+/** The descriptions of the API by path; each is made at its first request. */
 export function openapiDocuments(
   resources: readonly Resource[],
   version: string,
 ): ReadonlyMap<string, ServedDocument> {
   const v2 = (): JsonObject => documentV2(resources, version)
   const protobuf = documentForm(
-    ({ type }) => ASKED.test(type),
+    ({ type }) => ACCEPTED.test(type),
     ANSWERED,
     () => encodeV2(v2()),
   )

@@ -14,7 +14,7 @@ import type { GroupVersionKind } from './served-kinds.ts'
 /** One thing that clients can do at a path, before it is written in one version of OpenAPI. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** In the ecosystem's words: `list`, `post`, `deletecollection`, … */
+  /** In Kubernetes' words: `list`, `post`, `deletecollection`, … */
   readonly action: string
   readonly id: string
   readonly query: readonly QueryParameter[]

@@ -45,7 +45,7 @@ test('a definition', () => {
   )
 })
 
-test('an operation with a body and a parameter of each place', () => {
+test('an operation with a body and a parameter of each location', () => {
   const patch = {
     parameters: [
       { name: 'body', in: 'body', required: true, schema: { type: 'object' } },

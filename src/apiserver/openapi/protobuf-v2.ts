@@ -42,10 +42,10 @@ const pathParameter = message(() => ({ in: [2, text], name: [4, text], type: [5,
 
 /** A parameter is a choice within a choice within a choice. */
 const parameter: Encoder = (value: Json) => {
-  const place = stringAt(value, 'in')
-  if (place === 'body') return wrapped(1, wrapped(1, bodyParameter))(value)
+  const location = stringAt(value, 'in')
+  if (location === 'body') return wrapped(1, wrapped(1, bodyParameter))(value)
   const [number, encode] =
-    place === 'path' ? ([4, pathParameter] as const) : ([3, queryParameter] as const)
+    location === 'path' ? ([4, pathParameter] as const) : ([3, queryParameter] as const)
   return wrapped(1, wrapped(2, wrapped(number, encode)))(value)
 }
 

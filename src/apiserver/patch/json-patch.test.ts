@@ -43,7 +43,7 @@ test('a value that is added twice is two values', () => {
   expect(value).toEqual({ x: 1 })
 })
 
-test('__proto__ and constructor are names like others', () => {
+test('__proto__ and constructor are ordinary names', () => {
   const result = patched(
     {},
     { op: 'add', path: '/__proto__', value: { polluted: true } },

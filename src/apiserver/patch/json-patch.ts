@@ -16,7 +16,7 @@ export interface JsonPatchLimits {
  * Items of lists that a patch may shift: it takes no longer than a few dozen
  * milliseconds, however long a list is that it inserts at the beginning of.
  */
-const MOST_SHIFTED = 20_000_000
+const MAX_SHIFTED = 20_000_000
 
 /**
  * RFC 6902 on a copy of `document`; a string says which operation does not fit.
@@ -39,8 +39,8 @@ export function applyJsonPatch(
     const problem = tryPerform(patched, operation, limits)
     if (problem instanceof StatusError) return problem
     if (problem !== undefined) return `operation ${index}: ${problem}`
-    if (patched.shifted > MOST_SHIFTED)
-      return tooLarge(`this patch shifts more than ${MOST_SHIFTED} items of lists`)
+    if (patched.shifted > MAX_SHIFTED)
+      return tooLarge(`this patch shifts more than ${MAX_SHIFTED} items of lists`)
   }
   const isTooDeep = isDeeper(patched.value, limits.jsonDepth)
   return isTooDeep ? `the result is nested deeper than ${limits.jsonDepth} levels` : patched.value

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, ownValue } from '../../lib/json.ts'
 
-/** An object or array of a document, and one of its keys; `-` is the place behind the last item. */
-export interface Place {
+/** An object or array of a document, and one of its keys; `-` is the position after the last item. */
+export interface Location {
   readonly parent: Json
   readonly key: string
 }
@@ -12,7 +12,7 @@ export function valueAtPointer(document: Json, pointer: string): Json | undefine
 }
 
 /** Where a pointer leads, whether or not there is a value; undefined where it cannot. */
-export function placeAtPointer(document: Json, pointer: string): Place | undefined {
+export function locationOf(document: Json, pointer: string): Location | undefined {
   const keys = keysOf(pointer)
   const key = keys?.pop()
   const parent = keys?.reduce<Json | undefined>(valueOf, document)

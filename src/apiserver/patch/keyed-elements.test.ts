@@ -4,7 +4,7 @@ import { KeyedElements } from './keyed-elements.ts'
 
 const LIST: readonly Json[] = [{ port: 1, a: 1 }, 'x', { port: 1, a: 2 }, { port: 2 }]
 
-test('of equal elements the first counts, the others stay', () => {
+test('of equal elements the first counts, the later ones stay', () => {
   const elements = new KeyedElements(LIST, 'port')
   expect(elements.get(1)).toEqual({ port: 1, a: 1 })
   elements.set(1, { port: 1, a: 3 })

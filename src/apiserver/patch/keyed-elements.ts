@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, ownValue } from '../../lib/json.ts'
 
-/** A list whose elements are told apart by one of their fields; of equal ones the first counts. */
+/** A list whose elements are identified by one of their fields; of equal ones the first counts. */
 export class KeyedElements {
   /** Undefined: deleted. */
   readonly #elements: (Json | undefined)[]
@@ -19,7 +19,7 @@ export class KeyedElements {
     return isJsonObject(element) ? element : undefined
   }
 
-  /** Replaces the element in its place; a new one comes last. */
+  /** Replaces the element at its position; a new one comes last. */
   set(id: Json, element: JsonObject): void {
     const index = this.#indexes.get(id) ?? this.#elements.length
     this.#elements[index] = element

@@ -8,7 +8,7 @@ test.each([
   ['Deployment', 'spec.template.spec.containers.ports', 'containerPort'],
   ['Deployment', 'spec.template.metadata.ownerReferences', 'uid'],
   ['EndpointSlice', 'metadata.ownerReferences', 'uid'],
-])('of a %s, elements of %s are told apart by %s', (kind, path, key) => {
+])('of a %s, elements of %s are identified by %s', (kind, path, key) => {
   expect(listRule(kind, path)).toEqual({ key })
 })
 

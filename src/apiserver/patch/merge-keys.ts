@@ -7,7 +7,7 @@ export interface ListRule {
 }
 
 /**
- * The merge keys that the ecosystem's types declare, by message and field: a
+ * The merge keys that Kubernetes' types declare, by message and field: a
  * list is merged alike wherever its message stands, in a Pod or in the template
  * of one.
  */

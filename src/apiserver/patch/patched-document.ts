@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, setOwn } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { indexOf, type Place, placeAtPointer, valueAtPointer } from './json-pointer.ts'
+import { indexOf, type Location, locationOf, valueAtPointer } from './json-pointer.ts'
 
 /**
  * A copy of a document that a JSON patch changes step by step. Every step returns
@@ -25,7 +25,7 @@ export class PatchedDocument {
     return this.#copiedBytes
   }
 
-  /** Items of lists that went to another place because of one that came or left before them. */
+  /** Items of lists that moved because one before them was added or removed. */
   get shifted(): number {
     return this.#shifted
   }
@@ -36,10 +36,10 @@ export class PatchedDocument {
 
   add(path: string, value: Json): string | undefined {
     if (path === '') return this.#become(value)
-    const place = placeAtPointer(this.#value, path)
-    if (place === undefined) return noSuchPath(path)
-    const { parent, key } = place
-    if (!Array.isArray(parent)) return setMember(place, value) ? undefined : noSuchPath(path)
+    const location = locationOf(this.#value, path)
+    if (location === undefined) return noSuchPath(path)
+    const { parent, key } = location
+    if (!Array.isArray(parent)) return setMember(location, value) ? undefined : noSuchPath(path)
     const index = key === '-' ? parent.length : indexOf(key)
     if (index === undefined || index > parent.length) return noSuchPath(path)
     this.#shifted += parent.length - index
@@ -50,7 +50,7 @@ export class PatchedDocument {
   replace(path: string, value: Json): string | undefined {
     if (path === '') return this.#become(value)
     if (this.at(path) === undefined) return noSuchPath(path)
-    const { parent, key } = placeAtPointer(this.#value, path)!
+    const { parent, key } = locationOf(this.#value, path)!
     if (Array.isArray(parent)) parent[Number(key)] = value
     else setMember({ parent, key }, value)
     return undefined
@@ -82,9 +82,9 @@ export class PatchedDocument {
 
   /** Takes a value out; undefined when there is none, or it is the whole document. */
   #take(path: string): Json | undefined {
-    const place = placeAtPointer(this.#value, path)
-    if (place === undefined) return undefined
-    const { parent, key } = place
+    const location = locationOf(this.#value, path)
+    if (location === undefined) return undefined
+    const { parent, key } = location
     const value = valueAtPointer(this.#value, path)
     if (value === undefined) return undefined
     if (Array.isArray(parent)) {
@@ -95,7 +95,7 @@ export class PatchedDocument {
   }
 }
 
-function setMember({ parent, key }: Place, value: Json): boolean {
+function setMember({ parent, key }: Location, value: Json): boolean {
   if (!isJsonObject(parent)) return false
   setOwn(parent, key, value)
   return true

@@ -29,16 +29,21 @@ export function strategicMerge(
   return mergeObject({ kind, path: '' }, target, patch)
 }
 
-interface Place {
+/** Where a value stands: the kind of the object, and the path of fields in it. */
+interface FieldLocation {
   readonly kind: string
   readonly path: string
 }
 
-function inside(place: Place, key: string): Place {
-  return { kind: place.kind, path: place.path === '' ? key : `${place.path}.${key}` }
+function inside(location: FieldLocation, key: string): FieldLocation {
+  return { kind: location.kind, path: location.path === '' ? key : `${location.path}.${key}` }
 }
 
-function mergeObject(place: Place, target: JsonObject, patch: JsonObject): Merged<JsonObject> {
+function mergeObject(
+  location: FieldLocation,
+  target: JsonObject,
+  patch: JsonObject,
+): Merged<JsonObject> {
   const directive = ownValue(patch, '$patch')
   if (directive === 'replace') return { value: withoutDirectives(patch) }
   if (directive === 'delete') return { value: {} }
@@ -54,23 +59,23 @@ function mergeObject(place: Place, target: JsonObject, patch: JsonObject): Merge
       delete result[key]
       continue
     }
-    const merged = mergeValue(inside(place, key), ownValue(result, key), value)
+    const merged = mergeValue(inside(location, key), ownValue(result, key), value)
     if ('problem' in merged) return merged
     setOwn(result, key, merged.value)
   }
-  return applyOrders(place, result, patch)
+  return applyOrders(location, result, patch)
 }
 
-function mergeValue(place: Place, target: Json | undefined, value: Json): Merged<Json> {
-  if (isJsonObject(value)) return mergeObject(place, isJsonObject(target) ? target : {}, value)
+function mergeValue(location: FieldLocation, target: Json | undefined, value: Json): Merged<Json> {
+  if (isJsonObject(value)) return mergeObject(location, isJsonObject(target) ? target : {}, value)
   if (!Array.isArray(value)) return { value }
-  const rule = listRule(place.kind, place.path)
+  const rule = listRule(location.kind, location.path)
   if (rule === undefined) return { value: value.filter((one) => !isDirectiveOnly(one)) }
-  return mergeList(place, Array.isArray(target) ? target : [], value, rule)
+  return mergeList(location, Array.isArray(target) ? target : [], value, rule)
 }
 
 function mergeList(
-  place: Place,
+  location: FieldLocation,
   target: readonly Json[],
   patch: readonly Json[],
   rule: ListRule,
@@ -85,30 +90,34 @@ function mergeList(
   }
   const elements = new KeyedElements(target, key)
   for (const one of patch) {
-    if (!isJsonObject(one)) return { problem: `${place.path}: an element is not an object` }
+    if (!isJsonObject(one)) return { problem: `${location.path}: an element is not an object` }
     const id = ownValue(one, key)
     if (id === undefined)
-      return { problem: `${place.path}: an element lacks its merge key ${JSON.stringify(key)}` }
+      return { problem: `${location.path}: an element lacks its merge key ${JSON.stringify(key)}` }
     if (ownValue(one, '$patch') === 'delete') {
       elements.delete(id)
       continue
     }
-    const merged = mergeObject(place, elements.get(id) ?? {}, one)
+    const merged = mergeObject(location, elements.get(id) ?? {}, one)
     if ('problem' in merged) return merged
     elements.set(id, merged.value)
   }
   return { value: elements.list() }
 }
 
-/** Elements that an order names come in that order; the others keep their place behind. */
-function applyOrders(place: Place, object: JsonObject, patch: JsonObject): Merged<JsonObject> {
+/** Elements that an order names come in that order; the other elements keep their order after them. */
+function applyOrders(
+  location: FieldLocation,
+  object: JsonObject,
+  patch: JsonObject,
+): Merged<JsonObject> {
   for (const [directive, order] of Object.entries(patch)) {
     if (!directive.startsWith(ORDER)) continue
     const field = directive.slice(ORDER.length)
     const list = ownValue(object, field)
     if (!Array.isArray(order)) return unknown(directive, order)
     if (!Array.isArray(list)) continue
-    const key = listRule(place.kind, inside(place, field).path)?.key
+    const key = listRule(location.kind, inside(location, field).path)?.key
     const idOf = (one: Json): Json =>
       key !== undefined && isJsonObject(one) ? (ownValue(one, key) ?? null) : one
     const textOf = (one: Json): string => JSON.stringify(idOf(one))

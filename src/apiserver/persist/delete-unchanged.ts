@@ -1,6 +1,6 @@
 import type { Store } from '../../storage/store.ts'
 
-/** Deletes a key whose entry is still of this revision; false when somebody has written it since. */
+/** Deletes a key whose entry is still of this revision; false when it was written since. */
 export async function deleteUnchanged(
   store: Store,
   key: string,

@@ -1,7 +1,7 @@
 import type { StoredEntry } from '../../storage/store.ts'
+import { ALLOCATIONS, allocationOwner } from '../allocation/allocation-keys.ts'
 import { isReadable, readItem } from '../cache/item.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import { ALLOCATIONS, allocationOwner } from '../services/claim.ts'
 
 /**
  * Why the server cannot use what is stored under a key, as its caches would find

@@ -4,7 +4,7 @@ import type { Compare, Operation, Store, StoredEntry } from '../../storage/store
 import { encodeStored } from '../encoding/codec.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { invalidObject } from '../request/invalid-object.ts'
-import type { AllocationPlan, ServiceAllocator } from '../services/service-allocator.ts'
+import type { AllocationPlan, Allocator } from '../resource/allocation.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import { checkStorable, type StorableLimits } from './storable.ts'
 
@@ -12,7 +12,7 @@ import { checkStorable, type StorableLimits } from './storable.ts'
 export interface PersistContext {
   readonly store: Pick<Store, 'txn'>
   readonly limits: StorableLimits
-  readonly allocator: Pick<ServiceAllocator, 'plan' | 'taken'>
+  readonly allocator: Allocator
 }
 
 /** One object about to be written. */
@@ -47,7 +47,7 @@ export class Stale {
 }
 
 /** How often another free address or port is tried. */
-const ATTEMPTS = 100
+const MAX_ATTEMPTS = 100
 
 /**
  * Stores an object, with the addresses and ports that it needs, in one
@@ -58,7 +58,7 @@ export async function persist(
   request: ApiRequest,
   write: Write,
 ): Promise<Persisted | StatusError | Stale> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const plan = allocate(context, request, write)
     if ('cause' in plan) return invalidObject(request, write.next, [plan.cause])
     if (isUnchanged(write, plan.object)) return { ...write.before!, isCommitted: false }
@@ -90,8 +90,9 @@ function allocate(
   request: ApiRequest,
   write: Write,
 ): AllocationPlan | { readonly cause: StatusCause } {
-  if (request.served.resource.kind !== 'Service')
+  if (request.served.resource.allocation === undefined) {
     return { object: write.next, compare: [], operations: [] }
+  }
   const plan = context.allocator.plan(write.key, write.next, write.old)
   return 'object' in plan ? plan : { cause: plan }
 }

@@ -3,7 +3,7 @@ import type { StatusError } from '../status/status.ts'
 import { tooLarge } from '../status/status-errors.ts'
 
 /** What etcd takes in one request by default is 1.5 MiB; the rest is for keys and allocations. */
-const MOST_BYTES = 1_500_000
+const MAX_BYTES = 1_500_000
 
 export interface StorableLimits {
   /** Levels that the JSON of a request may be nested. */
@@ -18,9 +18,9 @@ export function checkStorable(
   value: Buffer,
   { jsonDepth }: StorableLimits,
 ): StatusError | undefined {
-  if (value.length > MOST_BYTES) {
+  if (value.length > MAX_BYTES) {
     return tooLarge(
-      `Request entity too large: the object would have ${value.length} bytes, limit is ${MOST_BYTES}`,
+      `Request entity too large: the object would have ${value.length} bytes, limit is ${MAX_BYTES}`,
     )
   }
   if (jsonShape(value).depth <= 2 * jsonDepth) return undefined

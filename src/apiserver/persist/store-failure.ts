@@ -1,35 +1,57 @@
 import { NodeProxyError } from '../../lib/error.ts'
+import { StatusError } from '../status/status.ts'
+import { internalError, serviceUnavailable } from '../status/status-errors.ts'
 
 /**
  * What a failure of the store did to the request. `nothing`: it was not done, and
- * will not be until somebody mends the store. `later`: it was not done, and may be
+ * will not be until an operator repairs the store. `later`: it was not done, and may be
  * repeated. `unknown`: it may have been done. `broken`: nothing more can be said.
  */
 export type Effect = 'nothing' | 'later' | 'unknown' | 'broken'
 
-export interface StoreTrouble {
+export interface StoreFailure {
   /** In words for clients, without paths and addresses. */
-  readonly matter: string
+  readonly cause: string
   readonly effect: Effect
 }
 
-const TROUBLES: Readonly<Record<string, StoreTrouble>> = {
-  NP_STORAGE_FULL: { matter: 'the store is full', effect: 'nothing' },
-  NP_STORAGE_READ_ONLY: { matter: 'the store is read-only', effect: 'nothing' },
-  NP_STORAGE_LOCKED: { matter: 'the store is locked by another process', effect: 'later' },
-  NP_STORAGE_CLOSED: { matter: 'the server is stopping', effect: 'later' },
-  NP_STORAGE_ETCD_UNREACHABLE: { matter: 'etcd cannot be reached', effect: 'later' },
-  NP_STORAGE_UNKNOWN_OUTCOME: { matter: 'etcd did not answer in time', effect: 'unknown' },
-  NP_STORAGE_ETCD_REFUSED: { matter: 'etcd refused the request', effect: 'broken' },
-  NP_STORAGE_OPEN: { matter: 'the files of the store cannot be opened', effect: 'broken' },
-  NP_STORAGE_IO: { matter: 'the disk of the store failed', effect: 'broken' },
-  NP_STORAGE_WRITER: { matter: 'the store failed', effect: 'broken' },
-  NP_STORAGE_GONE: { matter: 'the files of the store are gone', effect: 'broken' },
-  NP_STORAGE_CORRUPT: { matter: 'the store is damaged', effect: 'broken' },
+const FAILURES: Readonly<Record<string, StoreFailure>> = {
+  NP_STORAGE_FULL: { cause: 'the store is full', effect: 'nothing' },
+  NP_STORAGE_READ_ONLY: { cause: 'the store is read-only', effect: 'nothing' },
+  NP_STORAGE_LOCKED: { cause: 'the store is locked by another process', effect: 'later' },
+  NP_STORAGE_CLOSED: { cause: 'the server is stopping', effect: 'later' },
+  NP_STORAGE_ETCD_UNREACHABLE: { cause: 'etcd cannot be reached', effect: 'later' },
+  NP_STORAGE_UNKNOWN_OUTCOME: { cause: 'etcd did not answer in time', effect: 'unknown' },
+  NP_STORAGE_ETCD_REFUSED: { cause: 'etcd refused the request', effect: 'broken' },
+  NP_STORAGE_OPEN: { cause: 'the files of the store cannot be opened', effect: 'broken' },
+  NP_STORAGE_IO: { cause: 'the disk of the store failed', effect: 'broken' },
+  NP_STORAGE_WRITER: { cause: 'the store failed', effect: 'broken' },
+  NP_STORAGE_GONE: { cause: 'the files of the store are gone', effect: 'broken' },
+  NP_STORAGE_CORRUPT: { cause: 'the store is damaged', effect: 'broken' },
 }
 
-/** What is the matter with the store, if that is what the error says. */
-export function storeTrouble(error: unknown): StoreTrouble | undefined {
-  if (!(error instanceof NodeProxyError) || !Object.hasOwn(TROUBLES, error.code)) return undefined
-  return TROUBLES[error.code]
+/** What an error says about the store; undefined: nothing. */
+export function storeFailure(error: unknown): StoreFailure | undefined {
+  if (!(error instanceof NodeProxyError) || !Object.hasOwn(FAILURES, error.code)) return undefined
+  return FAILURES[error.code]
+}
+
+/**
+ * The answer to a request that the store did not serve. Kubernetes clients repeat every
+ * request that is answered with `Retry-After`, writes included: only a request that had
+ * no effect, and may succeed without an operator, gets that header. Undefined when the
+ * error is not one of the store.
+ */
+export function storeStatusError(error: unknown): StatusError | undefined {
+  const failure = storeFailure(error)
+  if (failure === undefined) return undefined
+  const { cause, effect } = failure
+  if (effect === 'later') return serviceUnavailable(`${cause}, please try again later`)
+  if (effect === 'broken') return internalError(cause)
+  if (effect === 'unknown') {
+    const message = `Timeout: ${cause}, so the change may have been made: read the object before you repeat it`
+    return new StatusError({ code: 504, reason: 'Timeout', message, details: {} })
+  }
+  const message = `${cause}: nothing was written`
+  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details: {} })
 }

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
 import { StatusError } from '../status/status.ts'
 import { decodeProtobuf } from './decode-protobuf.ts'
-import { recordedBodies } from './recorded-bodies.ts'
-import { bytesField, varintField } from './test-encoder.ts'
+import { recordedBodies } from './testing/recorded-bodies.ts'
+import { bytesField, varintField } from './testing/test-encoder.ts'
 
 const SERVICE = { apiVersion: 'v1', kind: 'Service' }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 import { PROTOBUF } from './decode-protobuf.ts'
-import { recordedBodies } from './recorded-bodies.ts'
-import { encodeBody } from './test-encoder.ts'
+import { recordedBodies } from './testing/recorded-bodies.ts'
+import { encodeBody } from './testing/test-encoder.ts'
 
 const headers = {
   'content-type': PROTOBUF,

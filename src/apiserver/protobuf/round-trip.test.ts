@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../lib/json.ts'
 import { type JsonForm, jsonFormOf } from '../schema/json-form.ts'
 import { type Field, fieldsOf, messageOf } from '../schema/schema.ts'
 import { decodeProtobuf } from './decode-protobuf.ts'
-import { encodeBody } from './test-encoder.ts'
+import { encodeBody } from './testing/test-encoder.ts'
 
 const kinds = [
   ['v1', 'Service'],

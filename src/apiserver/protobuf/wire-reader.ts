@@ -1,4 +1,4 @@
-import { MOST_VALUES } from '../encoding/json-shape.ts'
+import { MAX_VALUES } from '../encoding/json-shape.ts'
 import { WireFault } from './wire-fault.ts'
 
 /** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
@@ -46,7 +46,7 @@ export class WireReader {
 
   tag(): Tag {
     const start = this.#at
-    if (++this.#tally.tags > MOST_VALUES) throw new WireFault(start, 'too many fields and items')
+    if (++this.#tally.tags > MAX_VALUES) throw new WireFault(start, 'too many fields and items')
     const tag = this.varint()
     if (tag < 8 || tag >= 2 ** 32) throw new WireFault(start, 'not a field number')
     return { number: tag >>> 3, wireType: tag & 7 }

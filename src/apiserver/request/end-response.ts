@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 
 export interface EndOptions {
-  /** What compresses the answer; absent: nothing does. */
+  /** The stream that compresses the answer; absent: it is not compressed. */
   readonly sink?: Writable
   /** The last bytes of the answer. */
   readonly last?: Buffer
@@ -11,10 +11,9 @@ export interface EndOptions {
 }
 
 /**
- * Ends an answer of which the socket may still hold a part: as long as the client
- * takes none of it, the request keeps its place among those that are served. The
- * socket's own timer, which every byte that is taken starts anew, disconnects a
- * client that takes nothing. An answer to a pipelined request has no socket before the
+ * Ends an answer of which the socket may still hold a part: the request keeps its
+ * concurrency slot until the client has taken it. The socket's own timer, which every
+ * byte that the client takes starts anew, disconnects a client that takes nothing. An answer to a pipelined request has no socket before the
  * answers ahead of it are sent.
  */
 export function endAnswer(

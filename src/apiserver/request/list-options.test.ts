@@ -44,7 +44,7 @@ test.each([
   expect(stringAt(answer.body, 'message')).toContain(message)
 })
 
-test.each(['', '&watch=1'])('a time-out must be a number of seconds%s', async (more) => {
+test.each(['', '&watch=1'])('a timeout must be a number of seconds%s', async (more) => {
   const api = await startApi()
   expect((await api.call('GET', `${SERVICES}?timeoutSeconds=x${more}`)).status).toBe(400)
 })

@@ -10,8 +10,8 @@ export interface RequestDeadlineOptions {
 }
 
 /**
- * Until when the server works on one request: its time-out has passed, or its
- * client is gone. Costs two numbers until its signal is read: most requests never
+ * Until when the server works on one request: its timeout has passed, or its
+ * client has disconnected. Costs two numbers until its signal is read: most requests never
  * wait for anything.
  */
 export class RequestDeadline {

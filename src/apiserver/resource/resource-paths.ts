@@ -14,7 +14,7 @@ export interface ResourcePaths {
   readonly one: string
 }
 
-/** The places below `root` that a served version has; `parameter` writes `namespace` and `name`. */
+/** The paths below `root` that a served version has; `parameter` writes `namespace` and `name`. */
 export function resourcePaths(
   { resource }: ServedVersion,
   root: string,

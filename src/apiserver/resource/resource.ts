@@ -1,11 +1,13 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
+import type { StatusCause } from '../status/status.ts'
 import type { Column } from '../table/column.ts'
-
-/** Fields by which objects of a resource can be selected, apart from metadata. */
-export type SelectableFields = Readonly<Record<string, string>>
+import type { AllocationRules } from './allocation.ts'
+import type { ContainerRules, DeletionRules, ExpiryRules } from './deletion.ts'
+import type { ObjectRules } from './object-rules.ts'
+import type { SelectableFields } from './selectable-fields.ts'
 
 /** One resource: a kind of object, how it is stored and what is special about it. */
-export interface Resource {
+export interface Resource extends ObjectRules {
   readonly plural: string
   readonly singular: string
   readonly kind: string
@@ -26,8 +28,24 @@ export interface Resource {
   readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
-  /** Present: its last state is the answer to a deletion; that of others is a Status. */
+  /** Present: the answer to a deletion is its last state; other kinds answer with a Status. */
   readonly returnsDeleted?: true
+  /** Present: its objects hold addresses or ports that no other object may hold. */
+  readonly allocation?: AllocationRules
+  /** What an object must satisfy beside the other objects of the cluster; absent: nothing. */
+  readonly checkAmong?: AmongOthers
+  /** What the server warns the writer of an accepted object about; absent: nothing. */
+  readonly warnings?: (next: JsonObject, old: JsonObject | undefined) => readonly string[]
+  /** Absent: objects are removed when no finalizer keeps them. */
+  readonly deletion?: DeletionRules
+  /** Present: its objects contain the namespaced objects of all kinds. */
+  readonly container?: ContainerRules
+  /** Present: its objects never keep their namespace, and the server removes them with it. */
+  readonly goesWithNamespace?: true
+  /** Present: its objects own no others, and a deletion has no dependents to consider. */
+  readonly ownsNothing?: true
+  /** Absent: objects stay until a client deletes them. */
+  readonly expiry?: ExpiryRules
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean
   /** Whether an update must name the version that it replaces; one of a subresource need not. */
@@ -36,6 +54,11 @@ export interface Resource {
   readonly countsGenerations: boolean
   readonly fields: (object: JsonObject) => SelectableFields
   readonly columns: readonly Column[]
+}
+
+/** The kind whose objects contain the namespaced objects of all kinds. */
+export interface ContainerResource extends Resource {
+  readonly container: ContainerRules
 }
 
 export interface StatusRules {
@@ -57,7 +80,16 @@ export interface ObjectReader {
   get(resource: Resource, namespace: string, name: string): JsonObject | undefined
   /** In key order, each decoded when it is reached; an empty namespace means all. */
   list(resource: Resource, namespace: string): Iterable<JsonObject>
+  /** The storage keys of the objects that cannot be read. */
+  unreadable(resource: Resource): Iterable<string>
 }
+
+/** Why `next` may not stand beside the other objects; undefined: it may. `old` is what it replaces. */
+export type AmongOthers = (
+  objects: ObjectReader,
+  next: JsonObject,
+  old: JsonObject | undefined,
+) => StatusCause | undefined
 
 /** A read-only subresource that the server computes from an object and other objects. */
 export interface DerivedSubresource {

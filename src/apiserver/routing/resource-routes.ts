@@ -24,7 +24,7 @@ export interface ResourceRoute {
   readonly served: ServedVersion
   readonly subresource: string
   readonly verbs: Verbs
-  /** Whether GET is a watch without being asked to. */
+  /** Whether GET is a watch also without `?watch`. */
   readonly isWatch: boolean
 }
 
@@ -56,7 +56,7 @@ function objectRoutes(served: ServedVersion): Paths {
   return paths
 }
 
-/** The paths that are watches by themselves: deprecated, and still asked by old clients. */
+/** The paths that are watches by themselves: deprecated, but old clients still use them. */
 function watchRoutes(served: ServedVersion): Paths {
   const root = `${groupVersionPath(served)}/watch`
   const { everywhere, collection, one } = resourcePaths(served, root, parameter)

@@ -23,10 +23,10 @@ export interface FoundRoute {
 }
 
 /** The longest name that an object can have. */
-const LONGEST_PARAMETER = 253
+const MAX_PARAMETER_LENGTH = 253
 
 const HEALTH = ['healthz', 'livez', 'readyz'] as const
-const OTHERS = ['/metrics', '/version'] as const
+const PLAIN = ['/metrics', '/version'] as const
 
 /** Maps paths to what they stand for; methods are the route's own affair. */
 export function createRoutes(
@@ -35,7 +35,7 @@ export function createRoutes(
   const router = createRouter({
     caseSensitive: true,
     ignoreTrailingSlash: true,
-    maxParamLength: LONGEST_PARAMETER,
+    maxParamLength: MAX_PARAMETER_LENGTH,
   })
   const on = (path: string, route: Route): void => router.on('GET', path, () => undefined, route)
   for (const endpoint of HEALTH) {
@@ -46,7 +46,7 @@ export function createRoutes(
   on('/version', { kind: 'version' })
   const described = documents(resources)
   for (const [path, document] of described) on(path, { kind: 'document', document })
-  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...OTHERS, ...described.keys()]
+  const paths = [...HEALTH.map((endpoint) => `/${endpoint}`), ...PLAIN, ...described.keys()]
   on('/', { kind: 'document', document: pathsDocument(paths) })
   on(CUSTOM_RESOURCES_PATH, { kind: 'document', document: noCustomResources() })
   for (const served of resources.flatMap(servedVersionsOf)) {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Raw } from '../../resources/raw.ts'
-import { validateObject } from '../../resources/validate.ts'
-import { validateUpdate } from '../../resources/validate-update.ts'
+import { validateObject, validateUpdate } from '../kinds/testing/rules-by-kind.ts'
 import { causeOf } from './causes.ts'
 
 const metadata = { name: 'a', namespace: 'shop' }

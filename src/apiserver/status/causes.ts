@@ -3,8 +3,8 @@ import type { Problem } from '../../resources/problem.ts'
 import type { StatusCause } from './status.ts'
 
 /**
- * What is wrong with a field, in the words that the ecosystem has for each kind
- * of fault: clients tell them apart by `reason`, people read `message`.
+ * What is wrong with a field, in Kubernetes' words for each kind
+ * of fault: clients distinguish them by `reason`, people read `message`.
  */
 export function invalidValue(field: string, value: unknown, why: string): StatusCause {
   return { reason: 'FieldValueInvalid', message: invalidText(value, why), field }

@@ -1,7 +1,7 @@
 import { forbiddenValue } from './causes.ts'
 import { type StatusCause, type StatusDetails, StatusError } from './status.ts'
 
-/** Names the object of a refusal: `services "web"`, `endpointslices.discovery.k8s.io "x"`. */
+/** Names the object of an error: `services "web"`, `endpointslices.discovery.k8s.io "x"`. */
 export interface Subject {
   readonly plural: string
   readonly group: string
@@ -93,12 +93,12 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   return new StatusError({ code: 415, reason: 'UnsupportedMediaType', message, details: {} })
 }
 
-/** An answer tells this many causes: it is not larger than what it refuses. */
-const MOST_CAUSES = 50
+/** The causes that one answer lists: it is not larger than the request that it rejects. */
+const MAX_CAUSES = 50
 
 /** 422 with one cause per problem, of many the first; `kind` as the object declares it. */
 export function invalid(kind: string, subject: Subject, all: readonly StatusCause[]): StatusError {
-  const causes = all.slice(0, MOST_CAUSES)
+  const causes = all.slice(0, MAX_CAUSES)
   const texts = causes.map((cause) =>
     cause.field ? `${cause.field}: ${cause.message}` : cause.message,
   )
@@ -129,7 +129,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
   return new StatusError({ code: 429, reason: 'TooManyRequests', message, details })
 }
 
-/** What is asked for will be there soon. */
+/** 503 with Retry-After: the server will be able to answer soon. */
 export function serviceUnavailable(message: string): StatusError {
   const details = { retryAfterSeconds: 1 }
   return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details })

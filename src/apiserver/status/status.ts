@@ -16,7 +16,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** The ecosystem's error (and success) document. */
+/** Kubernetes' document for errors and successes. */
 export interface Status {
   readonly code: number
   readonly reason: string
@@ -26,7 +26,7 @@ export interface Status {
   readonly continueToken?: string
 }
 
-/** A request that was understood and refused: a value, not an exception. */
+/** The answer to a request that the server rejects: a value, not an exception. */
 export class StatusError {
   readonly status: Status
 

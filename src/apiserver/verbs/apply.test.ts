@@ -30,7 +30,7 @@ function web(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
   return { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', ...metadata }, spec }
 }
 
-/** `manager operation` of every entry, with the fields inside the part that is asked for. */
+/** `manager operation` of every entry, with the fields inside the requested part. */
 function owners(object: JsonObject, ...part: readonly string[]): JsonObject {
   const entries = (valueAt(object, 'metadata', 'managedFields') ?? []) as JsonObject[]
   const pairs = entries.map((entry) => {

@@ -25,7 +25,7 @@ import { checkIdentity, updateObject } from './update.ts'
 import { updateOrCreate } from './update-or-create.ts'
 
 /** Problems of an applied object that one answer names. */
-const MOST_PROBLEMS = 10
+const MAX_PROBLEMS = 10
 
 /** PATCH by server-side apply: makes the object when there is none. */
 export async function apply(
@@ -95,7 +95,7 @@ function appliedTo(
   return withOwners(request.served.fromStored?.(object) ?? object, result.owners)
 }
 
-/** Who wrote an object before owners were known. */
+/** The owner of all fields of an object that was written before owners were recorded. */
 function unknownOwner(request: ApiRequest, writer: Writer, live: JsonObject): Owner {
   const fields = fieldsOfValue(ownedStructure(request), ownedPart(request, live))
   return { ...writer, name: 'before-first-apply', operation: 'Update', time: '', fields }
@@ -132,6 +132,6 @@ function untyped(request: ApiRequest, problems: readonly string[]): StatusError 
   const { served, namespace, name } = request
   const object = namespace === '' ? name : `${namespace}/${name}`
   const type = `${apiVersionOf(served)}, Kind=${served.resource.kind}`
-  const shown = problems.slice(0, MOST_PROBLEMS).join('; ')
+  const shown = problems.slice(0, MAX_PROBLEMS).join('; ')
   return badRequest(`failed to create typed patch object (${object}; ${type}): ${shown}`)
 }

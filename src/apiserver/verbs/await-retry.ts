@@ -4,7 +4,7 @@ import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
 import { tooManyRequests } from '../status/status-errors.ts'
 
-/** Milliseconds; with few replicas a longer pause would only leave the turn to the others. */
+/** Milliseconds; with few replicas a longer pause would only let the other replicas win. */
 const MAX_PAUSE_MS = 32
 
 /**

@@ -7,7 +7,7 @@ import { startApi } from '../testing/test-api.ts'
 
 const CLIENTS = 64
 
-/** A store that takes its time, as a disk or a network does: others decide meanwhile. */
+/** A store that takes its time, as a disk or a network does: other writers decide meanwhile. */
 function slowStore(store: Store): Store {
   return {
     ...store,

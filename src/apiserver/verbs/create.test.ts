@@ -55,7 +55,7 @@ test('refusals of grouped resources name their group', async () => {
   })
 })
 
-test('generateName makes up names that nobody has', async () => {
+test('generateName makes unused names', async () => {
   const api = await startApi()
   const names = new Set<unknown>()
   for (let index = 0; index < 20; index++) {
@@ -210,7 +210,7 @@ test('magic keys are data like any other', async () => {
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
 
-test('causes say in the words of the ecosystem what is repeated and what is none of a few', async () => {
+test('causes name duplicates and unsupported values in Kubernetes’ words', async () => {
   const api = await startApi()
   const port = { name: 'http', port: 80 }
   const spec = { type: 'Cluster', ports: [port, { ...port, port: 81 }] }

@@ -6,7 +6,7 @@ import { namespaceCondition } from '../admission/namespace-gate.ts'
 import { checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { namespaces } from '../kinds/namespace.ts'
+import { container } from '../kinds/catalogue.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { persist, Stale, type Written } from '../persist/persist.ts'
 import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
@@ -22,7 +22,7 @@ import { requiredVersion } from './required-version.ts'
 /** A generated name ends in this many characters that make no words. */
 const SUFFIX_LENGTH = 5
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
-const LONGEST_BASE = 58
+const MAX_BASE_LENGTH = 58
 
 /** POST of a collection. */
 export async function create(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
@@ -71,7 +71,7 @@ async function inTurnOfNamespace<T>(
   attempt: () => Promise<T>,
 ): Promise<T | StatusError> {
   if (!request.served.resource.namespaced) return attempt()
-  const key = storageKey(namespaces, '', request.namespace)
+  const key = storageKey(container, '', request.namespace)
   const turn = await context.turns.take(key, request.deadline)
   if (turn === undefined) return contended(request)
   try {
@@ -159,5 +159,5 @@ function generateName(context: ServerContext, base: string): string {
   for (let index = 0; index < SUFFIX_LENGTH; index++) {
     suffix += SUFFIX_ALPHABET[context.random.below(SUFFIX_ALPHABET.length)]
   }
-  return base.slice(0, LONGEST_BASE) + suffix
+  return base.slice(0, MAX_BASE_LENGTH) + suffix
 }

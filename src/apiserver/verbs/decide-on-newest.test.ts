@@ -36,17 +36,17 @@ async function meanwhile<T>(
 
 const labelsOf = (object: JsonObject) => valueAt(object, 'metadata', 'labels')
 
-test('a write that finds the newest in the cache asks the store nothing else', async () => {
+test('a write that finds the newest in the cache reads nothing else from the store', async () => {
   let questions = 0
-  const asked = <T>(answer: T): T => {
+  const counted = <T>(answer: T): T => {
     questions++
     return answer
   }
   const api = await startApi({
     wrap: (store) => ({
       ...store,
-      revision: () => asked(store.revision()),
-      get: (key) => asked(store.get(key)),
+      revision: () => counted(store.revision()),
+      get: (key) => counted(store.get(key)),
     }),
   })
   const made = await api.make('/api/v1/namespaces/default/configmaps', { metadata: { name: 'c' } })

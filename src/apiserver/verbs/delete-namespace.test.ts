@@ -26,7 +26,7 @@ test('a namespace in which nothing is goes at once, with the events about it', a
   expect((await api.call('GET', '/api/v1/events')).body['items']).toEqual([])
 })
 
-test('namespaces are deleted one by one, and clients are told so', async () => {
+test('namespaces are deleted one by one, and discovery says so', async () => {
   const api = await startApi()
   expect((await api.call('DELETE', NAMESPACES)).status).toBe(405)
   const discovered = arrayAt((await api.call('GET', '/api/v1')).body, 'resources')
@@ -36,7 +36,7 @@ test('namespaces are deleted one by one, and clients are told so', async () => {
   expect(Object.keys(objectAt(body, 'paths', NAMESPACES))).toEqual(['get', 'post'])
 })
 
-test('one in which something is closes, and is emptied by others', async () => {
+test('a namespace with objects closes, and the namespace controller empties it', async () => {
   const api = await withShop()
   await api.make(IN_SHOP, service('a'))
   const { body } = await api.call('DELETE', SHOP)
@@ -71,7 +71,7 @@ test('it is finalized when it is empty, and not before', async () => {
   expect((await api.call('GET', SHOP)).status).toBe(404)
 })
 
-test('finalizers of others keep an empty namespace', async () => {
+test('foreign finalizers keep an empty namespace', async () => {
   const api = await withShop()
   const headers = { 'content-type': 'application/merge-patch+json' }
   const put = (path: string, body: JsonObject) => api.call('PATCH', path, { body, headers })

@@ -1,14 +1,7 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { unreadableAt, unreadableUnder } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { catalogue } from '../kinds/catalogue.ts'
-import { events } from '../kinds/event.ts'
-import {
-  claimsToBeEmpty,
-  LASTING_NAMESPACES,
-  namespaces,
-  waitsToBeEmpty,
-} from '../kinds/namespace.ts'
+import { catalogue, container } from '../kinds/catalogue.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -16,15 +9,15 @@ import { conflict, forbidden } from '../status/status-errors.ts'
 import { discard } from './discard-unreadable.ts'
 import { parseDryRun } from './dry-run.ts'
 
-/** The namespaces of the system may not be deleted; one that cannot be read is made anew by it. */
-export function protectNamespace(
+/** 403 for an object that is never deleted; a deletion renews one that cannot be read. */
+export function checkProtected(
   context: ServerContext,
   request: ApiRequest,
 ): StatusError | undefined {
-  if (request.served.resource !== namespaces || !LASTING_NAMESPACES.includes(request.name))
-    return undefined
-  if (unreadableAt(context, namespaces, request) !== undefined) return undefined
-  return forbidden(subjectOf(request), 'this namespace may not be deleted')
+  const { resource } = request.served
+  const isProtected = resource.deletion?.protectedNames?.includes(request.name) === true
+  if (!isProtected || unreadableAt(context, resource, request) !== undefined) return undefined
+  return forbidden(subjectOf(request), `this ${resource.singular} may not be deleted`)
 }
 
 /**
@@ -36,7 +29,8 @@ export async function isDeserted(
   request: ApiRequest,
   closed: JsonObject,
 ): Promise<boolean> {
-  if (request.served.resource !== namespaces || !waitsToBeEmpty(closed)) return false
+  if (request.served.resource !== container || !container.container.waitsForContent(closed))
+    return false
   return (await leftIn(context, request.name)) === undefined
 }
 
@@ -50,7 +44,8 @@ export async function checkEmptied(
   next: JsonObject,
   old: JsonObject,
 ): Promise<StatusError | undefined> {
-  if (request.served.resource !== namespaces || !claimsToBeEmpty(next, old)) return undefined
+  if (request.served.resource !== container || !container.container.reportsEmpty(next, old))
+    return undefined
   if (stringAt(old, 'metadata', 'deletionTimestamp') === '') return undefined
   if (parseDryRun(request) === false) await discardIn(context, request.name)
   const left = await leftIn(context, request.name)
@@ -66,10 +61,10 @@ async function discardIn(context: ServerContext, namespace: string): Promise<voi
   }
 }
 
-/** A resource of which something is left in a namespace. Events keep none. */
+/** A resource of which something is left in a namespace. What goes with its namespace keeps none. */
 async function leftIn(context: ServerContext, namespace: string): Promise<string | undefined> {
   for (const resource of catalogue) {
-    if (!resource.namespaced || resource === events) continue
+    if (!resource.namespaced || resource.goesWithNamespace) continue
     const prefix = storagePrefix(resource, namespace)
     const page = await context.store.list({ prefix, limit: 1 })
     if (page.refused !== undefined || page.entries.length > 0) return resource.plural

@@ -13,7 +13,7 @@ export interface DeleteOptions {
   /** Only this version may be deleted; empty: any. */
   readonly resourceVersion: string
   readonly dryRun: boolean
-  /** Seconds that a Pod has to end; undefined: as many as it asks for itself. */
+  /** Seconds that a Pod has to end; undefined: as many as its spec names. */
   readonly graceSeconds: number | undefined
   /** What becomes of its dependents; undefined: what its finalizers say, else Background. */
   readonly propagation: Propagation | undefined

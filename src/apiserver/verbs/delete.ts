@@ -2,7 +2,6 @@ import { stringAt } from '../../lib/json.ts'
 import { unreadableAt } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
-import { pods } from '../kinds/pod.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { type Persisted, persist, Stale, type Written } from '../persist/persist.ts'
 import {
@@ -15,13 +14,13 @@ import { storageKey } from '../resource/resource.ts'
 import { StatusError, successDocument } from '../status/status.ts'
 import { notFound } from '../status/status-errors.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
-import { isDeserted, protectNamespace } from './delete-namespace.ts'
+import { checkProtected, isDeserted } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
 import { removeUnreadable } from './discard-unreadable.ts'
 import { removeObject } from './remove-object.ts'
 
-/** What became of an object: gone, or marked and waiting for whoever keeps it. */
+/** The object after its deletion: removed, or marked and kept by its finalizers or its grace. */
 export interface Deleted extends Persisted {
   readonly isGone: boolean
 }
@@ -30,8 +29,7 @@ export interface Deleted extends Persisted {
 export async function remove(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const options = readDeleteOptions(context, request)
   if (options instanceof StatusError) return options
-  const marked =
-    protectNamespace(context, request) ?? (await deleteObject(context, request, options))
+  const marked = checkProtected(context, request) ?? (await deleteObject(context, request, options))
   const unreadable = unreadableAt(context, request.served.resource, request)
   if (unreadable !== undefined && marked instanceof StatusError) {
     return removeUnreadable(context, request, { unreadable, options })
@@ -62,7 +60,7 @@ export async function deleteObject(
     const next = markedForDeletion(resource, old, options, context.clock.now())
     const isGone = isOver(resource, next)
     const write = { key, before, old, next, compare: [], dryRun: options.dryRun }
-    const last = resource === pods ? next : old
+    const last = resource.deletion?.returnsMarked ? next : old
     const written = isGone
       ? await removeObject(context, request, { ...write, next: last })
       : await persist(context, request, write)
@@ -74,7 +72,7 @@ export async function deleteObject(
   return decideOnNewest(context, request, { isConditional, decide })
 }
 
-/** A namespace in which nothing is goes at once: there is nobody to wait for. */
+/** Removes an empty namespace at once: the namespace controller has nothing to do. */
 async function withoutWaiting(
   context: ServerContext,
   request: ApiRequest,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, scalarText, valueAt } from '../../lib/json.ts'
-import { events } from '../kinds/event.ts'
-import { pods } from '../kinds/pod.ts'
-import { services } from '../kinds/service.ts'
-import { type DeletionWish, isOver, markedForDeletion } from './deletion.ts'
+import { events } from '../kinds/event/resource.ts'
+import { pods } from '../kinds/pod/resource.ts'
+import { services } from '../kinds/service/resource.ts'
+import { type DeletionChange, isOver, markedForDeletion } from './deletion.ts'
 
 const NOW = Date.parse('2026-01-01T00:01:00Z')
 const LEAVING = {
@@ -11,7 +11,7 @@ const LEAVING = {
   deletionGracePeriodSeconds: 30,
 } as const
 
-function wish(given: Partial<DeletionWish> = {}): DeletionWish {
+function wish(given: Partial<DeletionChange> = {}): DeletionChange {
   return { graceSeconds: undefined, propagation: undefined, ...given }
 }
 
@@ -22,7 +22,7 @@ function pod(spec: JsonObject, metadata: JsonObject = {}, phase = 'Running'): Js
 const BOUND = { nodeName: 'node-a' }
 
 /** `end of the grace, its seconds`; or that the pod is gone. */
-function told(object: JsonObject, given?: Partial<DeletionWish>): string {
+function marked(object: JsonObject, given?: Partial<DeletionChange>): string {
   const next = markedForDeletion(pods, object, wish(given), NOW)
   if (isOver(pods, next)) return 'gone'
   const metadata = objectAt(next, 'metadata')
@@ -51,7 +51,7 @@ const first: readonly (readonly [string, JsonObject, number | undefined, string]
 ]
 
 test.each(first)('a pod that %s', (_, object, graceSeconds, wanted) => {
-  expect(told(object, { graceSeconds })).toBe(wanted)
+  expect(marked(object, { graceSeconds })).toBe(wanted)
 })
 
 const again: readonly (readonly [number | undefined, JsonObject, string])[] = [
@@ -64,16 +64,19 @@ const again: readonly (readonly [number | undefined, JsonObject, string])[] = [
   [0, { finalizers: ['x'] }, '00:30, 0'],
 ]
 
-test.each(again)('a pod that is leaving for 30 s, told %s', (graceSeconds, metadata, wanted) => {
-  expect(told(pod(BOUND, { ...LEAVING, ...metadata }), { graceSeconds })).toBe(wanted)
-})
+test.each(again)(
+  'a Pod that ends within 30 s, with another grace of %s',
+  (graceSeconds, metadata, wanted) => {
+    expect(marked(pod(BOUND, { ...LEAVING, ...metadata }), { graceSeconds })).toBe(wanted)
+  },
+)
 
 test('a pod that is leaving keeps its finalizers, whatever the policy says later', () => {
   const leaving = pod(BOUND, { ...LEAVING, finalizers: ['orphan'] })
   expect(markedForDeletion(pods, leaving, wish({ propagation: 'Foreground' }), NOW)).toBe(leaving)
 })
 
-const policies: readonly (readonly [DeletionWish['propagation'], string[], string[]])[] = [
+const policies: readonly (readonly [DeletionChange['propagation'], string[], string[]])[] = [
   [undefined, [], []],
   [undefined, ['orphan'], ['orphan']],
   ['Background', ['orphan'], []],
@@ -93,7 +96,7 @@ test.each(policies)('%s with the finalizers %j', (propagation, finalizers, wante
   })
 })
 
-test('nobody waits for an Event', () => {
+test('an Event has no grace', () => {
   const next = markedForDeletion(events, { metadata: {} }, wish({ propagation: 'Orphan' }), NOW)
   expect(isOver(events, next)).toBe(true)
 })
@@ -110,6 +113,6 @@ test('a first deletion is a change of what is wanted, a second is not', () => {
 test('a grace beyond a century ends then: it has a date in any case', () => {
   for (const graceSeconds of [2 ** 53 - 1, undefined]) {
     const given = pod({ ...BOUND, terminationGracePeriodSeconds: 2 ** 53 - 1 })
-    expect(told(given, { graceSeconds })).toBe(`01:00, ${100 * 365 * 86_400}`)
+    expect(marked(given, { graceSeconds })).toBe(`01:00, ${100 * 365 * 86_400}`)
   }
 })

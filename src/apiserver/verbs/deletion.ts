@@ -8,36 +8,30 @@ import {
 } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
-import { events } from '../kinds/event.ts'
-import { closedNamespace, namespaceFinalizers, namespaces } from '../kinds/namespace.ts'
-import { pods } from '../kinds/pod.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 
-/** What a request to delete an object wishes for. */
-export type DeletionWish = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
+/** The part of a request to delete an object that changes the object. */
+export type DeletionChange = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
 
-/** What a pod gets that does not say how long it takes to end. */
-const DEFAULT_GRACE_SECONDS = 30
-const MOST_GRACE_SECONDS = 100 * 365 * 86_400
+const MAX_GRACE_SECONDS = 100 * 365 * 86_400
 
 /**
- * An object as a request to delete it leaves it; removed when that `isOver`. A
- * pod at work is only marked: its node ends it, and then deletes it without
- * grace. Until then it can only be told to hurry. Finalizers keep any object,
- * among them those that the propagation policy asks for.
+ * An object after a request to delete it; it is removed when that `isOver`. An object whose kind
+ * gives it a grace period is only marked, and a later request can only shorten that period.
+ * Finalizers keep any object, among them those of the propagation policy.
  */
 export function markedForDeletion(
   resource: Resource,
   old: JsonObject,
-  wish: DeletionWish,
+  change: DeletionChange,
   now: number,
 ): JsonObject {
   const metadata = objectAt(old, 'metadata')
   const left = isMarked(metadata) ? graceLeft(metadata) : undefined
-  const grace = resource === pods ? graceOf(old, wish, left) : 0
+  const grace = graceOf(resource, old, { requested: change.graceSeconds, left })
   if (left === grace && grace > 0) return old
-  const finalizers = finalizersOf(resource, metadata, wish.propagation)
+  const finalizers = finalizersOf(resource, metadata, change.propagation)
   const next = {
     ...old,
     metadata: {
@@ -48,13 +42,13 @@ export function markedForDeletion(
       ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
     },
   }
-  return resource === namespaces ? closedNamespace(next) : next
+  return resource.deletion?.marked?.(next) ?? next
 }
 
-/** Marked as deleted, without any grace left, and nobody has anything left to do. */
+/** Whether the object is marked, without grace and without finalizers: it can be removed. */
 export function isOver(resource: Resource, object: JsonObject): boolean {
   const metadata = objectAt(object, 'metadata')
-  const finalizers = resource === namespaces ? namespaceFinalizers(object) : []
+  const finalizers = resource.deletion?.finalizers?.(object) ?? []
   const isKept = finalizers.length > 0 || arrayAt(metadata, 'finalizers').length > 0
   return isMarked(metadata) && graceLeft(metadata) === 0 && !isKept
 }
@@ -67,43 +61,47 @@ function graceLeft(metadata: JsonObject): number {
   return Number(metadata['deletionGracePeriodSeconds'] ?? 0)
 }
 
-/** Seconds for a pod to end; one that runs nowhere, or has ended, needs none. */
-function graceOf(pod: JsonObject, wish: DeletionWish, left: number | undefined): number {
-  if (left !== undefined) return Math.min(left, withinReason(wish.graceSeconds ?? left))
-  const phase = stringAt(pod, 'status', 'phase')
-  const isIdle = stringAt(pod, 'spec', 'nodeName') === ''
-  if (isIdle || phase === 'Succeeded' || phase === 'Failed') return 0
-  const own = objectAt(pod, 'spec')['terminationGracePeriodSeconds']
-  return withinReason(wish.graceSeconds ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS))
+/** Seconds until the removal: those of the kind, or those that are left, which can only shrink. */
+function graceOf(
+  { deletion }: Resource,
+  object: JsonObject,
+  {
+    requested,
+    left,
+  }: { readonly requested: number | undefined; readonly left: number | undefined },
+): number {
+  if (deletion?.graceSeconds === undefined) return 0
+  if (left !== undefined) return Math.min(left, withinReason(requested ?? left))
+  return withinReason(deletion.graceSeconds(object, requested))
 }
 
-/** Less than none is one second, as in the ecosystem; a century from now still has a date. */
+/** Less than none is one second, as in Kubernetes; a century from now still has a date. */
 function withinReason(seconds: number): number {
-  return seconds < 0 ? 1 : Math.min(seconds, MOST_GRACE_SECONDS)
+  return seconds < 0 ? 1 : Math.min(seconds, MAX_GRACE_SECONDS)
 }
 
-/** When the deletion was asked for first; its timestamp is when the grace ends. */
+/** When the first deletion was requested; its timestamp is when the grace ends. */
 function beganAt(metadata: JsonObject, now: number): number {
   const endsAt = Date.parse(scalarText(metadata['deletionTimestamp']))
   return Number.isNaN(endsAt) ? now : endsAt - graceLeft(metadata) * 1000
 }
 
-const ASKED_FOR: Readonly<Record<Propagation, readonly string[]>> = {
+const FINALIZERS_OF: Readonly<Record<Propagation, readonly string[]>> = {
   Foreground: [FOREGROUND],
   Orphan: [ORPHAN],
   Background: [],
 }
 
-/** Its finalizers, with what the policy says of its dependents. Events own nothing. */
+/** Its finalizers, with what the policy says of its dependents. An object that owns nothing has none. */
 function finalizersOf(
   resource: Resource,
   metadata: JsonObject,
   propagation: Propagation | undefined,
 ): readonly string[] {
   const finalizers = arrayAt(metadata, 'finalizers').map(scalarText)
-  if (propagation === undefined || resource === events) return finalizers
-  const others = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
-  return [...others, ...ASKED_FOR[propagation]]
+  if (propagation === undefined || resource.ownsNothing === true) return finalizers
+  const rest = finalizers.filter((one) => one !== FOREGROUND && one !== ORPHAN)
+  return [...rest, ...FINALIZERS_OF[propagation]]
 }
 
 function nextGeneration(metadata: JsonObject): JsonObject {

@@ -1,12 +1,9 @@
+import type { JsonObject } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import { EMPTIED } from '../../resources/finalizers.ts'
-import { NAMESPACE_NAME } from '../../resources/label-names.ts'
 import type { Operation } from '../../storage/store.ts'
 import type { UnreadableObject } from '../cache/item.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { LASTING_NAMESPACES, namespaces } from '../kinds/namespace.ts'
-import { services } from '../kinds/service.ts'
 import {
   type ApiRequest,
   type HandlerResult,
@@ -14,15 +11,14 @@ import {
   subjectOf,
 } from '../request/api-request.ts'
 import type { Resource } from '../resource/resource.ts'
-import { allocationsOf } from '../services/release-operations.ts'
 import { type StatusError, successDocument } from '../status/status.ts'
 import { conflict } from '../status/status-errors.ts'
 import type { DeleteOptions } from './delete-options.ts'
 
 /**
- * DELETE of an object that cannot be read: it goes at once, because nobody can
- * tell its finalizers, its grace or its dependents. What would need them is
- * refused: a uid as precondition, and leaving dependents behind.
+ * DELETE of an object that cannot be read: it is removed at once, because its finalizers,
+ * its grace and its dependents are unknown. Options that need them are
+ * rejected: a uid as precondition, and leaving dependents behind.
  */
 export async function removeUnreadable(
   context: ServerContext,
@@ -42,7 +38,7 @@ export async function removeUnreadable(
   return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
 }
 
-/** Removes the bytes with what they held; false when somebody has written the key since. */
+/** Removes the entry with its allocations; false when the key was written since. */
 export async function discard(
   context: ServerContext,
   resource: Resource,
@@ -61,8 +57,9 @@ async function operationsFor(
   resource: Resource,
   key: string,
 ): Promise<readonly Operation[]> {
-  if (resource === namespaces) return [{ op: 'put', key, value: renewedNamespace(context, key) }]
-  const held = resource === services ? await allocationsOf(context.store, key) : []
+  const renewed = renewedObject(context, resource, key)
+  if (renewed !== undefined) return [{ op: 'put', key, value: encodeStored(renewed) }]
+  const held = (await resource.allocation?.keysOf(context.store, key)) ?? []
   return [key, ...held].map((one) => ({ op: 'delete', key: one }))
 }
 
@@ -86,24 +83,12 @@ function checkOptions(
   return conflict(subject, why)
 }
 
-/**
- * No object outlives its namespace: instead of one that cannot be read there is
- * a new one, which is emptied as any namespace that is being deleted. Those of
- * the system are never deleted and begin anew.
- */
-function renewedNamespace({ clock, random }: ServerContext, key: string): Buffer {
+/** What takes the place of an object that cannot be read, where the kind leaves no gap. */
+function renewedObject(
+  { clock, random }: ServerContext,
+  { deletion }: Resource,
+  key: string,
+): JsonObject | undefined {
   const name = key.slice(key.lastIndexOf('/') + 1)
-  const now = timestamp(clock.now())
-  const isLasting = LASTING_NAMESPACES.includes(name)
-  return encodeStored({
-    metadata: {
-      name,
-      uid: random.uuid(),
-      creationTimestamp: now,
-      ...(isLasting ? {} : { deletionTimestamp: now, deletionGracePeriodSeconds: 0 }),
-      labels: { [NAMESPACE_NAME]: name },
-    },
-    spec: { finalizers: [EMPTIED] },
-    status: { phase: isLasting ? 'Active' : 'Terminating' },
-  })
+  return deletion?.renewed?.({ name, uid: random.uuid(), now: timestamp(clock.now()) })
 }

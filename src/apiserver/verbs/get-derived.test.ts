@@ -22,7 +22,7 @@ test('a Pod’s environment names the Services of its namespace, as they are now
   expect(arrayAt(body, 'env')).toHaveLength(7)
 })
 
-test('Pods everywhere are told of the API’s Services, and of nothing else of that namespace', async () => {
+test('Pods of all namespaces get the API’s Services, and nothing else of that namespace', async () => {
   const api = await startApi()
   await api.make('/api/v1/namespaces', { metadata: { name: 'other' } })
   const path = PODS.replace('default', 'other')

@@ -254,7 +254,7 @@ test('old clients see slices as v1beta1', async () => {
   ])
 })
 
-test('a client that asks for a table gets one', async () => {
+test('a client that accepts a table gets one', async () => {
   const api = await startApi()
   await api.make(
     SERVICES,

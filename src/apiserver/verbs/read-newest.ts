@@ -21,7 +21,7 @@ export async function readNewest(
   return unreadable === undefined ? readCached(context, request) : unreadableError(unreadable)
 }
 
-/** The object as the cache shows it now: the newest, unless somebody wrote a moment ago. */
+/** The object as the cache shows it now: the newest, unless a write has just happened. */
 export function readCached(
   context: ServerContext,
   { served: { resource }, namespace, name }: ApiRequest,

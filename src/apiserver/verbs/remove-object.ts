@@ -1,12 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { encodeStored } from '../encoding/codec.ts'
-import { namespaces } from '../kinds/namespace.ts'
-import { services } from '../kinds/service.ts'
 import { type Persisted, Stale, type Written } from '../persist/persist.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import { releaseOperations } from '../services/release-operations.ts'
-import { removeEvents } from './remove-events.ts'
+import { removeWithNamespace } from './remove-with-namespace.ts'
 
 /** An object that goes. */
 export interface Removal {
@@ -28,10 +25,10 @@ export async function removeObject(
   const { modRevision } = before
   const last = { value: encodeStored(next), modRevision }
   if (dryRun) return { ...last, isCommitted: false }
-  if (request.served.resource === namespaces) await removeEvents(context, request.name)
+  const { allocation, container } = request.served.resource
+  if (container !== undefined) await removeWithNamespace(context, request.name)
   const { store } = context
-  const isService = request.served.resource === services
-  const release = isService ? await releaseOperations(store, key, old) : []
+  const release = (await allocation?.release(store, key, old)) ?? []
   const operations = [{ op: 'delete', key } as const, ...release]
   const result = await store.txn({ compare: [{ key, modRevision }], operations })
   return result.committed ? { ...last, isCommitted: true } : new Stale(result.current[0])

@@ -124,7 +124,7 @@ function checkVersion(
   return version === current ? undefined : conflict(subjectOf(request))
 }
 
-/** Some resources must not be replaced by who does not say what. Their status may be. */
+/** 422 for an update without a version where the resource requires one; its status needs none. */
 function checkUnconditional(request: ApiRequest, next: JsonObject): StatusError | undefined {
   if (!request.served.resource.updateNeedsVersion || request.subresource !== '') return undefined
   const missing = invalidValue('metadata.resourceVersion', '', 'must be specified for an update')

@@ -26,7 +26,7 @@ async function write(api: TestApi, count: number, padding: string): Promise<void
   }
 }
 
-test('200 watchers that never read cost bounded memory and nobody else anything', async () => {
+test('200 watchers that never read cost bounded memory and do not delay other clients', async () => {
   const watchWindowBytes = 4 * MIB
   const api = await startApi({ limits: { watchWindowBytes } })
   await api.make(PODS, { metadata: { name: 'p' }, spec: POD })

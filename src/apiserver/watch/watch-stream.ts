@@ -29,7 +29,7 @@ export interface StreamOptions {
 /** Bytes handed to the socket at once. */
 const BATCH_BYTES = 32 << 10
 
-/** Batches written before the loop lets others run. */
+/** Batches written before the event loop runs other work. */
 const BATCHES = 16
 
 /**

@@ -225,7 +225,7 @@ test('a table watch names its columns once', async () => {
   watch.close()
 })
 
-test('too many watches are 429, and a closed one makes room', async () => {
+test('too many watches are 429, and a closed one admits another', async () => {
   const api = await startApi({ limits: { watches: 1 } })
   const watch = await api.watch(`${SERVICES}?watch=1`)
   const refused = await api.call('GET', `${SERVICES}?watch=1`)

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
-import { MASTER_NAMES, MASTER_NAMESPACE } from '../../resources/pod-environment.ts'
+import { API_SERVICE_NAMES, API_SERVICE_NAMESPACE } from '../../resources/pod-environment.ts'
 
 /** The names that a certificate is good for. */
 export interface CertificateNames {
@@ -20,8 +20,8 @@ export interface NameSources {
 export function certificateNames(sources: NameSources): CertificateNames {
   const { hostname, bindAddress, serviceAddresses, extraNames } = sources
   const isAddress = (name: string): boolean => isIP(name) !== 0
-  const services = MASTER_NAMES.flatMap((name) => {
-    const full = `${name}.${MASTER_NAMESPACE}`
+  const services = API_SERVICE_NAMES.flatMap((name) => {
+    const full = `${name}.${API_SERVICE_NAMESPACE}`
     return [name, full, `${full}.svc`, `${full}.svc.cluster.local`]
   })
   const dns = ['localhost', hostname, ...services, ...extraNames.filter((name) => !isAddress(name))]

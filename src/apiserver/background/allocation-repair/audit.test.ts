@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { addressKey, nodePortKey } from '../../allocation/allocation-keys.ts'
+import { type Allocation, auditAllocations, type Holder } from './audit.ts'
+
+const IP = addressKey('10.96.0.10')
+const PORT = nodePortKey('TCP', 30_080)
+
+function holder(name: string, createRevision: number, ...holds: readonly string[]): Holder {
+  return { key: name, revision: 9, createRevision, holds: new Set(holds) }
+}
+
+function allocation(key: string, owner: string): Allocation {
+  return { key, owner, revision: 5 }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+const NONE = { leaked: [], missing: [], duplicates: [], outside: [] }
+const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
+
+test.each<[string, readonly Allocation[], readonly Holder[], object]>([
+  ['all is well', [allocation(IP, 'a'), allocation(PORT, 'a')], [a], NONE],
+  ['nobody holds it', [allocation(IP, 'a')], [], { ...NONE, leaked: [allocation(IP, 'a')] }],
+  [
+    'it is not allocated',
+    [allocation(PORT, 'a')],
+    [a],
+    { ...NONE, missing: [{ key: IP, revision: 0, holder: a }] },
+  ],
+  [
+    'it is in the name of a stranger',
+    [allocation(IP, 'x'), allocation(PORT, 'a')],
+    [a],
+    { ...NONE, missing: [{ key: IP, revision: 5, holder: a }] },
+  ],
+  [
+    'two hold it, and the younger one is named',
+    [allocation(IP, 'b'), allocation(PORT, 'a')],
+    [b, a],
+    { ...NONE, duplicates: [{ key: IP, revision: 5, holder: a }] },
+  ],
+  [
+    'two hold it, and nobody is named',
+    [allocation(PORT, 'a')],
+    [b, a],
+    {
+      ...NONE,
+      missing: [{ key: IP, revision: 0, holder: a }],
+      duplicates: [{ key: IP, revision: 0, holder: b }],
+    },
+  ],
+])('%s', (_, allocations, holders, expected) => {
+  expect(auditAllocations({ allocations, holders, unreadable: NOBODY }, () => true)).toEqual(
+    expected,
+  )
+})
+
+test('it is held, and out of range', () => {
+  const allocations = [allocation(IP, 'a'), allocation(PORT, 'a')]
+  const outside = [{ key: PORT, revision: 5, holder: a }]
+  const audit = auditAllocations(
+    { allocations, holders: [a], unreadable: NOBODY },
+    (key) => key !== PORT,
+  )
+  expect(audit).toEqual({ ...NONE, outside })
+})
+
+test('what a Service holds that cannot be read is neither free nor another one’s', () => {
+  const unreadable = new Set(['lost'])
+  const allocations = [allocation(PORT, 'lost'), allocation(IP, 'lost'), allocation('/x', '')]
+  expect(auditAllocations({ allocations, holders: [b], unreadable }, () => true)).toEqual({
+    ...NONE,
+    duplicates: [{ key: IP, revision: 5, holder: b }],
+  })
+})

@@ -1,0 +1,34 @@
+import type { JsonObject } from '../../lib/json.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../persist/persist.ts'
+import type { Resource } from '../resource/resource.ts'
+import type { StatusError } from '../status/status.ts'
+import { createObject } from '../verbs/create.ts'
+import { updateObject } from '../verbs/update.ts'
+import { updateOrCreate } from '../verbs/update-or-create.ts'
+import { systemRequest } from './system-request.ts'
+
+/** An object that the server itself creates and corrects. */
+export interface DesiredObject {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly name: string
+  /** The desired state, given the present one: an empty object when there is none. */
+  readonly next: (old: JsonObject) => JsonObject
+}
+
+/** Creates or corrects the object; writes nothing when it is as desired. */
+export async function ensureObject(
+  context: ServerContext,
+  { resource, namespace, name, next }: DesiredObject,
+): Promise<Written | StatusError> {
+  const request = systemRequest(context, { method: 'PUT', resource, namespace, name })
+  return updateOrCreate(context, request, {
+    update: () => updateObject(context, request, next, { dryRun: false, isConditional: false }),
+    create: () => {
+      const fresh = { metadata: {}, ...next({}) }
+      const named = { ...fresh, metadata: { ...(fresh.metadata as JsonObject), name } }
+      return createObject(context, { ...request, method: 'POST' }, named, false)
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import { setImmediate } from 'node:timers/promises'
+import type { JsonObject } from '../../lib/json.ts'
+import { regularly } from '../../lib/regularly.ts'
+import type { ServerContext } from '../context/server-context.ts'
+import { catalogue } from '../kinds/catalogue.ts'
+import { deleteUnchanged } from '../persist/delete-unchanged.ts'
+import type { ExpiryRules } from '../resource/deletion.ts'
+import type { Resource } from '../resource/resource.ts'
+
+const SWEEP_MS = 60_000
+/** Objects between two turns of the event loop. */
+const BATCH = 250
+
+/** Removes objects of kinds that expire, such as Events; the returned function ends that. */
+export function expireObjects(
+  context: ServerContext,
+  onError: (error: unknown) => void,
+): () => void {
+  const { clock } = context
+  return regularly({ clock, everyMs: SWEEP_MS, round: () => sweepAll(context), onError })
+}
+
+async function sweepAll(context: ServerContext): Promise<void> {
+  for (const resource of catalogue) {
+    if (resource.expiry !== undefined) await sweep(context, resource, resource.expiry)
+  }
+}
+
+async function sweep(
+  { clock, feed, store }: ServerContext,
+  resource: Resource,
+  { lifetimeMs, lastSeen }: ExpiryRules,
+): Promise<void> {
+  const oldest = clock.now() - lifetimeMs
+  for (const [index, item] of [...feed.cache(resource).snapshot()].entries()) {
+    if (index % BATCH === 0) await setImmediate()
+    if (lastSeen(JSON.parse(item.value.toString()) as JsonObject) >= oldest) continue
+    await deleteUnchanged(store, item.key, item.revision)
+  }
+}

@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Json, objectAt, valueAt } from '../../lib/json.ts'
+import { timestamp } from '../../lib/timestamp.ts'
+import { serviceCidrs } from '../kinds/service-cidr/resource.ts'
+import { StatusError } from '../status/status.ts'
+import type { BackgroundContext } from './background-context.ts'
+import { ensureObject } from './ensure-object.ts'
+
+/** Clients find the default ranges under this name. */
+const NAME = 'kubernetes'
+
+/** Makes the ServiceCIDR name the ranges that this server takes ClusterIPs from. */
+export async function ensureServiceCidr(context: BackgroundContext): Promise<void> {
+  const cidrs = context.allocator.ranges.map(({ cidr }) => cidr)
+  const ready: Json = {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'the server takes ClusterIPs from these ranges',
+    lastTransitionTime: timestamp(context.clock.now()),
+  }
+  const written = await ensureObject(context, {
+    resource: serviceCidrs,
+    namespace: '',
+    name: NAME,
+    next: (old) =>
+      isDeepStrictEqual(valueAt(old, 'spec', 'cidrs'), cidrs)
+        ? old
+        : {
+            ...old,
+            metadata: objectAt(old, 'metadata'),
+            spec: { cidrs },
+            status: { conditions: [ready] },
+          },
+  })
+  if (written instanceof StatusError)
+    throw new Error(`ServiceCIDR ${NAME}: ${written.status.message}`)
+}

@@ -1,0 +1,34 @@
+import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../../lib/json.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column, wideColumn } from '../../table/column.ts'
+import { selectorText } from '../shared/selector-text.ts'
+
+export const columns: readonly Column[] = [
+  nameColumn,
+  column('Ready', 'Ready pods of those wanted.', readiness),
+  column('Up-to-date', 'Pods of the present template.', (object) =>
+    counted(object, 'status', 'updatedReplicas'),
+  ),
+  column('Available', 'Pods that have been ready for long enough.', (object) =>
+    counted(object, 'status', 'availableReplicas'),
+  ),
+  ageColumn,
+  wideColumn('Containers', 'Names of its containers.', (object) => containers(object, 'name')),
+  wideColumn('Images', 'Images of its containers.', (object) => containers(object, 'image')),
+  wideColumn('Selector', 'Labels of its pods.', (object) =>
+    selectorText(valueAt(object, 'spec', 'selector')),
+  ),
+]
+
+function readiness(object: JsonObject): string {
+  return `${counted(object, 'status', 'readyReplicas')}/${counted(object, 'spec', 'replicas')}`
+}
+
+function counted(object: JsonObject, ...path: readonly string[]): string {
+  return scalarText(valueAt(object, ...path)) || '0'
+}
+
+function containers(object: JsonObject, field: string): string {
+  const all = arrayAt(object, 'spec', 'template', 'spec', 'containers')
+  return all.map((container) => stringAt(container, field)).join(',')
+}

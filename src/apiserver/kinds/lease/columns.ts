@@ -1,0 +1,9 @@
+import { stringAt } from '../../../lib/json.ts'
+import { ageColumn, nameColumn } from '../../table/age.ts'
+import { type Column, column } from '../../table/column.ts'
+
+export const columns: readonly Column[] = [
+  nameColumn,
+  column('Holder', 'Who holds it.', (object) => stringAt(object, 'spec', 'holderIdentity')),
+  ageColumn,
+]

@@ -1,0 +1,22 @@
+import type { Resource } from '../../resource/resource.ts'
+import { aliasVersions } from '../shared/alias-versions.ts'
+import { columns } from './columns.ts'
+import { checkLease } from './validation.ts'
+
+export const leases: Resource = {
+  plural: 'leases',
+  singular: 'lease',
+  kind: 'Lease',
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+  versions: aliasVersions('coordination', 'v1'),
+  createOnUpdate: true,
+  updateNeedsVersion: true,
+  countsGenerations: false,
+  fields: () => ({}),
+  columns,
+  validate: checkLease,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
+}

@@ -1,0 +1,26 @@
+import { type Json, valueAt } from '../../../lib/json.ts'
+import type { Resource } from '../../resource/resource.ts'
+import { columns } from './columns.ts'
+import { defaultNode } from './defaults.ts'
+import { checkNode } from './validation.ts'
+
+export const nodes: Resource = {
+  plural: 'nodes',
+  singular: 'node',
+  kind: 'Node',
+  shortNames: ['no'],
+  categories: [],
+  namespaced: false,
+  versions: [{ group: '', version: 'v1' }],
+  status: { initial: (sent: Json | undefined) => sent },
+  createOnUpdate: false,
+  updateNeedsVersion: false,
+  countsGenerations: false,
+  fields: (object) => ({
+    'spec.unschedulable': String(valueAt(object, 'spec', 'unschedulable') === true),
+  }),
+  columns,
+  validate: checkNode,
+  validateUpdate: 'nothing is fixed',
+  defaults: defaultNode,
+}

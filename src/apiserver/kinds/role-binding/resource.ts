@@ -1,0 +1,40 @@
+import type { Resource } from '../../resource/resource.ts'
+import { columns } from './columns.ts'
+import { defaultBinding } from './defaults.ts'
+import { bindingOfOrch, canonicalBinding } from './group-names.ts'
+import { checkClusterRoleBinding, checkRoleBinding, keepBinding } from './validation.ts'
+
+export const roleBindings: Resource = {
+  plural: 'rolebindings',
+  singular: 'rolebinding',
+  kind: 'RoleBinding',
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+  versions: [
+    { group: 'rbac.authorization.k8s.io', version: 'v1', toStored: canonicalBinding },
+    {
+      group: 'rbac.authorization.orch.io',
+      version: 'v1',
+      fromStored: bindingOfOrch,
+      toStored: canonicalBinding,
+    },
+  ],
+  createOnUpdate: true,
+  updateNeedsVersion: false,
+  countsGenerations: false,
+  fields: () => ({}),
+  columns,
+  validate: checkRoleBinding,
+  validateUpdate: keepBinding,
+  defaults: defaultBinding,
+}
+
+export const clusterRoleBindings: Resource = {
+  ...roleBindings,
+  plural: 'clusterrolebindings',
+  singular: 'clusterrolebinding',
+  kind: 'ClusterRoleBinding',
+  namespaced: false,
+  validate: checkClusterRoleBinding,
+}

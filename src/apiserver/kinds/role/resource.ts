@@ -1,0 +1,31 @@
+import type { Resource } from '../../resource/resource.ts'
+import { aliasVersions } from '../shared/alias-versions.ts'
+import { columns } from './columns.ts'
+import { checkClusterRole, checkRole } from './validation.ts'
+
+export const roles: Resource = {
+  plural: 'roles',
+  singular: 'role',
+  kind: 'Role',
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+  versions: aliasVersions('rbac.authorization', 'v1'),
+  createOnUpdate: true,
+  updateNeedsVersion: false,
+  countsGenerations: false,
+  fields: () => ({}),
+  columns,
+  validate: checkRole,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
+}
+
+export const clusterRoles: Resource = {
+  ...roles,
+  plural: 'clusterroles',
+  singular: 'clusterrole',
+  kind: 'ClusterRole',
+  namespaced: false,
+  validate: checkClusterRole,
+}

@@ -1,0 +1,52 @@
+import { named, readMetadata } from '../../../resources/metadata.ts'
+import { NAMES } from '../../../resources/names.ts'
+import { isRaw } from '../../../resources/raw.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import { checkData, checkDataSize, isReadable } from '../shared/data-map.ts'
+import { keepData, keepField } from '../shared/immutable.ts'
+import { SECRET_TYPES, type SecretType, TOKEN_SECRET_TYPES } from './types.ts'
+
+/** A Secret in stored form. No problem with it shows any of its values. */
+export function checkSecret(object: Reader): void {
+  const metadata = readMetadata(object, { namespaced: true, name: 'subdomain' })
+  object.flag('immutable')
+  checkDataSize(object, checkData(object, 'data', 'base64'))
+  checkData(object, 'stringData', 'text')
+  const type = object.text('type') ?? ''
+  if (metadata !== undefined && TOKEN_SECRET_TYPES.includes(type)) {
+    checkAccountName(metadata.annotations)
+  }
+  const rules = SECRET_TYPES.get(type)
+  if (rules !== undefined && isReadable(object, 'data')) checkKeys(object.map('data'), rules)
+}
+
+function checkAccountName(annotations: Reader): void {
+  if ((named(annotations, NAMES.serviceAccount) ?? '') !== '') return
+  annotations.refuse(NAMES.serviceAccount[0], 'must name the ServiceAccount of the token')
+}
+
+function checkKeys(data: Reader, { keys, any, json }: SecretType): void {
+  const missing = keys.filter((key) => data.value(key) === undefined)
+  const isComplete = any ? missing.length < keys.length : missing.length === 0
+  if (!isComplete) {
+    for (const key of missing) data.refuse(key, 'must be given in a Secret of this type')
+  }
+  if (!json) return
+  for (const key of keys.filter((one) => !missing.includes(one))) {
+    if (!isJsonText(data.value(key))) data.withhold(key, 'must be a JSON object, as base64')
+  }
+}
+
+function isJsonText(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && isRaw(JSON.parse(Buffer.from(value, 'base64').toString()))
+  } catch {
+    return false
+  }
+}
+
+/** The type is fixed, and the data of a Secret that was declared immutable. */
+export function keepSecret(next: Reader, old: Reader): void {
+  keepField(next, old, 'type')
+  keepData(next, old)
+}

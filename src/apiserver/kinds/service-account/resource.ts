@@ -1,0 +1,22 @@
+import type { Resource } from '../../resource/resource.ts'
+import { columns } from './columns.ts'
+import { checkServiceAccount } from './validation.ts'
+
+export const serviceAccounts: Resource = {
+  plural: 'serviceaccounts',
+  singular: 'serviceaccount',
+  kind: 'ServiceAccount',
+  shortNames: ['sa'],
+  categories: [],
+  namespaced: true,
+  returnsDeleted: true,
+  versions: [{ group: '', version: 'v1' }],
+  createOnUpdate: false,
+  updateNeedsVersion: false,
+  countsGenerations: false,
+  fields: () => ({}),
+  columns,
+  validate: checkServiceAccount,
+  validateUpdate: 'nothing is fixed',
+  defaults: 'none',
+}

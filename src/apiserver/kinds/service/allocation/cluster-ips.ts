@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Family, parseIp } from '../../../../lib/ip.ts'
+import { arrayAt, type JsonObject, stringAt, without } from '../../../../lib/json.ts'
+import { canonicalAddress, isSameAddress } from '../../../../lib/legacy-address.ts'
+import type { AddressRange } from '../../../allocation/address-range.ts'
+import { addressKey } from '../../../allocation/allocation-keys.ts'
+import type { AllocationPool } from '../../../allocation/allocation-pool.ts'
+import { ADDRESS_BAND, staticBand } from '../../../allocation/static-band.ts'
+import { invalidValue } from '../../../status/causes.ts'
+import type { StatusCause } from '../../../status/status.ts'
+import type { Filled } from './filled.ts'
+import { decideFamilies, familiesNamed, headlessFamilies, withFamilies } from './ip-families.ts'
+
+export interface AddressPolicy {
+  readonly ranges: readonly AddressRange[]
+  readonly pool: AllocationPool
+}
+
+/**
+ * Decides a Service's virtual addresses: those that it names, else those that it had,
+ * else free ones of its families. ExternalName and headless Services have none.
+ */
+export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
+  if (isHalfAsked(sent, old)) {
+    const asked = stringsAt(sent, 'clusterIPs')
+    return clusterIPsCause(asked, 'must be empty when `clusterIP` is not specified')
+  }
+  const spec = trimmed(keepFamilies(sent, old), old)
+  const before = stringsAt(old, 'clusterIPs')
+  const asked = askedFor(spec, before)
+  if ('cause' in asked) return asked
+  if (stringAt(spec, 'type') === 'ExternalName') return withoutAddresses(spec, asked.ips, before)
+  const held = stringAt(old, 'type') === 'ExternalName' ? [] : before
+  const moved = held.some((ip, at) => !isSameAddress(asked.ips[at] ?? ip, ip))
+  if (moved) return clusterIPsCause(asked.ips, 'may not change once set')
+  const known = [...policy.ranges.map((range) => range.family), ...familiesNamed(old)]
+  const configured = [...new Set(known)]
+  if ((asked.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
+  const ips = asked.ips.length > 0 ? asked.ips : held.slice(0, 1)
+  const decided = decideFamilies(spec, ips, configured)
+  if ('cause' in decided) return decided
+  return assign(spec, { asked: asked.ips, held, families: decided.families }, policy)
+}
+
+/** The first address of a new Service stands in both fields, or in `clusterIP` alone. */
+function isHalfAsked(sent: JsonObject, old: JsonObject): boolean {
+  const isAsked = stringAt(sent, 'clusterIP') !== '' || stringsAt(old, 'clusterIPs').length > 0
+  return !isAsked && stringsAt(sent, 'clusterIPs').length > 0
+}
+
+/** A write without families leaves them as they were. */
+function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
+  const fields = ['ipFamilies', 'ipFamilyPolicy'].filter((field) => Object.hasOwn(old, field))
+  const silent = !['ipFamilies', 'ipFamilyPolicy', 'clusterIPs'].some((one) =>
+    Object.hasOwn(spec, one),
+  )
+  if (!silent) return spec
+  return { ...spec, ...Object.fromEntries(fields.map((field) => [field, old[field]!])) }
+}
+
+/** A write that returns to one family and leaves the rest as it was loses the second address. */
+function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
+  const policy = stringAt(spec, 'ipFamilyPolicy')
+  if (policy !== 'SingleStack' || policy === stringAt(old, 'ipFamilyPolicy')) return spec
+  const lists = ['clusterIPs', 'ipFamilies'].filter((field) =>
+    isDeepStrictEqual(spec[field], old[field]),
+  )
+  const firsts = lists.map((field) => [field, arrayAt(spec, field).slice(0, 1)] as const)
+  return { ...spec, ...Object.fromEntries(firsts.filter(([, list]) => list.length > 0)) }
+}
+
+/** The addresses that a Service had go with its type; others may not be asked for. */
+function withoutAddresses(
+  spec: JsonObject,
+  asked: readonly string[],
+  before: readonly string[],
+): Filled {
+  if (asked.some((ip) => !isAmong(before, ip))) {
+    return clusterIPsCause(asked, 'may not be set for a Service of type ExternalName')
+  }
+  return { spec: without(spec, 'clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy') }
+}
+
+function headless(spec: JsonObject, configured: readonly Family[]): Filled {
+  const decided = headlessFamilies(spec, configured)
+  if ('cause' in decided) return decided
+  const named = { ...spec, clusterIP: 'None', clusterIPs: ['None'] }
+  return { spec: withFamilies(named, decided.families) }
+}
+
+/** In canonical text, but for those that are left as they were. */
+function askedFor(
+  spec: JsonObject,
+  before: readonly string[],
+): { readonly ips: readonly string[] } | { readonly cause: StatusCause } {
+  const single = stringAt(spec, 'clusterIP')
+  const several = stringsAt(spec, 'clusterIPs').filter((ip) => ip !== '')
+  if (single !== '' && several.length > 0 && several[0] !== single) {
+    return clusterIPsCause(
+      several,
+      `the first one must equal spec.clusterIP, ${JSON.stringify(single)}`,
+    )
+  }
+  const ips = several.length > 0 ? several : [single].filter((ip) => ip !== '')
+  return { ips: ips.map((ip) => (before.includes(ip) ? ip : canonicalAddress(ip))) }
+}
+
+interface Assignment {
+  readonly asked: readonly string[]
+  readonly held: readonly string[]
+  readonly families: readonly Family[]
+}
+
+function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy): Filled {
+  const { asked, held, families } = assignment
+  const ips: string[] = []
+  for (const family of families) {
+    const range = policy.ranges.find((one) => one.family === family)
+    const inFamily = (ip: string): boolean => ip.includes(':') === (family === 6)
+    const wanted = asked.find(inFamily) ?? held.find(inFamily)
+    const ip = wanted ?? (range && chooseAddress(range, policy.pool))
+    if (ip === undefined) {
+      const why =
+        range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
+      return clusterIPsCause(asked, `failed to allocate an IP: ${why}`)
+    }
+    const problem = isAmong(held, ip) ? undefined : outOfRange(range, ip)
+    if (problem !== undefined) return clusterIPsCause(asked, problem)
+    ips.push(ip)
+  }
+  const named = { ...spec, clusterIP: ips[0]!, clusterIPs: ips }
+  return { spec: withFamilies(named, families) }
+}
+
+function chooseAddress(range: AddressRange, pool: AllocationPool): string | undefined {
+  const isFree = (index: number): boolean => pool.isFree(addressKey(range.at(index)))
+  const index = pool.choose(range.size, isFree, staticBand(range.size, ADDRESS_BAND))
+  return index === undefined ? undefined : range.at(index)
+}
+
+function outOfRange(range: AddressRange | undefined, ip: string): string | undefined {
+  const parsed = parseIp(ip)
+  if (parsed !== undefined && range?.contains(parsed) === true) return undefined
+  const valid = range === undefined ? 'none of that family' : range.cidr
+  return `failed to allocate IP ${ip}: the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${valid}`
+}
+
+function isAmong(addresses: readonly string[], ip: string): boolean {
+  return addresses.some((one) => isSameAddress(one, ip))
+}
+
+/** The cause for an address that the client named and another Service has. */
+export function addressTakenCause(asked: readonly string[], ip: string): StatusCause {
+  return clusterIPsCause(asked, `failed to allocate IP ${ip}: provided IP is already allocated`)
+    .cause
+}
+
+function clusterIPsCause(
+  asked: readonly string[],
+  message: string,
+): { readonly cause: StatusCause } {
+  return { cause: invalidValue('spec.clusterIPs', asked, message) }
+}
+
+function stringsAt(object: JsonObject, field: string): string[] {
+  return arrayAt(object, field).filter((value) => typeof value === 'string')
+}

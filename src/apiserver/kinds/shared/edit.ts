@@ -1,0 +1,34 @@
+import { isRaw, own, type Raw } from '../../../resources/raw.ts'
+
+/** The object with these values where it has none, or an empty text. */
+export function fill(object: Raw, values: Raw): Raw {
+  const missing = Object.entries(values).filter(([key]) => (own(object, key) ?? '') === '')
+  return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) }
+}
+
+export function without(object: Raw, key: string): Raw {
+  return Object.fromEntries(Object.entries(object).filter(([each]) => each !== key))
+}
+
+/** Applies `edit` to the object at `key`, or to an empty one when there is none. */
+export function change(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
+  const value = own(object, key) ?? {}
+  return isRaw(value) ? { ...object, [key]: edit(value) } : object
+}
+
+/** Applies `edit` to the object at `key`, if there is one. */
+export function changePresent(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
+  return own(object, key) === undefined ? object : change(object, key, edit)
+}
+
+/** Applies `edit` to every object in the list at `key`. */
+export function changeEach(object: Raw, key: string, edit: (value: Raw) => Raw): Raw {
+  const value = own(object, key)
+  if (!Array.isArray(value)) return object
+  return { ...object, [key]: value.map((item: unknown) => (isRaw(item) ? edit(item) : item)) }
+}
+
+/** A port whose protocol is TCP unless it names another one. */
+export function defaultProtocol(port: Raw): Raw {
+  return fill(port, { protocol: 'TCP' })
+}

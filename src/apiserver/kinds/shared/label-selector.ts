@@ -1,0 +1,76 @@
+import { isLabelValue, isQualifiedName } from '../../../resources/names.ts'
+import type { Reader } from '../../../resources/reader.ts'
+
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist']
+const PAIRS_FAULT = 'must map names of labels to values of labels, such as {"app": "web"}'
+
+/** A map of labels that others must carry. */
+export function checkMatchLabels(object: Reader, key: string): void {
+  const labels = object.object(key)
+  const isPair = (name: string): boolean => {
+    const value = labels.value(name)
+    return isQualifiedName(name) && isValue(value)
+  }
+  if (!labels.keys().every(isPair)) object.refuse(key, PAIRS_FAULT)
+}
+
+/** `matchLabels` and `matchExpressions`. */
+export function checkLabelSelector(selector: Reader): void {
+  checkMatchLabels(selector, 'matchLabels')
+  for (const expression of selector.objects('matchExpressions')) {
+    const key = expression.value('key')
+    if (typeof key !== 'string' || !isQualifiedName(key)) {
+      expression.refuse('key', 'must be the name of a label')
+    }
+    const operator = OPERATORS.find((one) => one === expression.value('operator'))
+    if (operator === undefined) {
+      expression.refuse('operator', { supported: OPERATORS })
+    } else checkValues(expression, operator.endsWith('In'))
+  }
+}
+
+/** Whether a selector that was checked selects everything. */
+export function isEmptySelector(selector: Reader): boolean {
+  const pairs = selector.object('matchLabels').keys().length
+  return pairs + selector.list('matchExpressions').length === 0
+}
+
+/** Whether an object with these labels is selected; the selector was checked. */
+export function selects(selector: Reader, labels: Reader): boolean {
+  const wanted = selector.object('matchLabels')
+  return (
+    wanted.keys().every((key) => labels.value(key) === wanted.value(key)) &&
+    selector.objects('matchExpressions').every((expression) => holds(expression, labels))
+  )
+}
+
+function holds(expression: Reader, labels: Reader): boolean {
+  const key = expression.value('key')
+  const value = typeof key === 'string' ? labels.value(key) : undefined
+  const isListed = expression.list('values').includes(value)
+  switch (expression.value('operator')) {
+    case 'In':
+      return value !== undefined && isListed
+    case 'NotIn':
+      return !isListed
+    case 'Exists':
+      return value !== undefined
+    default:
+      return value === undefined
+  }
+}
+
+function checkValues(expression: Reader, needed: boolean): void {
+  const values = expression.list('values')
+  if (needed !== values.length > 0) {
+    const fault = needed ? 'must have a value for In and NotIn' : 'must be absent for this operator'
+    expression.refuse('values', fault)
+  }
+  for (const [index, value] of values.entries()) {
+    if (!isValue(value)) expression.refuseItem('values', index, 'must be the value of a label')
+  }
+}
+
+function isValue(value: unknown): boolean {
+  return typeof value === 'string' && isLabelValue(value)
+}

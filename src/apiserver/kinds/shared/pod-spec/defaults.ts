@@ -1,0 +1,72 @@
+import { own, type Raw } from '../../../../resources/raw.ts'
+import { changeEach, changePresent, defaultProtocol, fill } from '../edit.ts'
+import { writeQuantities, writeQuantity } from '../quantities.ts'
+import { defaultFieldRef, defaultVolume } from './volume-defaults.ts'
+
+const SPEC = {
+  restartPolicy: 'Always',
+  terminationGracePeriodSeconds: 30,
+  dnsPolicy: 'ClusterFirst',
+  schedulerName: 'default-scheduler',
+  enableServiceLinks: true,
+  securityContext: {},
+}
+const CONTAINER = {
+  resources: {},
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+}
+const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe']
+const HOOKS = ['postStart', 'preStop']
+
+/** Of Pods, and of the templates for them. */
+export function defaultPodSpec(given: Raw): Raw {
+  const filled = writeQuantities(fill(given, SPEC), ['overhead'])
+  const named = changeEach(withAccount(filled), 'volumes', defaultVolume)
+  const spec = changeEach(named, 'containers', defaultContainer)
+  return changeEach(spec, 'initContainers', defaultContainer)
+}
+
+/** The account stands under its old name, too; if the two differ, the new one counts. */
+function withAccount(spec: Raw): Raw {
+  const name = own(spec, 'serviceAccountName') || own(spec, 'serviceAccount')
+  if (typeof name !== 'string' || name === '') return spec
+  return { ...spec, serviceAccount: name, serviceAccountName: name }
+}
+
+function defaultContainer(given: Raw): Raw {
+  const container = fill(given, { ...CONTAINER, imagePullPolicy: pullPolicy(own(given, 'image')) })
+  const sized = changePresent(container, 'resources', (resources) =>
+    writeQuantities(resources, ['limits', 'requests']),
+  )
+  const open = changeEach(changeEach(sized, 'ports', defaultProtocol), 'env', defaultSource)
+  const probed = PROBES.reduce((all, probe) => changePresent(all, probe, defaultProbe), open)
+  return changePresent(probed, 'lifecycle', (lifecycle) =>
+    HOOKS.reduce((all, hook) => changePresent(all, hook, defaultHandler), lifecycle),
+  )
+}
+
+/** An image that may mean another one tomorrow is looked for every time. */
+function pullPolicy(image: unknown): string {
+  const name = typeof image === 'string' ? image.slice(image.lastIndexOf('/') + 1) : ''
+  return name.includes('@') || /:(?!latest$)./.test(name) ? 'IfNotPresent' : 'Always'
+}
+
+function defaultProbe(probe: Raw): Raw {
+  return fill(defaultHandler(probe), PROBE)
+}
+
+function defaultHandler(handler: Raw): Raw {
+  return changePresent(handler, 'httpGet', (get) => fill(get, { path: '/', scheme: 'HTTP' }))
+}
+
+function defaultSource(variable: Raw): Raw {
+  return changePresent(variable, 'valueFrom', (source) =>
+    changePresent(defaultFieldRef(source), 'resourceFieldRef', withDivisor),
+  )
+}
+
+function withDivisor(reference: Raw): Raw {
+  return writeQuantity(reference, 'divisor')
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import type { Raw } from '../../resources/raw.ts'
+import { placesOf } from '../../resources/testing/raw-objects.ts'
+import { validateUpdate } from './testing/rules-by-kind.ts'
+
+const FROZEN = { immutable: true, data: { a: 'x' } }
+const POD = { containers: [{ name: 'a', image: 'x' }] }
+const POD_FIXED = 'spec "(withheld)"'
+const BALANCED = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 1 }
+
+test.each<[string, Raw, Raw, readonly string[]]>([
+  ['Node', { spec: 1 }, { spec: 2 }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, tolerations: [{}], activeDeadlineSeconds: 1 } }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'a', image: 'y' }] } }, []],
+  ['Pod', { spec: POD }, { spec: { ...POD, nodeName: 'n' } }, []],
+  ['Pod', { spec: { ...POD, nodeName: 'm' } }, { spec: { ...POD, nodeName: 'n' } }, [POD_FIXED]],
+  ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'b' }] } }, [POD_FIXED]],
+  ['Pod', { spec: POD }, { spec: { ...POD, hostNetwork: true } }, [POD_FIXED]],
+  ['Pod', { spec: POD }, { spec: { ...POD, dnsPolicy: 'ClusterFirst' } }, []],
+  ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'a' }, subjects: [] }, []],
+  ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'b' } }, ['roleRef {"name":"b"}']],
+  ['ClusterRoleBinding', { roleRef: {} }, {}, ['roleRef (absent)']],
+  ['EndpointSlice', { addressType: 'IPv4' }, { addressType: 'IPv6' }, ['addressType "IPv6"']],
+  [
+    'Deployment',
+    { spec: { selector: { matchLabels: { a: 'b' } } } },
+    { spec: { selector: {} } },
+    ['spec.selector {}'],
+  ],
+  ['Secret', { type: 'a' }, { type: 'b' }, ['type "b"']],
+  ['Secret', { data: { a: 'x' } }, { data: { a: 'y' }, immutable: true }, []],
+  ['Secret', FROZEN, { ...FROZEN, data: { a: 'y' } }, ['data "(withheld)"']],
+  ['ConfigMap', FROZEN, { ...FROZEN, metadata: { labels: {} }, binaryData: {} }, []],
+  ['ConfigMap', FROZEN, { data: { a: 'x' } }, ['immutable (absent)']],
+  ['ConfigMap', FROZEN, { ...FROZEN, binaryData: { b: 'YQ==' } }, ['binaryData "(withheld)"']],
+  ['Service', { spec: BALANCED }, { spec: { ...BALANCED, healthCheckNodePort: 0 } }, []],
+  [
+    'Service',
+    { spec: BALANCED },
+    { spec: { ...BALANCED, healthCheckNodePort: 2 } },
+    ['spec.healthCheckNodePort 2'],
+  ],
+  [
+    'Service',
+    { spec: BALANCED },
+    { spec: { ...BALANCED, loadBalancerClass: 'x' } },
+    ['spec.loadBalancerClass "x"'],
+  ],
+  [
+    'Service',
+    { spec: { type: 'ClusterIP' } },
+    { spec: { ...BALANCED, loadBalancerClass: 'x' } },
+    [],
+  ],
+])('a %s of %j as %j: %j', (kind, old, next, expected) => {
+  expect(placesOf(validateUpdate(kind, next, old))).toEqual(expected)
+})

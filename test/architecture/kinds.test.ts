@@ -1,0 +1,121 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { catalogue } from '../../src/apiserver/kinds/catalogue.ts'
+import { validateObject } from '../../src/apiserver/resource/object-rules.ts'
+import { apiVersionOf, type Resource } from '../../src/apiserver/resource/resource.ts'
+import { messageOf } from '../../src/apiserver/schema/schema.ts'
+import { importsOf } from './module-import.ts'
+import { isTest, readSources, root } from './source-file.ts'
+import { nameOf, parse, walk } from './syntax.ts'
+
+const KINDS = 'src/apiserver/kinds'
+
+/** Folders beside those of kinds. */
+const COMMON = ['shared', 'testing']
+
+/** Files that must name kinds: the composition of the server. */
+const COMPOSITION = ['src/apiserver/api-server.ts', 'src/apiserver/main.ts']
+
+/** Facts about messages and API groups, whose names some kinds share. */
+const TABLES = ['src/apiserver/openapi/constraints.ts', 'src/apiserver/schema/message-of.ts']
+
+const folders = readdirSync(join(root, KINDS), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !COMMON.includes(entry.name))
+  .map(({ name }) => name)
+
+const byFolder = new Map(
+  await Promise.all(
+    folders.map(async (folder) => {
+      const exported: unknown = await import(join(root, KINDS, folder, 'resource.ts'))
+      return [folder, Object.values(Object(exported)).filter(isResource)] as const
+    }),
+  ),
+)
+
+const sources = (await readSources('src/apiserver')).filter(({ path }) => !isTest(path))
+
+/** Code that works for every kind: all of the server but kinds, background and composition. */
+const generic = sources.filter(
+  ({ path }) =>
+    !COMPOSITION.includes(path) &&
+    ![`${KINDS}/`, 'src/apiserver/background/', 'src/apiserver/testing/'].some((folder) =>
+      path.startsWith(folder),
+    ),
+)
+
+test.each(folders)('the folder of %s has every part', (folder) => {
+  const has = (part: string) => existsSync(join(root, KINDS, folder, `${part}.ts`))
+  expect(['resource', 'columns', 'validation'].filter((part) => !has(part))).toEqual([])
+  const fillsIn = byFolder.get(folder)!.some(({ defaults }) => defaults !== 'none')
+  expect(has('defaults')).toBe(fillsIn)
+})
+
+test('the catalogue has the resources of all folders, and no others', () => {
+  const names = [...byFolder.values()].flat().map(({ plural }) => plural)
+  expect(catalogue.map(({ plural }) => plural).toSorted()).toEqual(names.toSorted())
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test.each(catalogue.map((one) => [one.kind, one] as const))(
+  '%s has columns, validation, and a schema for OpenAPI and protobuf',
+  (kind, resource) => {
+    expect(resource.columns.length).toBeGreaterThan(1)
+    expect(validateObject(resource, {})).not.toEqual([])
+    const missing = resource.versions
+      .flatMap((version) => [kind, `${kind}List`].map((name) => [apiVersionOf(version), name]))
+      .filter(([version, name]) => messageOf(version!, name!) === undefined)
+    expect(missing).toEqual([])
+  },
+)
+
+test('each kind that the daemon watches has a decoder', async () => {
+  const watch = (await readSources('src/watch')).filter(({ path }) => !isTest(path))
+  const decoders = watch
+    .flatMap(importsOf)
+    .filter(({ target }) => target.startsWith('src/resources/'))
+    .flatMap(({ names }) => names.filter((name) => /^decode[A-Z]/.test(name)))
+  const kinds = new Set(decoders.map((name) => name.slice('decode'.length)))
+  expect([...kinds].toSorted()).toEqual(['EndpointSlice', 'Endpoints', 'Node', 'Service'])
+  const served = catalogue.map(({ kind }) => kind)
+  expect([...kinds].filter((kind) => !served.includes(kind))).toEqual([])
+})
+
+test('a kind imports another one only by its resource', () => {
+  const faults = sources.flatMap(importsOf).filter(({ from, target }) => {
+    const [above, below] = [folderOf(from), folderOf(target)]
+    const isForeign = above !== undefined && below !== undefined && above !== below
+    return isForeign && !COMMON.includes(below) && !target.endsWith('/resource.ts')
+  })
+  expect(faults).toEqual([])
+})
+
+test('generic code imports no kind', () => {
+  const imports = generic.flatMap(importsOf).filter(({ target }) => folderOf(target) !== undefined)
+  expect(generic.length).toBeGreaterThan(150)
+  expect(imports.map(({ from, target }) => `${from} → ${target}`)).toEqual([])
+})
+
+test('generic code names no kind in a text', () => {
+  const names = new Set(catalogue.flatMap(({ kind, plural }) => [kind, plural]))
+  const code = generic.filter(({ path }) => !TABLES.includes(path))
+  const found = code.flatMap((file) =>
+    [...walk(parse(file))]
+      .flatMap(([node]) => (node.type === 'Literal' ? (nameOf(node) ?? []) : []))
+      .filter((text) => names.has(text))
+      .map((text) => `${file.path}: ${text}`),
+  )
+  expect(found).toEqual([])
+})
+
+function isResource(value: unknown): value is Resource {
+  return typeof value === 'object' && value !== null && 'plural' in value && 'columns' in value
+}
+
+/** The folder of a kind that a file is in, or a common one. */
+function folderOf(path: string): string | undefined {
+  const [folder, ...rest] = path.startsWith(`${KINDS}/`)
+    ? path.slice(KINDS.length + 1).split('/')
+    : []
+  return rest.length === 0 ? undefined : folder
+}
