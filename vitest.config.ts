@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
+import { ProgressReporter } from './test/support/progress/progress-reporter.ts'
+import { readSelection, selectFiles } from './test/support/selection/selection.ts'
+import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
 
 /** Agents and daemons start in half the time with what earlier ones compiled. */
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
@@ -11,8 +14,17 @@ const AT_ONCE = 3
 /** Kernels in User-mode Linux: each keeps a processor busy. */
 const KERNELS_AT_ONCE = 2
 
-/** What is the daemon's own business in whatever mode, and is tested in one: `kernel`. */
-const OF_NO_MODE = ['api-kinds', 'api-outage', 'reload']
+/** Projects of one number run beside each other; a number waits until those before it are done. */
+const ORDER = { kernels: 0, unit: 1, packets: 2, alone: 3, ownKernel: 4, docker: 5, upstream: 6 }
+
+/** They end tests that hang, also on a machine that is many times slower than it should be. */
+const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000 }
+
+/** `npm test` runs the short tests, `npm run test:long` the others, vitest itself all of them. */
+const selection = readSelection(process.env['NP_TESTS'])
+
+/** The daemon does these alike in every mode, so one project tests them: `kernel`. */
+const OF_NO_MODE = ['api-kinds', 'api-outage', 'api-silence', 'reload']
 
 /**
  * What project `ipvs` leaves out: the lab itself, a kernel without ip_vs, the metrics of programs
@@ -21,35 +33,41 @@ const OF_NO_MODE = ['api-kinds', 'api-outage', 'reload']
  */
 const NOT_OF_IPVS = [
   ...OF_NO_MODE,
-  ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'distribution'],
+  ...['lab', 'no-ipvs', 'metrics', 'drift', 'affinity', 'affinity-crowd', 'distribution'],
 ]
 
 /**
- * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, whom backends see,
- * which is the node (source-address), and drift of rules (drift).
+ * What project `userspace` leaves out: the lab itself, a kernel without ip_vs, the source address
+ * that backends see, which is always the node's (source-address), and drift of rules (drift).
  */
 const NOT_OF_USERSPACE = [...OF_NO_MODE, 'lab', 'no-ipvs', 'source-address', 'drift']
 
 /**
  * Eight projects. `unit` is everything that needs neither root nor a kernel, `architecture` holds the
- * rules of the house against the source. `kernel` sends real packets through network namespaces of
- * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode, where this kernel
- * has none in User-mode Linux. `server` runs orch-server as a process, kills it, and talks to it with
- * the clients of others. `alone` compares times, so nothing competes with it for the
+ * rules of the project against the source. `kernel` sends real packets through network namespaces of
+ * its own, `userspace` does the same in userspace mode and `ipvs` in ipvs mode: in User-mode Linux
+ * where this kernel lacks ip_vs. `server` runs orch-server as a process, kills it, and uses it with
+ * kubectl and the client library. `alone` compares times, so nothing competes with it for the
  * processors. `docker` runs in containers, where an engine is reachable.
+ *
+ * `test/support/selection/long-tests.ts` lists the files that `npm test` leaves to
+ * `npm run test:long`; each file belongs to one of the two.
  */
 export default defineConfig({
   test: {
+    // The progress line replaces vitest's own summary while tests run.
+    reporters: [new ProgressReporter(), ['default', { summary: false }]],
+    sequence: { sequencer: SpreadSequencer },
     coverage: {
       provider: 'v8',
       reporter: [['text', { skipFull: true }], 'text-summary'],
-      include: [...pureRooms(), 'src/modes/**/{render,plan}*.ts'],
+      include: [...pureModules(), 'src/modes/**/{render,plan}*.ts'],
       exclude: ['**/*.test.ts', '**/fixtures.ts'],
       thresholds: Object.fromEntries(
-        [...pureRooms(), 'src/modes/**/{render,plan}*.ts'].map((glob) => [glob, { lines: 90 }]),
+        [...pureModules(), 'src/modes/**/{render,plan}*.ts'].map((glob) => [glob, { lines: 90 }]),
       ),
     },
-    projects: [
+    projects: selected([
       {
         test: {
           name: 'unit',
@@ -59,8 +77,8 @@ export default defineConfig({
           isolate: false,
           setupFiles: ['test/support/leave-as-found.ts'],
           maxWorkers: '100%',
-          testTimeout: 30_000,
-          sequence: { groupOrder: 0 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.unit },
         },
       },
       {
@@ -68,8 +86,8 @@ export default defineConfig({
           name: 'architecture',
           include: ['test/architecture/**/*.test.ts'],
           maxWorkers: '100%',
-          testTimeout: 30_000,
-          sequence: { groupOrder: 0 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.unit },
         },
       },
       {
@@ -80,9 +98,8 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.packets },
         },
       },
       {
@@ -96,9 +113,8 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
           globalSetup: ['test/support/require-root.ts'],
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.packets },
         },
       },
       {
@@ -107,9 +123,8 @@ export default defineConfig({
           include: ['test/server/**/*.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
           maxWorkers: AT_ONCE,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.packets },
         },
       },
       {
@@ -119,9 +134,8 @@ export default defineConfig({
           env: { NODE_COMPILE_CACHE: compileCache },
           globalSetup: ['test/support/require-root.ts'],
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.alone },
         },
       },
       {
@@ -135,10 +149,8 @@ export default defineConfig({
             NP_IPTABLES_BACKEND: 'legacy',
           },
           globalSetup: ['test/support/require-root.ts'],
-          ...(hasIpvs() ? { fileParallelism: false } : inUserModeLinux()),
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 3 },
+          ...(hasIpvs() ? onThisKernel() : inUserModeLinux()),
+          ...TIMEOUTS,
         },
       },
       {
@@ -148,18 +160,17 @@ export default defineConfig({
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
           globalSetup: ['test/docker/global-setup.ts'],
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 4 },
+          ...TIMEOUTS,
+          sequence: { groupOrder: ORDER.docker },
         },
       },
       ...upstream(),
-    ],
+    ]),
   },
 })
 
-function pureRooms(): string[] {
-  return ['resources', 'cluster', 'forwarding', 'affinity'].map((room) => `src/${room}/**/*.ts`)
+function pureModules(): string[] {
+  return ['resources', 'cluster', 'forwarding', 'affinity'].map((module) => `src/${module}/**/*.ts`)
 }
 
 /** Programs of Kubernetes with ours: only where `npm run test:upstream` says where those are. */
@@ -171,16 +182,39 @@ function upstream() {
     env: { NODE_COMPILE_CACHE: compileCache },
     globalSetup: ['test/support/require-root.ts'],
     fileParallelism: false,
+    ...TIMEOUTS,
     testTimeout: 300_000,
-    hookTimeout: 120_000,
-    sequence: { groupOrder: 5 },
+    sequence: { groupOrder: ORDER.upstream },
   }
   return [{ test }]
 }
 
-/** Workers are kept, because there they take seconds to start. */
+/** The project's own kernel has one table of virtual servers, so its files run one by one. */
+function onThisKernel() {
+  return { fileParallelism: false, sequence: { groupOrder: ORDER.ownKernel } }
+}
+
+/**
+ * Workers are kept, because there they take seconds to start. The short tests run beside those of
+ * the other modes, which mostly wait, spread so that few kernels run at once. All others need both
+ * processors for most of the run, so they come first.
+ */
 function inUserModeLinux() {
-  return { pool: umlPool(), maxWorkers: KERNELS_AT_ONCE, isolate: false }
+  const kernels = { pool: umlPool(), isolate: false }
+  return selection === 'short'
+    ? { ...kernels, maxWorkers: AT_ONCE, sequence: { groupOrder: ORDER.packets } }
+    : { ...kernels, maxWorkers: KERNELS_AT_ONCE, sequence: { groupOrder: ORDER.kernels } }
+}
+
+/** The projects with the files that are selected, without those that have none. */
+function selected(projects: readonly TestProjectInlineConfiguration[]) {
+  return projects.flatMap((project) => {
+    const { name, include = [], exclude = [] } = project.test ?? {}
+    const files = selectFiles(String(name), { include, exclude }, selection)
+    if (files === undefined) return []
+    const [included, excluded] = [[...files.include], [...files.exclude]]
+    return [{ ...project, test: { ...project.test, include: included, exclude: excluded } }]
+  })
 }
 
 /** Whether this kernel has IP virtual servers, be it after loading them. */

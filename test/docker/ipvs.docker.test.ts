@@ -4,7 +4,7 @@ import { describeWithEngine } from './with-engine.ts'
 
 /** What an IPVS kernel is to show: the codec, each scheduler, persistence, and all shared packet flows. */
 const SUITES = [
-  { name: 'virtual servers over netlink', files: ['test/kernel/room/ipvs.ipvs.test.ts'] },
+  { name: 'virtual servers over netlink', files: ['test/kernel/interfaces/ipvs.ipvs.test.ts'] },
   {
     name: 'schedulers and persistence, by connections through the daemon',
     files: ['test/kernel/schedulers.ipvs.test.ts', 'test/kernel/persistence.ipvs.test.ts'],

@@ -5,7 +5,7 @@ import { describeWithEngine } from './with-engine.ts'
 const TIMEOUT_MS = 180_000
 
 describeWithEngine('the kernel check in a container', ({ images, run }) => {
-  /** The daemon as root of a kernel that lacks some modules, in a container without privilege. */
+  /** The daemon as root of a kernel without some modules, in a container without privilege. */
   const daemonWithout = (modules: string, ...flags: readonly string[]) => {
     const kernel = ['src/uml/main.ts', `--without=${modules}`, '--memory=512']
     const line = ['bin/node-proxy', '--master=http://127.0.0.1:1', ...flags].join(' ')

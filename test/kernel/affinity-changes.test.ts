@@ -17,7 +17,7 @@ const CLIENTS = 20
 const LONG_S = 600
 /**
  * IPVS differs in two ways. It remembers a client as long as a connection of his, 10 s after the
- * reset that ends it, so its short time-out is longer. And a client that sticks keeps the time-out
+ * reset that ends it, so its short timeout is longer. And a client that sticks keeps the timeout
  * that was in force when it came.
  */
 const IS_IPVS = proxyMode() === 'ipvs'
@@ -57,7 +57,7 @@ async function backends({ clusterIP }: Deployment, sources = clients): Promise<s
   return outcomes.map((outcome) => (outcome.kind === 'answered' ? outcome.name : outcome.kind))
 }
 
-test('a time-out that becomes longer or shorter holds from the next connection on', async () => {
+test('a timeout that becomes longer or shorter holds from the next connection on', async () => {
   await sticky(ONE, SHORT_S)
   await sticky(OTHER, LONG_S)
   const newcomers = (await lab().crowd(2 * CLIENTS)).slice(CLIENTS)

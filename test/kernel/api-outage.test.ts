@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import { isUserspace } from '../support/lab/daemon-config.ts'
-import { logged } from '../support/lab/log-lines.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 const VIP = '172.30.17.1'
@@ -106,44 +105,3 @@ test('an outage is visible at /readyz, and nowhere else', async () => {
   await lab().apiServer.answerAgain()
   await expect.poll(all, { timeout: 30_000 }).toEqual([200, 200, 200])
 })
-
-/** Reports must come in half a minute; the rest is for a loaded machine. */
-const REPORTED = { timeout: 45_000 }
-
-function reasonsInLog(): readonly unknown[] {
-  return logged(lab().daemon).flatMap(({ level, reason }) => (level === 'warn' ? [reason] : []))
-}
-
-test('a server that hangs behind open watches is reported, and when it is over', async () => {
-  const readyz = async () => (await lab().daemon.http(10256, '/readyz')).body
-  await expect.poll(readyz, { timeout: 15_000 }).toContain('"ready":true')
-  const before = reasonsInLog().length
-  lab().apiServer.signal('SIGSTOP')
-  try {
-    const silence = 'the API server is silent: no answer from '
-    await expect.poll(readyz, REPORTED).toContain(silence)
-    expect(reasonsInLog().slice(before)).toEqual(['timeout'])
-  } finally {
-    lab().apiServer.signal('SIGCONT')
-  }
-  await expect.poll(readyz, REPORTED).toContain('"ready":true')
-  const messages = () => logged(lab().daemon).map(({ msg }) => msg)
-  await expect.poll(messages, REPORTED).toContainEqual(expect.stringContaining('succeed again'))
-})
-
-test.skipIf(isUserspace())(
-  'a daemon that is started while the server hangs reports it',
-  async () => {
-    await lab().daemon.kill()
-    const before = reasonsInLog().length
-    lab().apiServer.signal('SIGSTOP')
-    try {
-      await lab().daemon.start()
-      await expect.poll(() => reasonsInLog().slice(before), REPORTED).toContain('timeout')
-      const readyz = (await lab().daemon.http(10256, '/readyz')).body
-      expect(readyz).toMatch(/no watch on endpointslices is open: no answer from \S+ within 25 s; /)
-    } finally {
-      lab().apiServer.signal('SIGCONT')
-    }
-  },
-)

@@ -40,14 +40,14 @@ function service(...serials: readonly number[]): Deployment {
   return { key: 'ns/drained', clusterIP: VIP, endpoints: serials.map(endpointAt) }
 }
 
-/** Who answers new connections now; `refused`, `timeout`, … when nobody does. */
+/** The backend that answers new connections now; `refused`, `timeout`, … when none does. */
 async function answerers(lab: Lab, attempts = 24): Promise<ReadonlySet<string>> {
   const { agent } = await lab.site('pod', CLIENT.source)
   const outcomes = await agent.call('connect', { ...CLIENT, attempts })
   return new Set(outcomes.map((each) => (each.kind === 'answered' ? each.name : each.kind)))
 }
 
-/** Long-lived connections of the client, which are told to end before the test does. */
+/** Long-lived connections of the client, which the test ends before it ends itself. */
 async function holding<T>(lab: Lab, count: number, use: (held: Held) => Promise<T>): Promise<T> {
   const { agent } = await lab.site('pod', CLIENT.source)
   const { id, refused } = await agent.call('holdOpen', { ...CLIENT, count, everyMs: 200 })

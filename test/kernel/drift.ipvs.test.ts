@@ -7,7 +7,7 @@ import { netState } from '../support/lab/net-state.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
- * Somebody else changes what the mode keeps in the kernel, beside 60 other Services.
+ * Another process changes what the mode keeps in the kernel, beside 60 other Services.
  * Each change is found, put right to the last member, counted and logged.
  */
 const SERVICES = 60
@@ -180,7 +180,7 @@ describe.each(SABOTAGES)('%s', (_, sabotage) => {
     const good = await netState(lab().node)
     await expectAllWork()
     await sabotage()
-    // That it did harm the counter tells: a repair may be faster than a look.
+    // The counter shows that it did harm: a repair may be faster than a look.
     await expect
       .poll(() => netState(lab().node), { timeout: REPAIRED_MS, interval: 100 })
       .toEqual(good)

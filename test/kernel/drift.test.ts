@@ -7,7 +7,7 @@ import { sumOf } from '../support/lab/metrics.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
- * Somebody else changes our rules while 1,000 Services are programmed. Each
+ * Another process changes our rules while 1,000 Services are programmed. Each
  * probe below works, breaks with the sabotage, and has to work again soon.
  */
 const SERVICES = 1000

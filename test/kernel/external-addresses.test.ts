@@ -92,7 +92,7 @@ test('the node’s own address works as external address, over a local listener 
   expect(outcome).toMatchObject({ kind: 'answered', name: '10.180.2.1:443' })
 })
 
-test('two Services that claim one address: the first by name has it, whoever came first', async () => {
+test('two Services that claim one address: the first by name has it, in whatever order they came', async () => {
   const claimed = { spec: { externalIPs: ['198.51.100.10'] } }
   const flow = { from: 'external', src: '203.0.113.2', dst: '198.51.100.10', dport: 80 } as const
   await deploy(lab(), { ...VICTIM, ...claimed })

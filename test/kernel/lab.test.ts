@@ -7,7 +7,7 @@ import { writeSysctls } from '../support/lab/sysctl.ts'
 
 /**
  * The lab itself, without the daemon: rules written by hand stand for a right
- * and for a wrong proxy, and every outcome has to be told from every other.
+ * and for a wrong proxy, and every outcome has to be distinguished from every other.
  */
 const VIP = '172.30.0.41'
 const BACKENDS = ['10.180.0.1', '10.180.2.1'] as const
@@ -48,7 +48,7 @@ const places: readonly (readonly [string, Place, string])[] = [
 describe.each(places)('from %s', (_, place, source) => {
   const base = async () => ({ source, nodeAddresses: await lab.nodeAddresses() })
 
-  test('a packet that nobody handles passes on with its source', async () => {
+  test('a packet that no rule handles passes on with its source', async () => {
     const expected = { ...(await base()), outcome: 'unhandled' } as const
     expect(judge(expected, await outcomes(place, { source }))).toEqual([])
     const onNode = { source, destination: '192.168.1.2', port: 3001 }
@@ -79,7 +79,7 @@ describe.each(places)('from %s', (_, place, source) => {
   })
 
   test.each(['TCP', 'UDP', 'SCTP'] as const)(
-    'a %s refusal is told from silence',
+    'a %s refusal is distinguished from silence',
     async (protocol) => {
       const match = `FORWARD -p ${protocol.toLowerCase()} -d ${VIP}`
       const refused = { ...(await base()), outcome: 'reject' } as const

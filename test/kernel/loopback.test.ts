@@ -13,7 +13,7 @@ import { readSysctl, writeSysctls } from '../support/lab/sysctl.ts'
  */
 const ROUTE_LOCALNET = 'net/ipv4/conf/all/route_localnet'
 const ON: ProxyConfig = { iptables: { localhostNodePorts: true } }
-const PATIENCE = { timeout: 120_000, interval: 50 } as const
+const DEADLINE = { timeout: 120_000, interval: 50 } as const
 /** The only mode that routes loopback; the others serve node ports there by sockets. */
 const ROUTES = proxyMode() === 'iptables'
 const OPEN = ROUTES ? '1' : '0'
@@ -37,7 +37,7 @@ afterEach(async () => {
 afterAll(() => lab?.close())
 
 const routed = () => readSysctl(lab.node.agent, ROUTE_LOCALNET)
-const becomes = (value: string) => expect.poll(routed, PATIENCE).toBe(value)
+const becomes = (value: string) => expect.poll(routed, DEADLINE).toBe(value)
 const guards = async () =>
   (await netState(lab.node)).filter((line) => line.includes('-A INPUT') && line.includes('GUARD'))
 
@@ -82,7 +82,7 @@ test('the field is turned off and on again, and off while the daemon was killed'
     await lab.daemon.kill()
     await start({})
     await becomes('0')
-    await expect.poll(guards, PATIENCE).toEqual([])
+    await expect.poll(guards, DEADLINE).toEqual([])
     await lab.daemon.kill()
     await lab.daemon.once(['--cleanup'])
     await expectNothingLeft()
@@ -124,7 +124,7 @@ test.skipIf(proxyMode() === 'userspace')(
       await lab.daemon.kill()
       await start({ ...ON, mode: 'userspace', userspace: BIND })
       await becomes('0')
-      await expect.poll(() => netState(lab.node), PATIENCE).toEqual(untouched)
+      await expect.poll(() => netState(lab.node), DEADLINE).toEqual(untouched)
     })
   },
 )
@@ -132,7 +132,7 @@ test.skipIf(proxyMode() === 'userspace')(
 test('what another program opened is guarded, and given back as it was', async () => {
   await writeSysctls(lab.node.agent, { [ROUTE_LOCALNET]: 1 })
   await start(ON)
-  await expect.poll(guards, PATIENCE).toHaveLength(1)
+  await expect.poll(guards, DEADLINE).toHaveLength(1)
   await underAttack(lab, () => reconfigure(lab, {}))
   expect(await routed()).toBe('1')
   await underAttack(lab, () => lab.daemon.kill())
@@ -223,7 +223,7 @@ test.runIf(ROUTES)(
       ])
       await lab.daemon.stop()
       await start(ON)
-      await expect.poll(guards, PATIENCE).toHaveLength(1)
+      await expect.poll(guards, DEADLINE).toHaveLength(1)
     })
   },
 )

@@ -119,7 +119,7 @@ const SCRIPT: Readonly<Record<string, () => Promise<unknown>>> = {
     await lab.api.apply(timed(DNS, new Date()))
     await until('network_programming_duration_seconds_count')
   },
-  'backends that nobody answers at': async () => {
+  'backends that do not answer': async () => {
     const dead = { ...WEB, key: 'ns/dead', clusterIP: '172.30.23.4' }
     const [one, two] = objectsOf({ ...dead, spec: {}, endpoints: DEAD })
     await lab.api.apply(one!, two!)

@@ -17,8 +17,8 @@ afterEach(async () => {
   await lab?.close()
 })
 
-/** The exact words depend on what the kernel tells of its modules; see uml/missing-modules. */
-const LACK = {
+/** The exact words depend on what the kernel reports of its modules; see uml/missing-modules. */
+const MISSING = {
   level: 'error',
   code: 'NP_IPVS_MODULE_MISSING',
   msg: expect.stringMatching(/\bip_vs\b/),
@@ -37,16 +37,16 @@ test('--proxy-mode=ipvs: one error line per missing thing, exit status 1, nothin
   await expect(lab.daemon.start({ flags: ['--proxy-mode=ipvs'] })).rejects.toThrow('ended (1)')
   const lines = logged(lab.daemon)
   const errors = lines.filter(({ level }) => level === 'error')
-  expect(errors[0]).toMatchObject(LACK)
-  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set([LACK.code]))
+  expect(errors[0]).toMatchObject(MISSING)
+  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set([MISSING.code]))
   const things = errors.length === 1 ? '1 thing' : `${errors.length} things`
   expect(lines.at(-1)).toMatchObject({
     level: 'fatal',
     msg: 'node-proxy ends',
     err: {
-      code: LACK.code,
+      code: MISSING.code,
       message: `this kernel lacks ${things} that the mode needs`,
-      hint: LACK.remedy,
+      hint: MISSING.remedy,
     },
   })
   expect(await netState(lab.node)).toEqual(before)
@@ -72,7 +72,7 @@ test('--proxy-mode=auto serves in iptables mode, and says why', async () => {
     expect.objectContaining({
       level: 'warn',
       mode: 'ipvs',
-      missing: expect.arrayContaining([LACK.msg]),
+      missing: expect.arrayContaining([MISSING.msg]),
     }),
   )
   expect(lines).toContainEqual(

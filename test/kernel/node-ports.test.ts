@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Deployment, deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import type { LabFlow } from '../support/flows/lab-flow.ts'
@@ -79,8 +79,7 @@ const CASES: readonly {
 
 describe.each(CASES)('node ports on $what', ({ config, rows }) => {
   const lab = useLab({ config })
-  beforeEach(async () => {
-    await lab().reset()
+  beforeAll(async () => {
     await deploy(lab(), V4)
     await deploy(lab(), V6)
   })

@@ -10,7 +10,7 @@ import { useLab } from '../support/lab/use-lab.ts'
  * the timeout, counted from the start of its latest connection, and as long as one of
  * its connections is remembered by the kernel (a connection that was reset: 10 s; one
  * that was closed: 2 min). It is forgotten when both are over; where the timeout ends
- * first, the kernel looks again every 60 s only. A backend that leaves keeps nobody.
+ * first, the kernel looks again every 60 s only. A backend that leaves keeps no client.
  */
 const lab = useLab()
 beforeEach(() => lab().reset())

@@ -33,7 +33,7 @@ test.each(SCHEDULERS)('%s, by annotation', async (scheduler) => {
   }
 })
 
-test('rr when nobody says anything', async () => {
+test('rr when no Service and no configuration names a scheduler', async () => {
   const stage = await daemonStage(lab(), '172.30.40.10')
   expect(await OBSERVATIONS.rr(stage)).toEqual([])
   await stage.release()

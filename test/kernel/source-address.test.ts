@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import { ipOf } from '../support/flows/judge.ts'
@@ -7,8 +7,8 @@ import type { ProxyConfig } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
- * Whom the endpoint sees, for every way to tell the cluster's own pods from
- * everybody else. A node process on a secondary address shows that it is really
+ * The source address that an endpoint sees, for every way to tell the cluster's own pods from
+ * other clients. A node process on a secondary address shows that it is really
  * masqueraded: the endpoint sees another address than it sent from.
  */
 const ENDPOINTS = [{ ip: '10.180.0.1' }, { ip: '10.180.2.1', node: 'far' }]
@@ -81,16 +81,15 @@ const CASES: readonly Case[] = [
 
 describe.each(CASES)('$mode', ({ config, pods, outsideIsMasqueraded }) => {
   const lab = useLab({ config })
-  beforeEach(async () => {
-    await lab().reset()
-    await deploy(lab(), {
+  beforeAll(() =>
+    deploy(lab(), {
       key: 'ns/who',
       clusterIP: VIP,
       endpoints: ENDPOINTS,
       ports: [{ name: '', port: 80, nodePort: 30080 }],
       spec: { type: 'NodePort' },
-    })
-  })
+    }),
+  )
   const expectSource = (from: Sender, src: string, masquerade: boolean, dst = VIP, dport = 80) =>
     expectFlow(lab(), {
       from,

@@ -22,7 +22,7 @@ const WAYS: readonly Way[] = [
     },
   },
   {
-    way: 'the annotation of the ecosystem',
+    way: 'the annotation of Kubernetes',
     annotations: {
       'service.beta.kubernetes.io/load-balancer-source-ranges': ' 203.0.113.0/25 ,2600:5200::/64',
     },

@@ -36,7 +36,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 /** What the whole process may have at its most, the program itself included. */
 const MOST_BYTES = 768 * MIB
 
-/** Attacks while somebody else works, who must not notice; the server then goes on. */
+/** Attacks while another client works undisturbed; the server then goes on. */
 async function unnoticed(attack: () => Promise<unknown>): Promise<void> {
   const bystander = startBystander(server)
   const seen = await attack().then(
@@ -146,7 +146,7 @@ test('keys that mean something to the language', () =>
     expect(plain.text).not.toContain('polluted')
   }))
 
-test('revisions, tokens and graces that nobody gave', () =>
+test('revisions, tokens and grace periods that the server never issued', () =>
   unnoticed(async () => {
     const token = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const forged = [
@@ -284,7 +284,7 @@ test('10,000 requests at once on one connection', () =>
   unnoticed(async () => {
     const get = `GET ${SERVICES}/target HTTP/1.1\r\nHost: x\r\n\r\n`
     const all = get.repeat(9_999) + get.replace('Host', 'Connection: close\r\nHost')
-    // Over TLS, Node closes a connection on which it is asked more than it has room to answer.
+    // Over TLS, Node closes a connection that has more requests than its buffer can answer.
     expect(await attacker.say(all)).toMatch(/^HTTP\/1.1 200 /)
   }))
 

@@ -15,7 +15,7 @@ import {
 } from '../support/orchserver/orch-server-process.ts'
 
 const HERE = { namespace: 'default' }
-const PATIENCE = { timeout: 30_000, interval: 20 }
+const DEADLINE = { timeout: 30_000, interval: 20 }
 
 /** How many writes of each kind are acknowledged before each kill. */
 const KILLS = [30, 60]
@@ -41,7 +41,7 @@ test.each(DRIVERS)(
     ])
     for (const writes of KILLS) {
       const sets = [services.written, endpoints.written]
-      await vi.waitUntil(() => sets.every((set) => set.size >= writes), PATIENCE)
+      await vi.waitUntil(() => sets.every((set) => set.size >= writes), DEADLINE)
       await server.kill()
       await server.start()
     }
@@ -79,7 +79,7 @@ async function inform(
       const { items } = await list()
       expect(items).not.toEqual([])
       expect(informer.list().map(revisionOf).sort()).toEqual(items.map(revisionOf).sort())
-    }, PATIENCE)
+    }, DEADLINE)
   return { seen, listed, isCurrent, written: new Set<string>() }
 }
 

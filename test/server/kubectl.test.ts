@@ -44,13 +44,16 @@ describe.each(KUBECTLS)('kubectl $version', (kubectl) => {
     }
   })
 
-  test.runIf(kubectl.minor >= AGGREGATED_DISCOVERY)('asks little when it is cold', async () => {
-    await using shell = await shellOf(kubectl, 'cold')
-    const { text } = await shell.run('rm -r .kube; kubectl get svc -v=6')
-    const paths = [...text.matchAll(/GET.*https:\/\/[^/]+(\/[^ ?"]*)/g)].map((found) => found[1])
-    const services = expect.stringMatching(/\/services$/)
-    expect(paths).toEqual(['/api', '/apis', services])
-  })
+  test.runIf(kubectl.minor >= AGGREGATED_DISCOVERY)(
+    'sends few requests when its cache is empty',
+    async () => {
+      await using shell = await shellOf(kubectl, 'cold')
+      const { text } = await shell.run('rm -r .kube; kubectl get svc -v=6')
+      const paths = [...text.matchAll(/GET.*https:\/\/[^/]+(\/[^ ?"]*)/g)].map((found) => found[1])
+      const services = expect.stringMatching(/\/services$/)
+      expect(paths).toEqual(['/api', '/apis', services])
+    },
+  )
 
   test('across kill -9: get -w ends, as everywhere, and starts again; wait goes on', async () => {
     await using shell = await shellOf(kubectl, 'restarts')

@@ -22,7 +22,7 @@ const SILENT = [
   ['within its second request', encrypted, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET'],
 ] as const
 
-test('clients that stop are disconnected when the request time-out is over', async ({
+test('clients that stop are disconnected when the request timeout is over', async ({
   annotate,
 }) => {
   await using server = await startOrchServer({ flags: [`--request-timeout=${LIMIT_MS}ms`] })

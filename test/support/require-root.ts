@@ -1,6 +1,6 @@
 /**
  * Network namespaces and packet filters belong to root. Without it the kernel
- * tests say so once, instead of failing one by one for an obscure reason.
+ * tests say so once, instead of failing one by one for an unclear reason.
  */
 export function setup(): void {
   if (process.getuid?.() !== 0) {

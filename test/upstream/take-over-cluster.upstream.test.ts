@@ -8,9 +8,9 @@ import { useUpstreamLab } from './use-upstream-lab.ts'
 
 const FIXTURES = 'test/support/kubeadm'
 const NODES = ['node-a', 'node-b']
-/** What waits for containers, which nobody runs here. */
+/** Objects that wait for containers, which do not run here. */
 const NEEDS_KUBELET = / (rollout status|logs) /
-/** The server takes no passwords, but without one kubectl asks for it. */
+/** The server takes no passwords, but without one kubectl prompts for it. */
 const ANYBODY = 'user: {username: anybody, password: none}'
 const SOON = { timeout: 60_000, interval: 200 }
 

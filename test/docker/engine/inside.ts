@@ -14,7 +14,7 @@ import { shelter } from './shelter.ts'
  * when this process ends, the kernel kills: dockerd, containerd, every container.
  *
  * Standard input is the way to stop it, be it that its parent closes it or dies;
- * in the latter case nobody else is left to remove the data.
+ * in the latter case no other process is left to remove the data.
  */
 const [scratch = '', ...args] = process.argv.slice(2)
 const END_MS = 30_000

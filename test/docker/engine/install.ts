@@ -18,7 +18,7 @@ const POLICY = '/usr/sbin/policy-rc.d'
 const SERVICES = ['docker.socket', 'docker.service', 'containerd.service']
 
 /**
- * Installs what an engine of our own needs and this machine lacks; returns the
+ * Installs what an engine of our own needs and this machine does not have; returns the
  * packages. The services that come with them are neither started nor enabled: an
  * engine of the machine would write into its packet filter.
  */

@@ -31,7 +31,7 @@ test('an engine of the user is found without being named', async () => {
   expect(await findEngine({ XDG_RUNTIME_DIR: folder, HOME: folder })).toEqual({ uri })
 })
 
-test('one that refuses, or is not there, is not; and the reason tells which', async () => {
+test('one that refuses, or is not there, is not; and the reason says which', async () => {
   await using _server = await listening(join(folder, 'a.sock'), 500)
   const refusing = `unix://${join(folder, 'a.sock')}`
   expect(await findEngine({ DOCKER_HOST: refusing })).toEqual({

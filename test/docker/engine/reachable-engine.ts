@@ -13,7 +13,7 @@ const PATIENCE_MS = 5_000
 /**
  * Looks for an engine where the docker command would, and where rootless ones
  * listen. An address that is neither a socket nor plain TCP (TLS, SSH) was
- * written by somebody who knows, and is believed.
+ * explicit, and is taken as it is.
  */
 export async function findEngine(env: NodeJS.ProcessEnv = process.env): Promise<Reach> {
   const uri = env['DOCKER_HOST'] || socketsOf(env).find((socket) => existsSync(socket))

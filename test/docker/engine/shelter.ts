@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 
-/** Where dockerd and containerd write whatever they are told: a key, plugins. */
+/** Where dockerd and containerd write what their flags do not redirect: a key, plugins. */
 const WRITTEN = ['/etc', '/opt']
 const PATIENCE_MS = 10_000
 

@@ -47,7 +47,7 @@ export function debianBase(dockerfile: string): DebianBase {
   }
 }
 
-/** The packages that a Dockerfile installs where its base lacks them. */
+/** The packages that a Dockerfile installs where its base image does not have them. */
 export function packagesOf(dockerfile: string): readonly string[] {
   const [, list] = /^ARG PACKAGES="([^"]+)"$/m.exec(dockerfile) ?? []
   if (list === undefined) throw new Error('the Dockerfile has no line ARG PACKAGES="…"')

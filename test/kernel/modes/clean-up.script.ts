@@ -39,7 +39,7 @@ function run(command: string, ...args: readonly string[]): string {
   return execFileSync(command, args, { encoding: 'utf8' })
 }
 
-/** Everything that names us, in rules of both back ends and in sets. */
+/** Everything that names us, in rules of both variants and in sets. */
 function ours(): number {
   const saved = ['nft', 'legacy'].flatMap((backend) =>
     ['', '6'].map((six) => run(`ip${six}tables-${backend}-save`)),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runInside } from '../room/run-inside.ts'
+import { runInside } from '../interfaces/run-inside.ts'
 
 const clean = { status: 0, errors: [], left: 0, foreign: [true, true] }
 
@@ -15,7 +15,7 @@ test.each([
   expect(report).toMatchObject(clean)
 })
 
-test('a legacy back end that nobody used is not even loaded', async () => {
+test('a legacy back end that no program used is not even loaded', async () => {
   const report = await runInside('../modes/clean-up.script.ts', { args: ['nft', ''] })
   expect(report).toMatchObject({ legacyUntouched: true })
 })

@@ -17,7 +17,7 @@ function addresses(family: Family) {
   }
 }
 
-/** Entries of every form that rendering tells apart, of one family. */
+/** Entries of every form that rendering distinguishes, of one family. */
 export function everyShape(family: Family): readonly ForwardingEntry[] {
   const { vip, outer, pod, ranges } = addresses(family)
   const pools = { cluster: [pod(1), pod(2), pod(3)], local: [pod(2)] }

@@ -42,7 +42,7 @@ async function reconfigure(config: ProxyConfig, standing: RegExp): Promise<void>
   await expect.poll(rules, { timeout: 10_000 }).toMatch(standing)
 }
 
-/** Connections through both doors, made all the while and one kept open, none of which fails. */
+/** Connections to both frontends, made all the while and one kept open, none of which fails. */
 async function undisturbed(change: () => Promise<void>): Promise<void> {
   const clients = await Promise.all(
     [POD, OUTSIDE].map(async ({ from, src, dst, dport }) => {

@@ -110,7 +110,7 @@ if (name === 'legacy') {
   const holder = spawn('flock', ['/run/xtables.lock', 'sh', '-c', 'echo locked; cat'])
   await once(holder.stdout, 'data')
   want('late', '172.30.0.99')
-  steps['somebody holds the lock'] = await write()
+  steps['another process holds the lock'] = await write()
   holder.stdin.end()
   await once(holder, 'exit')
   steps['the lock is free'] = { ...(await later()), served: served(99) }

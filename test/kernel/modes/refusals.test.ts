@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runInside } from '../room/run-inside.ts'
+import { runInside } from '../interfaces/run-inside.ts'
 
 const REFUSED = 'NP_IPTABLES_REFUSED'
 const fine = { refused: [], uncertain: false }
@@ -34,7 +34,7 @@ const common = {
 
 const withLock = {
   ...common,
-  'somebody holds the lock': {
+  'another process holds the lock': {
     refused: ['NP_IPTABLES_LOCKED late', 'NP_IPTABLES_LOCKED 4/nat/NPROXY-VIPS'],
     uncertain: false,
   },

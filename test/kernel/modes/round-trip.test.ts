@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runInside } from '../room/run-inside.ts'
+import { runInside } from '../interfaces/run-inside.ts'
 
 const clean = { written: true, failed: [], changes: [], wanted: {}, left: [] }
 

@@ -19,7 +19,7 @@ export interface Stage {
   readonly node: string
   readonly prefix: string
   readonly logFolder: string
-  /** Errors that the agents told. */
+  /** Errors that the agents reported. */
   readonly errors: readonly unknown[]
   /** Starts a node agent; the returned function ends it. */
   startAgent(): () => Promise<void>

@@ -56,13 +56,13 @@ test('no output is lost, however much comes at the very end', async () => {
   expect(console).toHaveLength(60_000)
 })
 
-test('ends with its command, whatever that leaves running, and is nobody’s screen', async () => {
+test('ends with its command, whatever that leaves running, and is no process’s terminal', async () => {
   const script = 'sleep 1000 & if [ -t 1 ]; then echo a screen; else echo a pipe; fi'
   const { console } = await bootKernel(shell(script, { silenceMs: 30_000 }))
   expect(console).toBe('a pipe\n')
 })
 
-test('loads modules when asked, when the kernel asks, and not those that were taken away', async () => {
+test('loads modules on request of a command and of the kernel, and not those that were taken away', async () => {
   const script = `
     modprobe -q ip_vs_rr && echo asked
     ip link add type dummy && ip link show dummy0 >/dev/null && echo by-kernel

@@ -3,7 +3,7 @@ import { findInstallation } from '../../../src/uml/installation.ts'
 import { bootKernel } from '../../../src/uml/start-kernel.ts'
 import { readLog } from '../../support/lab/log-lines.ts'
 
-/** Kernels that lack one thing or several: each is named, with its remedy, and nothing is left. */
+/** Kernels without one or several features: each is named, with its remedy, and nothing is left. */
 const CODE = 'NP_IPVS_MODULE_MISSING'
 const { release } = await findInstallation()
 

@@ -17,7 +17,7 @@ const lab = useLab({ config: { mode: 'iptables' } })
 
 const PREFIX = { iptables: 'NPROXY-', userspace: 'NPUS-' } as const
 type ModeName = keyof typeof PREFIX
-const PATIENCE = { timeout: 20_000 } as const
+const DEADLINE = { timeout: 20_000 } as const
 
 const POD = { protocol: 'TCP', source: '10.0.0.2', destination: '172.30.51.1', port: 80 } as const
 const QUERY = { ...POD, protocol: 'UDP', port: 53 } as const
@@ -78,14 +78,14 @@ async function modesOf(attempts: number, request: Attempt = POD): Promise<readon
 }
 
 async function expectServing(mode: ModeName): Promise<void> {
-  await expect.poll(() => modesOf(1), PATIENCE).toEqual([mode])
+  await expect.poll(() => modesOf(1), DEADLINE).toEqual([mode])
   expect(await modesOf(20)).toEqual([mode])
   expect(await modesOf(1, { ...QUERY, sourcePort: askedFrom.port++ })).toEqual([mode])
 }
 
 async function expectAlone(mode: ModeName): Promise<void> {
   const other = mode === 'userspace' ? 'iptables' : 'userspace'
-  await expect.poll(() => traces(other), PATIENCE).toEqual([])
+  await expect.poll(() => traces(other), DEADLINE).toEqual([])
   expect(await traces(mode)).not.toEqual([])
   expect((await diversions()).length > 0).toBe(mode === 'userspace')
   await expectServing(mode)
@@ -144,7 +144,7 @@ test('there and back again, before the connections of the first mode have ended'
     }
     const members = async () =>
       (await traces('userspace')).filter((line) => line.startsWith('member'))
-    await expect.poll(members, PATIENCE).toEqual([])
+    await expect.poll(members, DEADLINE).toEqual([])
     for (let look = 0; look < 20; look++) expect(await diversions()).not.toEqual([])
   })
   await expectAlone('iptables')
@@ -172,7 +172,7 @@ test('userspace to iptables by restart: nothing is left but new connections', as
   expect(await traces('userspace')).not.toEqual([])
   await lab().daemon.start({ config: { mode: 'iptables' } })
   await expectAlone('iptables')
-  await expect.poll(() => modesOf(1, question), PATIENCE).toEqual(['iptables'])
+  await expect.poll(() => modesOf(1, question), DEADLINE).toEqual(['iptables'])
   expect((await agent.call('holdCheck', { id })).lost).toHaveLength(3)
 })
 

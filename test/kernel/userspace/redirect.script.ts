@@ -69,7 +69,7 @@ const mode = new UserspaceMode(
 )
 const tracker = new DeltaTracker()
 
-/** Wants these, writes what is due, and tells what the kernel did not take. */
+/** Wants these, writes what is due, and returns what the kernel refused. */
 async function want(...entries: readonly (readonly [string, ForwardingEntry | undefined])[]) {
   for (const [id, one] of entries) mode.program.replace(id as EntryId, one)
   tracker.want(mode.program.takeChanges())
@@ -190,7 +190,7 @@ await Promise.all(kept.map(nextLine))
 execFileSync('conntrack', ['-F'], { stdio: 'ignore' })
 results['forgotten'] = await Promise.all(kept.map(echoed))
 
-/** Connections outlive their Service; new ones are nobody's. */
+/** Connections outlive their Service; new ones reach no Service. */
 results['removed'] = await want([id('cart', 'TCP/4'), undefined], [id('plain', 'TCP/4'), undefined])
 results['kept'] = await Promise.all(kept.map(echoed))
 results['afterRemoval'] = await everywhere('tcp', PLAIN, 80)

@@ -24,7 +24,7 @@ const untranslated = new UntranslatedDatagrams(sys)
 const payload = sys.allocate(2048)
 
 function textOf(address: SocketAddress | undefined): string {
-  return address ? `${ipOf(address)} ${portOf(address)}` : 'nobody knows'
+  return address ? `${ipOf(address)} ${portOf(address)}` : 'unknown'
 }
 
 /**
@@ -49,7 +49,7 @@ export class TransparentListener {
     this.#udp = sockets.bindUdp(ANY[family], this.port, { transparent: true })
   }
 
-  /** Serves whoever is there now. */
+  /** Serves the clients that are there now. */
   look(): void {
     this.#accept()
     for (const client of this.#clients) this.#echo(client)

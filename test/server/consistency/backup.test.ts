@@ -99,7 +99,7 @@ async function expectBackup(server: OrchServerProcess, keeper: Keeper): Promise<
  * them can be asked for.
  */
 async function raiseRevisions(etcd: EtcdProcess): Promise<void> {
-  const store = createEtcdStore({ endpoints: [etcd.endpoint], prefix: '/somebody-else' })
+  const store = createEtcdStore({ endpoints: [etcd.endpoint], prefix: '/another-server' })
   const value = Buffer.alloc(0)
   const write = () => store.txn({ compare: [], operations: [{ op: 'put', key: '/a', value }] })
   for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 100 }, write))

@@ -39,7 +39,7 @@ export class HeldConnections {
     return all
   }
 
-  /** After every one was spoken to and heard; whoever does not answer in time is lost. */
+  /** After a request and an answer on each; a connection without an answer in time is lost. */
   async check(): Promise<HeldReport> {
     const silent = new Set(this.#held)
     const echoes = [...silent].map((held) => this.#echoed(held).then(() => silent.delete(held)))

@@ -14,7 +14,7 @@ interface Open {
 export class Listeners {
   readonly #open = new Map<string, Open>()
 
-  /** Idempotent: a listener of the same name is left alone, another one makes room. */
+  /** Idempotent: a listener of the same name is left alone, another one is closed first. */
   async add(listener: Listener): Promise<null> {
     if (this.#open.get(keyOf(listener))?.name === listener.name) return null
     await this.remove(listener)

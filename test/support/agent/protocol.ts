@@ -40,7 +40,7 @@ export type Outcome =
   /** RST or ICMP port unreachable. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'timeout' }
-  /** Connected, but whoever accepted is no listener of the lab. */
+  /** Connected, but to a process that is no listener of the lab. */
   | { readonly kind: 'mute' }
   /** Anything else; `code` is the error's. */
   | { readonly kind: 'failed'; readonly code: string }
@@ -109,7 +109,7 @@ export interface AgentCalls {
   resetOpen: { params: null; result: null }
   /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
   loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
-  /** Stops after at least so many attempts; 0 unless told otherwise. */
+  /** Stops after at least so many attempts; 0 unless set. */
   loadStop: { params: { id: number; atLeast?: number }; result: LoadReport }
   /** Opens many connections one after the other and keeps them talking, a byte each `everyMs`. */
   holdOpen: {

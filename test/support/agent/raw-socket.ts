@@ -31,7 +31,7 @@ export interface RawSocket {
   send(packet: Buffer, ip?: string): void
   /** The next packet that is there, without waiting. */
   receive(): RawPacket | undefined
-  /** Whether an ICMP error said that nobody wants our packets. */
+  /** Whether an ICMP error said that no process takes our packets. */
   isRefused(): boolean
   close(): void
 }

@@ -14,7 +14,7 @@ export interface Reply {
   readonly body: JsonObject
 }
 
-/** `unreached`: certainly without effect. `unanswered`: nobody knows. */
+/** `unreached`: certainly without effect. `unanswered`: unknown. */
 export type Outcome = Reply | 'unreached' | 'unanswered'
 
 /** Longer than the server waits for its store. */

@@ -19,7 +19,7 @@ test.each([[['a 1', 'b 2']], [['a 1', 'b 2', 'c 3']], [['b 2', 'c 3']]])(
 )
 
 test.each([
-  ['lacks what was acknowledged', ['a 1']],
+  ['misses what was acknowledged', ['a 1']],
   ['holds what began later', ['b 2', 'c 3', 'd 5']],
   ['never was', ['a 1', 'c 3']],
 ])('what was restored %s', (_name, state) => {

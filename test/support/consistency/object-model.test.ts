@@ -43,7 +43,7 @@ test.each<[string, readonly Line[]]>([
   ],
   ['and the state after', [made, [update, 2, 5, is('b', 2)], [read, 3, 4, is('b', 2)]]],
   [
-    'of two updates of one version one is told',
+    'of two updates of one version one is acknowledged',
     [made, [update, 2, 5, is('b', 2)], [update, 3, 6, conflict]],
   ],
   [

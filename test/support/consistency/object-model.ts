@@ -1,6 +1,6 @@
 import type { Model } from './linearize.ts'
 
-/** What a client asks of one object. Tokens (`written`, `patched`) are given out once. */
+/** What a client requests of one object. Tokens (`written`, `patched`) are given out once. */
 export type ObjectInput =
   | { readonly verb: 'create'; readonly written: string }
   /** Replaces the object if it still has this version. */
@@ -29,7 +29,7 @@ export interface SeenObject {
 }
 
 export interface ObjectState {
-  /** Undefined: there is no object. Version 0: nobody was ever told it. */
+  /** Undefined: there is no object. Version 0: the server never returned it. */
   readonly object: SeenObject | undefined
   /** Every later write has a larger version. */
   readonly newest: number

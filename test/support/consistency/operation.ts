@@ -1,6 +1,6 @@
 /**
  * What one client asked, between two moments of one clock. `answer` is undefined
- * when nobody will ever know: the server was killed before it answered, so the
+ * when it can never be known: the server was killed before it answered, so the
  * operation may have happened at any time since, or never.
  */
 export interface Operation<Input, Output> {
@@ -11,7 +11,7 @@ export interface Operation<Input, Output> {
 }
 
 export interface Answer<Output> {
-  /** Infinity: it has happened, nobody knows until when. */
+  /** Infinity: it has happened at an unknown time. */
   readonly at: number
   readonly output: Output
 }

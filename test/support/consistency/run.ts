@@ -40,7 +40,7 @@ export async function runClients({ world, seed, writers = 8, ordeal }: RunOption
   const watchers = [
     new Watcher({ name: 'with bookmarks', world, history, bookmarks: true, turn: 0 }),
     new Watcher({ name: 'without bookmarks', world, history, bookmarks: false, turn: 1 }),
-    new Watcher({ name: 'restless', world, history, bookmarks: true, turn: 0, patience: 20 }),
+    new Watcher({ name: 'restless', world, history, bookmarks: true, turn: 0, maxEvents: 20 }),
   ] as const
   for (const watcher of watchers) await watcher.begin()
   const [writing, watching] = [new AbortController(), new AbortController()]

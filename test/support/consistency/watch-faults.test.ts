@@ -24,7 +24,7 @@ test.each([
   expect(streamFaults(sampleLog(...lines.split(', ')))).toEqual([fault])
 })
 
-test('watchers that heard different changes are told apart, up to the end', () => {
+test('watchers that received different changes are found, up to the end', () => {
   const [all, gap] = [sampleLog(...GOOD), sampleLog('ADDED a 1', 'DELETED a 4', 'ADDED a 5')]
   expect(disagreements([all, gap], 5)).toEqual([
     'change 1 is DELETED a at 4 for w, MODIFIED a at 2 for w',

@@ -15,7 +15,7 @@ export interface WatcherOptions {
   /** Which server it begins with. */
   readonly turn: number
   /** Hangs up by itself after this many lines. */
-  readonly patience?: number
+  readonly maxEvents?: number
 }
 
 /** Before a watch that was refused is tried again. */
@@ -72,14 +72,14 @@ export class Watcher implements WatchLog {
   }
 
   #connect(caller: Caller, until: AbortSignal) {
-    const { bookmarks, patience = Number.POSITIVE_INFINITY } = this.#options
+    const { bookmarks, maxEvents = Number.POSITIVE_INFINITY } = this.#options
     const enough = new AbortController()
     let heard = 0
     const path = `${SERVICES}?watch=true&resourceVersion=${this.#version}`
     const hear = (line: string): void => {
       if (enough.signal.aborted) return
       this.#hear(JSON.parse(line) as JsonObject)
-      if (++heard >= patience) enough.abort()
+      if (++heard >= maxEvents) enough.abort()
     }
     const signal = AbortSignal.any([until, enough.signal])
     return caller.stream(`${path}${bookmarks ? '&allowWatchBookmarks=true' : ''}`, hear, signal)

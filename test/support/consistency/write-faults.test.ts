@@ -20,7 +20,7 @@ test.each([
   ['', ['create a at 1 was acknowledged and is lost']],
   [
     'ADDED a 2',
-    ['create a at 1 was acknowledged and is lost', 'ADDED a at 2: nobody asked for it'],
+    ['create a at 1 was acknowledged and is lost', 'ADDED a at 2: no client requested it'],
   ],
   ['ADDED b 1', ['create a at 1 was acknowledged and is lost']],
   ['ADDED a 1, DELETED a 2', ['a was deleted 1 times; 0 were acknowledged, 0 not answered']],
@@ -29,7 +29,7 @@ test.each([
   expect(unmatchedWrites([sampleCreate('a', 1, 0, 1)], shown)).toEqual(faults)
 })
 
-test('an acknowledged deletion that nobody saw is found', () => {
+test('an acknowledged deletion that no watcher saw is found', () => {
   expect(unmatchedWrites([sampleDeletion('a')], [])).toEqual([
     'a was deleted 0 times; 1 were acknowledged, 0 not answered',
   ])

@@ -4,7 +4,7 @@ import type { WatchLine } from './watch-log.ts'
 
 /**
  * Acknowledged writes that the changes do not show exactly once, and changes that
- * nobody asked for.
+ * no client requested.
  */
 export function unmatchedWrites(
   operations: readonly NamedOperation[],
@@ -28,7 +28,9 @@ export function unmatchedWrites(
   )
   return [
     ...missing,
-    ...alien.map(({ type, name, version }) => `${type} ${name} at ${version}: nobody asked for it`),
+    ...alien.map(
+      ({ type, name, version }) => `${type} ${name} at ${version}: no client requested it`,
+    ),
     ...[...new Set(operations.map(({ name }) => name))].flatMap((name) =>
       unmatchedDeletions(
         operations.filter((one) => one.name === name),

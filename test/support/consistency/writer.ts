@@ -24,7 +24,7 @@ export interface WriterOptions {
   readonly client: number
 }
 
-/** A client that asks random questions, one after the other, until it is told to stop. */
+/** A client that sends random requests, one after the other, until it is stopped. */
 export class Writer {
   readonly #options: WriterOptions
   readonly #dice: Dice

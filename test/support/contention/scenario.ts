@@ -27,7 +27,7 @@ export interface Scenario {
   readonly explained?: readonly string[]
   /** The object in the end. */
   readonly final: string
-  /** The effects of the clients that the final object lacks. */
+  /** The effects of the clients that are missing in the final object. */
   lost(
     final: ContendedReply,
     clients: number,
@@ -67,7 +67,7 @@ export async function contend(
   }
 }
 
-/** The status, with the reason where that tells refusals apart. */
+/** The status, with the reason where that distinguishes refusals. */
 function outcomeOf({ status, body }: ContendedReply): string {
   return status < 300 ? String(status) : `${status} ${stringAt(body, 'reason')}`
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A URL of this machine at which nobody listened a moment ago. */
+/** A URL of this machine at which no process listened a moment ago. */
 export async function freeAddress(scheme: 'http' | 'https'): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

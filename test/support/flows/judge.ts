@@ -16,7 +16,7 @@ export interface Expectation {
 
 /**
  * What is wrong with the outcomes of some connections, in words; empty when
- * they are as expected. Pure: the packets were sent by somebody else.
+ * they are as expected. Pure: another function sent the packets.
  */
 export function judge(expected: Expectation, outcomes: readonly Outcome[]): string[] {
   if (outcomes.length === 0) return ['no connection was tried']

@@ -19,7 +19,7 @@ export function newMemory(): Memory {
   return { affine: new Map(), removed: new Set() }
 }
 
-/** The daemon's configuration that a flow configuration asks for. */
+/** The daemon's configuration that a flow configuration needs. */
 export function proxyConfigOf(config: LabConfig): ProxyConfig {
   const { nodePortAddresses, localhostNodePorts = true, masqueradeAll = false } = config.proxy ?? {}
   return {

@@ -1,7 +1,7 @@
 import type { TrafficCounts } from '../../../src/modes/mode.ts'
 import type { DataPath } from '../../../src/modes/userspace/forwarder.ts'
-import { routesForAllOrders } from './doors.ts'
 import type { ForwarderCalls, Usage } from './forwarder.script.ts'
+import { routesForAllOrders } from './frontends.ts'
 import { type Fate, judge, type Verdict } from './judge.ts'
 import type { BackendNews, ListenerCalls } from './listener.script.ts'
 import type { Remote } from './remote.ts'
@@ -23,7 +23,7 @@ export interface RoundReport {
   readonly verdict: Verdict
   /** All clients were connected at the same time. */
   readonly connected: boolean
-  /** The forwarder has nobody left. */
+  /** The forwarder has no backend left. */
   readonly isOver: boolean
   readonly counts: TrafficCounts
 }
@@ -72,7 +72,7 @@ export class Chaos {
     return this.#forwarder.call('usage')
   }
 
-  /** Closes the forwarder, and tells which descriptors there are then, and were at first. */
+  /** Closes the forwarder, and returns which descriptors there are then, and were at first. */
   async end(): Promise<Record<'first' | 'last', Usage['descriptors']>> {
     await this.#forwarder.call('close')
     const { descriptors } = await this.#forwarder.call('usage')

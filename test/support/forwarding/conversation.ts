@@ -11,13 +11,13 @@ export interface Plan {
   readonly words: Opening | undefined
   /** Reads a little at a time. */
   readonly isSlow: boolean
-  /** Says half and goes on when it is told to. */
+  /** Sends half and continues on command. */
   readonly isStubborn: boolean
 }
 
 /** What became of a conversation, by its client. Times are milliseconds since the epoch. */
 export interface Outcome extends Pick<Plan, 'order' | 'isStubborn'> {
-  /** The client's address and port, as the backend is told them. */
+  /** The client's address and port, as announced to the backend. */
   readonly client: string
   readonly said: number
   readonly heard: HeardReport

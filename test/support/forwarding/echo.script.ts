@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { ECHO_PORT } from './doors.ts'
+import { ECHO_PORT } from './frontends.ts'
 import { serveCalls } from './serve-calls.ts'
 
 /** A backend that says what it hears, over TCP and UDP. */

@@ -10,7 +10,7 @@ import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { serveCalls, tellNews } from './serve-calls.ts'
 
-/** The data path in a process of its own, which tells when a worker is lost. */
+/** The data path in a process of its own, which reports when a worker is lost. */
 export type ForwarderCalls = typeof calls
 
 export interface ForwarderStart {

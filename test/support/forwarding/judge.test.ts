@@ -8,7 +8,7 @@ const whole = { opening, bytes: 10, isWhole: true, fault: undefined }
 const part = { opening, bytes: 4, isWhole: false, fault: undefined }
 const nothing = { opening: undefined, bytes: 0, isWhole: true, fault: undefined }
 const heardAll = { ...whole, opening: { ...opening, length: 5 }, bytes: 5 }
-const told: BackendNews = { kind: 'over', who: 3, serial: 7, heard: heardAll, ended: 'fin' }
+const reported: BackendNews = { kind: 'over', who: 3, serial: 7, heard: heardAll, ended: 'fin' }
 
 function outcome(overrides: Partial<Outcome> = {}): Outcome {
   return {
@@ -18,7 +18,7 @@ function outcome(overrides: Partial<Outcome> = {}): Outcome {
   }
 }
 
-function verdict(one: Outcome, fate?: Fate, news: readonly BackendNews[] = [told]) {
+function verdict(one: Outcome, fate?: Fate, news: readonly BackendNews[] = [reported]) {
   const fates = new Map(fate ? [[3, fate]] : [])
   const { faults, whole: good, cut } = judge({ outcomes: [one], news, fates })
   return faults.length > 0 ? 'fault' : good > 0 ? 'whole' : cut
@@ -34,7 +34,7 @@ test('what is whole at both ends is whole, and nothing else', () => {
   expect(verdict(outcome({ said: 6 }))).toBe('fault')
   expect(verdict(outcome({ heard: { ...whole, fault: 'other bytes' } }), killed)).toBe('fault')
   expect(verdict(outcome(), undefined, [])).toBe('fault')
-  expect(verdict(outcome(), undefined, [{ ...told, ended: 'reset' }])).toBe('fault')
+  expect(verdict(outcome(), undefined, [{ ...reported, ended: 'reset' }])).toBe('fault')
   expect(verdict(outcome(), left, [])).toBe('fault')
   expect(verdict(outcome(), killed, [])).toBe('whole')
 })

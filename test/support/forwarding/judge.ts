@@ -30,16 +30,16 @@ export interface Verdict {
 
 /** Whether each conversation ended whole, or was cut for a reason that the test knows. */
 export function judge(evidence: Evidence): Verdict {
-  const told = read(evidence.news)
+  const reported = read(evidence.news)
   const cut = { killed: 0, left: 0, lost: 0 }
   const faults: string[] = []
   let whole = 0
   for (const outcome of evidence.outcomes) {
     const { heard, ended } = outcome
-    const who = heard.opening?.who ?? accepterOf(outcome, told)
+    const who = heard.opening?.who ?? accepterOf(outcome, reported)
     const fate = who === undefined ? anyFate(outcome, evidence.fates) : evidence.fates.get(who)
     const isWhole = ended === 'fin' && heard.isWhole && heard.opening !== undefined
-    const fault = heard.fault ?? (isWhole ? upFault(outcome, told, fate) : undefined)
+    const fault = heard.fault ?? (isWhole ? upFault(outcome, reported, fate) : undefined)
     if (fault !== undefined) faults.push(describe(outcome, who, fault))
     else if (isWhole) whole++
     else if (fate && mayBeCut(outcome, fate)) cut[fate.kind]++
@@ -50,12 +50,12 @@ export function judge(evidence: Evidence): Verdict {
 
 type Accepted = BackendNews & { readonly kind: 'accepted' }
 
-interface Told {
+interface Reported {
   readonly accepted: ReadonlyMap<string, readonly Accepted[]>
   readonly over: ReadonlyMap<string, BackendNews & { readonly kind: 'over' }>
 }
 
-function read(news: readonly BackendNews[]): Told {
+function read(news: readonly BackendNews[]): Reported {
   const accepted = Map.groupBy(news.filter(isAcceptance), ({ client }) => client)
   const over = new Map<string, BackendNews & { readonly kind: 'over' }>()
   for (const item of news) {
@@ -69,16 +69,24 @@ function isAcceptance(news: BackendNews): news is Accepted {
 }
 
 /** Who knows the client of this conversation, and not of another one from the same port. */
-function accepterOf({ client, order, began, over }: Outcome, told: Told): number | undefined {
+function accepterOf(
+  { client, order, began, over }: Outcome,
+  reported: Reported,
+): number | undefined {
   if (order !== 'client') return undefined
-  return told.accepted.get(client)?.find(({ at }) => at >= began && at <= over)?.who
+  return reported.accepted.get(client)?.find(({ at }) => at >= began && at <= over)?.who
 }
 
 /** What the backend heard of a conversation that was whole for its client. */
-function upFault({ heard, said, order }: Outcome, told: Told, fate?: Fate): string | undefined {
+function upFault(
+  { heard, said, order }: Outcome,
+  reported: Reported,
+  fate?: Fate,
+): string | undefined {
   const { who = 0, serial = 0 } = heard.opening ?? {}
-  const other = told.over.get(`${who} ${serial}`)
-  if (other === undefined) return fate && fate.kind !== 'left' ? undefined : 'not told by backend'
+  const other = reported.over.get(`${who} ${serial}`)
+  if (other === undefined)
+    return fate && fate.kind !== 'left' ? undefined : 'not reported by the backend'
   const { fault, bytes, isWhole } = other.heard
   if (fault !== undefined) return `backend heard ${fault}`
   const isGood = other.ended === 'fin' && isWhole && bytes === said
@@ -86,7 +94,7 @@ function upFault({ heard, said, order }: Outcome, told: Told, fate?: Fate): stri
   return `backend heard ${bytes} of ${said} bytes (${order}), then ${other.ended}`
 }
 
-/** Of a conversation whose backend nobody knows: it had not accepted it yet. */
+/** Of a conversation whose backend is unknown: it had not accepted it yet. */
 function anyFate({ began, over }: Outcome, fates: Evidence['fates']): Fate | undefined {
   return fates
     .values()

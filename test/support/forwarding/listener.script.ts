@@ -1,13 +1,13 @@
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { BACKEND_PORTS } from './doors.ts'
+import { BACKEND_PORTS } from './frontends.ts'
 import { Heard, type HeardReport } from './heard.ts'
 import { ORDERS, type Order } from './order.ts'
 import { createPool, offsetsFor, say, wordsOf } from './said.ts'
 import { seeded, someLength } from './seeded.ts'
 import { serveCalls, tellNews } from './serve-calls.ts'
 
-/** What a backend tells of one connection: when it knows its client, and when it is over. */
+/** What a backend reports of one connection: when it knows its client, and when it is over. */
 export type BackendNews =
   | {
       readonly kind: 'accepted'

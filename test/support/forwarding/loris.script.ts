@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { paced, pacedTimes } from './paced.ts'
 import { serveCalls } from './serve-calls.ts'
-import { clientAddress, DOOR } from './stage.ts'
+import { clientAddress, FRONTEND } from './stage.ts'
 
 /** Few clients with very many connections, which say a byte now and then; or reset them at once. */
 export type LorisCalls = typeof calls
@@ -20,7 +20,7 @@ const sockets = new Set<Socket>()
 const state = { stop: () => {}, resets: 0 }
 
 function open(port: number, localAddress: string): Socket {
-  const socket = connect({ host: DOOR, port, localAddress })
+  const socket = connect({ host: FRONTEND, port, localAddress })
   sockets.add(socket)
   socket.on('error', () => undefined)
   socket.once('close', () => sockets.delete(socket))

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { pacedTimes } from './paced.ts'
 import { serveCalls } from './serve-calls.ts'
-import { clientAddress, DOOR } from './stage.ts'
+import { clientAddress, FRONTEND } from './stage.ts'
 
 /** Honest clients, and how long they wait. */
 export type ProberCalls = typeof calls
@@ -23,7 +23,7 @@ const kept: Socket[] = []
 
 function open(port: number, index: number): Socket {
   const localAddress = clientAddress(FIRST_CLIENT + index)
-  return connect({ host: DOOR, port, localAddress, noDelay: true })
+  return connect({ host: FRONTEND, port, localAddress, noDelay: true })
 }
 
 /** Milliseconds from now until the answer; throws when there is none. */
@@ -80,7 +80,7 @@ const calls = {
     return { p99: slowest(waits), failures }
   },
   /** `refused` or `connected`. */
-  async knock(port: number): Promise<string> {
+  async tryConnect(port: number): Promise<string> {
     const socket = open(port, 0)
     const result = await once(socket, 'connect').then(
       () => 'connected',
@@ -93,7 +93,7 @@ const calls = {
   async echo({ port, bytes }: Record<'port' | 'bytes', number>): Promise<boolean> {
     const socket = createSocket('udp4')
     const payload = Buffer.alloc(bytes, 'np')
-    const again = setInterval(() => socket.send(payload, port, DOOR), 200)
+    const again = setInterval(() => socket.send(payload, port, FRONTEND), 200)
     const timeout = setTimeout(() => socket.emit('message', Buffer.alloc(0)), 10_000)
     const [answer] = (await once(socket, 'message')) as [Buffer]
     clearInterval(again)

@@ -10,7 +10,7 @@ export interface Call {
   readonly argument: unknown
 }
 
-/** What a process says: that it is ready, the answer to a call, or news that nobody asked for. */
+/** What a process says: that it is ready, the answer to a call, or an event. */
 export type Saying =
   | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly number: number; readonly result: unknown }
@@ -20,14 +20,14 @@ export type Saying =
 export interface RemoteOptions {
   readonly args?: readonly string[]
   readonly onNews?: (news: unknown) => void
-  /** How it gives way to others (nice(1)): -20 to 19; 0 unless told otherwise. */
+  /** How it gives way to others (nice(1)): -20 to 19; 0 unless set. */
   readonly nice?: number
 }
 
 type Argument<F> = F extends (argument: infer A) => unknown ? A : never
 type Result<F> = F extends (argument: never) => infer R ? Awaited<R> : never
 
-/** A process inside a network namespace, which does what it is told (`serveCalls`). */
+/** A process inside a network namespace, which runs the calls of its parent (`serveCalls`). */
 export class Remote<Calls> {
   readonly ready: Promise<void>
   readonly pid: number

@@ -1,6 +1,6 @@
 import type { Call, CallTable, Saying } from './remote.ts'
 
-/** Does what the parent process asks for, one call as good as any other, and ends with it. */
+/** Runs the calls of the parent process, one call as good as any other, and ends with it. */
 export function serveCalls(calls: object): void {
   const table = calls as CallTable
   process.on('message', (call: Call) => void answer(table, call))

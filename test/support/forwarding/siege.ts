@@ -1,8 +1,8 @@
 import { backend } from '../../../src/modes/testing/mode-fixtures.ts'
 import type { DataPath, ForwarderLimits } from '../../../src/modes/userspace/forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
-import { ECHO_PORT, routeTo } from './doors.ts'
 import type { ForwarderCalls, Usage } from './forwarder.script.ts'
+import { ECHO_PORT, routeTo } from './frontends.ts'
 import type { ProberCalls, Waits } from './prober.script.ts'
 import type { Remote } from './remote.ts'
 import { backendAddress, type Stage } from './stage.ts'
@@ -14,7 +14,7 @@ export const KEPT = 16
 /** How often honest clients are measured, in peace and under attack by turns. */
 const ROUNDS = 7
 const MEASUREMENTS = 800
-/** Who is measured waits for nobody who is not: the scheduler is not what is asked about. */
+/** Measured processes do not wait for others: the scheduler is not measured. */
 const FIRST = -20
 
 export interface Attack {

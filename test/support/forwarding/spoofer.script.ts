@@ -2,7 +2,7 @@ import { openRaw } from '../agent/raw-socket.ts'
 import { paced, pacedTimes } from './paced.ts'
 import { type Endpoint, FLAGS, ipNumber, tcpPacket, udpPacket } from './packet.ts'
 import { serveCalls } from './serve-calls.ts'
-import { DOOR, NOBODY } from './stage.ts'
+import { FRONTEND, NOBODY } from './stage.ts'
 
 /** Clients who never answer: packets with the addresses of others. */
 export type SpooferCalls = typeof calls
@@ -23,9 +23,9 @@ function clientAt(index: number): Endpoint {
 }
 
 function sendTcp(index: number, port: number, flags: 'syn' | 'rst'): void {
-  const path = { from: clientAt(index), to: { ip: ipNumber(DOOR), port } }
+  const path = { from: clientAt(index), to: { ip: ipNumber(FRONTEND), port } }
   const sequence = flags === 'syn' ? SEQUENCE : SEQUENCE + 1
-  socket.send(tcpPacket(path, FLAGS[flags], sequence), DOOR)
+  socket.send(tcpPacket(path, FLAGS[flags], sequence), FRONTEND)
 }
 
 const calls = {
@@ -46,8 +46,8 @@ const calls = {
   async datagrams({ port, count }: Record<'port' | 'count', number>) {
     let index = 0
     await pacedTimes(count, PER_SECOND, () => {
-      const path = { from: clientAt(index++), to: { ip: ipNumber(DOOR), port } }
-      socket.send(udpPacket(path, Buffer.from('x')), DOOR)
+      const path = { from: clientAt(index++), to: { ip: ipNumber(FRONTEND), port } }
+      socket.send(udpPacket(path, Buffer.from('x')), FRONTEND)
     })
   },
 }

@@ -4,7 +4,7 @@ import { addNamespace, type Namespace } from '../lab/namespace.ts'
 import { Remote, type RemoteOptions } from './remote.ts'
 
 /** Where clients find the Services: an address of the node itself. */
-export const DOOR = '10.7.0.1'
+export const FRONTEND = '10.7.0.1'
 /** A namespace of spoofed clients: what is sent to them ends in silence. */
 export const NOBODY = '198.18.0.0/15'
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Conversation, type Outcome } from './conversation.ts'
-import { DOOR_PORTS } from './doors.ts'
+import { FRONTEND_PORTS } from './frontends.ts'
 import { ORDERS } from './order.ts'
 import { createPool, offsetsFor } from './said.ts'
 import { type Dice, seeded, someLength } from './seeded.ts'
 import { serveCalls } from './serve-calls.ts'
-import { clientAddress, DOOR } from './stage.ts'
+import { clientAddress, FRONTEND } from './stage.ts'
 
 /** The clients of a chaos: a crowd that is connected before it speaks, and a trickle beside it. */
 export type TalkerCalls = typeof calls
@@ -33,7 +33,7 @@ function begin(dice: Dice, serial: number, kind: 'any' | 'short' | 'stubborn'): 
   const words = { who: 0, serial, offset: dice(offsetsFor(length)), length }
   const conversation = new Conversation(
     {
-      ...{ order, from: clientAddress(serial % CLIENTS), to: [DOOR, DOOR_PORTS[order]] },
+      ...{ order, from: clientAddress(serial % CLIENTS), to: [FRONTEND, FRONTEND_PORTS[order]] },
       words: isSilent ? undefined : words,
       isSlow: kind === 'any' && dice(10) === 0,
       isStubborn: kind === 'stubborn',

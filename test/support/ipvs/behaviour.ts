@@ -1,5 +1,5 @@
 /**
- * What each scheduler of IPVS does that none of the others does, told from
+ * What each scheduler of IPVS does that none of the others does, judged from
  * connections alone. Each observation returns what was wrong, in words; nothing
  * when the scheduler behaved as its name says. `schedulers-by-hand` proves that
  * each one recognises its scheduler and calls the other five wrong.
@@ -17,7 +17,7 @@ const UNEVEN: Weights = { [LIGHT]: 1, [MIDDLE]: 2, [HEAVY]: 3 }
 export type Weights = Readonly<Record<string, number>>
 type Counts = Readonly<Record<string, number>>
 
-/** A virtual server with its backends and clients, whoever programs it. */
+/** A virtual server with its backends and clients, whichever program made it. */
 export interface Stage {
   /** Addresses that lead to the same backends. */
   readonly destinations: readonly string[]
@@ -58,7 +58,7 @@ const wrr: Observation = async (stage) => {
   return windows(names, 6).flatMap((window) => countFaults(count(window), UNEVEN))
 }
 
-/** To whoever has fewest connections, whatever the weights. */
+/** To the backend with the fewest connections, whatever the weights. */
 const lc: Observation = async (stage) => {
   await burden(stage, HEAVY, 6)
   return [
@@ -67,7 +67,7 @@ const lc: Observation = async (stage) => {
   ]
 }
 
-/** To whoever has fewest connections for its weight. */
+/** To the backend with the fewest connections for its weight. */
 const wlc: Observation = async (stage) => {
   await burden(stage, LIGHT, 6)
   return countFaults(await stage.hold(30), { [MIDDLE]: 12, [HEAVY]: 18 })
@@ -85,7 +85,7 @@ const sh: Observation = async (stage) => {
   return hashFaults(seen)
 }
 
-/** Each destination always by the same one, whoever asks, and not all by one. */
+/** Each destination always by the same one, for all clients, and not all by one. */
 const dh: Observation = async (stage) => {
   await stage.balance(UNEVEN)
   const seen = new Map<string, Set<string>>()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Lab } from '../lab/lab.ts'
 import { type LabProcess, startProcess } from '../lab/process.ts'
 
-/** Somebody else's load balancer on the node: one virtual server by address, one by mark. */
+/** Another load balancer on the node: one virtual server by address, one by mark. */
 export const KEEPALIVED = {
   address: '192.0.2.80',
   marked: '192.0.2.81',

@@ -44,7 +44,7 @@ export async function labStage(
   }
 }
 
-/** Whoever the scheduler chooses is there. */
+/** All backends that the scheduler may choose are there. */
 function nameOf(outcome: Outcome): string {
   if (outcome.kind === 'answered') return outcome.name
   throw new Error(`a connection was not answered: ${JSON.stringify(outcome)}`)

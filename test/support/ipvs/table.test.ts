@@ -34,7 +34,7 @@ test('an empty table has no rows', () => {
   expect(parseTable(LISTED.split('\n').slice(0, 3).join('\n'))).toEqual([])
 })
 
-test('tells clients that stick from their connections', () => {
+test('distinguishes clients that stick from their connections', () => {
   const connections = `IPVS connection entries
 pro expire state       source             virtual            destination
 TCP 00:03  ASSURED     203.0.113.2:0      172.30.40.1:80     10.180.2.3:80

@@ -34,7 +34,7 @@ function found(): readonly string[] {
   return [...new Set([...named, ...beside].map((path) => realpathSync(path)))]
 }
 
-/** Nothing for a program that tells no version of its own, such as one that chooses among others. */
+/** Nothing for a program that reports no version of its own, such as one that chooses among others. */
 function asKubectl(path: string): readonly Kubectl[] {
   const { stdout } = spawnSync(path, ['version', '--client', '--output=json'], { encoding: 'utf8' })
   const known = /"gitVersion": "v(1\.(\d+)\.[^"-]+)"/.exec(stdout ?? '')

@@ -35,7 +35,7 @@ export interface Started {
   readonly ended: Promise<number | null>
 }
 
-/** Of one kubectl: it is ended with whoever waits for it. */
+/** Of one kubectl: it ends with the process that waits for it. */
 const PATIENCE_SECONDS = 60
 
 export async function openShell(options: ShellOptions): Promise<Shell> {

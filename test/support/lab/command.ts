@@ -3,9 +3,9 @@ import { CommandShell } from './command-shell.ts'
 export interface CommandOptions {
   /** Text for the command's standard input. */
   readonly input?: string
-  /** Milliseconds until the command is killed; 20,000 unless told otherwise. */
+  /** Milliseconds until the command is killed; 20,000 unless set. */
   readonly timeoutMs?: number
-  /** It takes no time, so that others may wait for it; false unless told otherwise. */
+  /** It takes no time, so that others may wait for it; false unless set. */
   readonly atOnce?: boolean
 }
 

@@ -22,7 +22,7 @@ export interface DaemonStart {
   /** Extra flags; they beat the file. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Folder of programs that the daemon, and nobody else, finds in place of the machine's. */
+  /** Folder of programs that the daemon alone finds in place of the machine's. */
   readonly programs?: string
   /** An ordinary user by number, without any right; root unless given. */
   readonly user?: number
@@ -149,7 +149,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   }
 }
 
-/** Somebody who has no capability, and no way to one. */
+/** A user without any capability, and no way to one. */
 function identity(user: number | undefined): readonly string[] {
   if (user === undefined) return []
   const groups = [`--regid=${user}`, '--clear-groups']

@@ -13,7 +13,7 @@ const SERVES_AT = `https://${ADDRESS}:${API_PORT}`
 const POLL_MS = 100
 const PATIENCE_MS = 60_000
 
-/** Mode AlwaysAllow would turn away whoever has no name. */
+/** Mode AlwaysAllow would turn away clients without a name. */
 const ANYTHING = {
   apiVersion: 'abac.authorization.kubernetes.io/v1beta1',
   kind: 'Policy',

@@ -3,7 +3,7 @@ import type { ApiServer } from './api-process.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
-/** Of the etcd that comes with a program that asks for one. */
+/** Of the etcd that comes with a program that needs one. */
 export const ETCD_URL = 'http://127.0.0.1:2379'
 
 /** An API server as a program in the node's namespace. */

@@ -1,6 +1,6 @@
 /**
  * The addresses of a lab that are always there. Everything else (pods, remote
- * endpoints, sinks) is created when a test asks for it.
+ * endpoints, sinks) is created when a test needs it.
  */
 export const NODE_NAME = 'test-node'
 

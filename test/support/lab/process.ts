@@ -20,7 +20,7 @@ export interface LabProcess {
 
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Milliseconds that `said` waits; 20,000 unless told otherwise. */
+  /** Milliseconds that `said` waits; 20,000 unless set. */
   readonly patienceMs?: number
 }
 

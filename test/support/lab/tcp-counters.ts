@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts'
 /**
  * First packets of connections that were sent again, because nothing answered
  * within a second. Counted by the kernel of the agent's namespace, so that a busy
- * machine, whose programs are late, is told apart from a packet that was dropped.
+ * machine, whose programs are late, is distinguished from a packet that was dropped.
  */
 export async function repeatedSyns(agent: Agent): Promise<number> {
   const text = await agent.call('read', { path: '/proc/thread-self/net/netstat' })

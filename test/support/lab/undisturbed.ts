@@ -21,11 +21,11 @@ export interface Traffic {
 export interface TrafficReport {
   readonly load: LoadReport
   readonly held: HeldReport
-  /** First packets that nobody answered within a second. */
+  /** First packets without an answer within a second. */
   readonly repeated: number
 }
 
-/** A busy machine is late; that no packet was dropped is told by `repeated`. */
+/** A busy machine is late; `repeated` shows that no packet was dropped. */
 const PATIENCE_MS = 10_000
 /** A change may be done before there were any. */
 const ATTEMPTS = 20

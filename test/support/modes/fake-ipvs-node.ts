@@ -142,13 +142,13 @@ export function service(
   })
 }
 
-/** A real server of somebody else. */
+/** A real server of another program. */
 export const FOREIGN_SERVER: RealServer = {
   ...{ ip: ip('10.7.7.7'), port: 80, weight: 1, forwarding: 'route' },
   ...{ upperThreshold: 0, lowerThreshold: 0 },
 }
 
-/** What somebody else makes at an address or mark. */
+/** What another program makes at an address or mark. */
 export function foreignAt(id: VirtualServerId): readonly IpvsCommand[] {
   const server = { ...FOREIGN_SERVER, ip: id.family === 6 ? ip('fd00:7::7') : FOREIGN_SERVER.ip }
   return [

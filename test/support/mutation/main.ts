@@ -8,7 +8,7 @@ import { MUTATIONS, type Mutation } from './mutations.ts'
 /**
  * Proves that the kernel tests can fail: plants one fault after the other in a
  * copy of the source, runs the test that should notice against that daemon, and
- * reports those that nobody noticed. `--only TEXT` picks faults by their text,
+ * reports those that no test noticed. `--only TEXT` picks faults by their text,
  * `--source FOLDER` copies another checkout than this one.
  *
  *     node test/support/mutation/main.ts

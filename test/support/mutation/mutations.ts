@@ -118,7 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'CLIENTS_PER_BACKEND = 262_144',
     to: 'CLIENTS_PER_BACKEND = 100',
     test: 'affinity',
-    only: '66,000',
+    only: '3,000',
   },
   {
     fault: 'flows of endpoints that are gone are not cut',
@@ -128,7 +128,7 @@ export const MUTATIONS: readonly Mutation[] = [
     test: 'datagrams',
   },
   {
-    fault: 'nobody notices what others change',
+    fault: 'the daemon does not notice what other processes change',
     file: 'src/sync/sync-loop.ts',
     from: 'this.#stopWatching = this.#parts.mode.watch((change) => this.suspect(change))',
     to: 'this.#stopWatching = () => {}',

@@ -30,7 +30,7 @@ export type SentObject = Record<string, unknown> & {
  */
 export class StubStore {
   revision = 1
-  /** Watches from before this revision are told `410 Gone`. */
+  /** Watches from before this revision get `410 Gone`. */
   horizon = 0
   readonly #objects = new Map<string, Map<string, StoredObject>>()
   readonly #log: StoredEvent[] = []

@@ -79,7 +79,7 @@ function program(path: string, text: string, folder: string): void {
   chmodSync(path, 0o755)
 }
 
-/** What the page asks of it, for one unit: its last argument. */
+/** The command of the page for one unit: its last argument. */
 const SYSTEMCTL = `
 for unit do :; done
 case "$1" in

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { STEPS } from '../../../../test/kernel/room/ipset-steps.ts'
-import { WALKED, walk } from '../../../../test/kernel/room/ipset-walk.ts'
+import { STEPS } from '../../../../test/kernel/interfaces/ipset-steps.ts'
+import { WALKED, walk } from '../../../../test/kernel/interfaces/ipset-walk.ts'
 import { FakeIptables } from '../../iptables/testing/fake-iptables.ts'
 import type { SetCommand } from '../sets.ts'
 import { FakeSets } from './fake-sets.ts'

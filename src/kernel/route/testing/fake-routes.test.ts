@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WALKED, walk } from '../../../../test/kernel/room/route-steps.ts'
+import { WALKED, walk } from '../../../../test/kernel/interfaces/route-steps.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeRoutes } from './fake-routes.ts'
 

@@ -13,7 +13,7 @@ export type Order =
   | { readonly kind: 'message'; readonly worker: number; readonly data: unknown }
   | { readonly kind: 'stop'; readonly worker: number }
 
-/** What the kernel says: `beat` only tells that it is alive, the first one that it is ready. */
+/** What the kernel says: `beat` only reports that it is alive, the first one that it is ready. */
 export type Report =
   | { readonly kind: 'beat' }
   | { readonly kind: 'message'; readonly worker: number; readonly data: unknown }
@@ -59,7 +59,7 @@ export class ReportReader {
     return reports
   }
 
-  /** Bytes of the next report with its header, as far as that can be told. */
+  /** Bytes of the next report with its header, undefined until they have arrived. */
   #wanted(): number {
     if (this.#length < HEADER) return HEADER
     if ((this.#chunks[0]?.length ?? 0) < HEADER) this.#chunks = [Buffer.concat(this.#chunks)]

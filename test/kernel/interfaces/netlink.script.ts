@@ -54,7 +54,7 @@ for (let i = 0; i < 1500; i++) await busy.dump(LINK_DUMP, () => undefined)
 clearInterval(counting)
 busy.close()
 
-/** Far more changes than fit, while nobody reads. */
+/** Far more changes than fit, while no process reads. */
 const signals = new EventTarget()
 const overrun = once(signals, 'overrun')
 const transport = rawTransport(

@@ -22,7 +22,7 @@ async function listed() {
   return lines.toSorted()
 }
 
-/** Members that nobody repeats, added, read and deleted in bulk; then all refused at once. */
+/** Distinct members, added, read and deleted in bulk; then all refused at once. */
 async function bulk() {
   const member = (i: number) => ({
     ip: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` as IpAddress,

@@ -13,7 +13,7 @@ export async function runInside(
     readonly args?: readonly string[]
   } = {},
 ): Promise<unknown> {
-  const namespace = await addNamespace(`np-room-${process.pid}-${script.replace(/\W/g, '-')}`)
+  const namespace = await addNamespace(`np-interface-${process.pid}-${script.replace(/\W/g, '-')}`)
   try {
     for (const command of options.setup ?? []) await namespace.exec(command)
     const path = fileURLToPath(new URL(script, import.meta.url))

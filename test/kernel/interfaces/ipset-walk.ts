@@ -30,7 +30,7 @@ export async function walk(sets: Sets) {
   }
 }
 
-/** Time passes in the kernel: what is left of a time-out is rounded up to tens of seconds. */
+/** Time passes in the kernel: what is left of a timeout is rounded up to tens of seconds. */
 function describe({ timeout, mark, ...member }: Member): string {
   const words = [memberText(member)]
   if (timeout !== undefined) words.push(`timeout ${Math.ceil(timeout / 10) * 10}`)

@@ -118,7 +118,7 @@ export const STEPS: readonly Step[] = [
     refused: [[4, 4355], ...[5, 6, 7, 8].map((at) => [at, 4097] as const)],
   },
   {
-    what: 'members of addresses, ports and networks; the last addition says time-out and mark',
+    what: 'members of addresses, ports and networks; the last addition says timeout and mark',
     commands: add(
       'NP-C',
       ip('10.96.0.1', { ...web, net: net('192.168.0.0/16'), timeout: 100 }),
@@ -155,7 +155,7 @@ export const STEPS: readonly Step[] = [
     ],
   },
   {
-    what: 'members are deleted, absent ones too; time-out and mark do not matter',
+    what: 'members are deleted, absent ones too; timeout and mark do not matter',
     commands: [
       ...remove('NP-A', ip('192.0.2.2'), ip('192.0.2.99'), ip('192.0.2.3', { timeout: 9 })),
       ...remove('NP-B', ip('fd00::1', web), ip('fd00::1', { protocol: 'TCP', port: 81 })),

@@ -103,7 +103,7 @@ test('connections outlive their real server; counters can be zeroed', () => {
   })
 })
 
-test('time-outs: 0 is none, and too long ones are refused', () => {
+test('timeouts: 0 is none, and too long ones are refused', () => {
   expect(seen.timeouts).toEqual({
     before: { tcp: 900, tcpFin: 120, udp: 300 },
     after: { tcp: 100, tcpFin: 120, udp: 30 },
@@ -112,6 +112,6 @@ test('time-outs: 0 is none, and too long ones are refused', () => {
   })
 })
 
-test('refusals that overrun the socket are all told, in order', () => {
+test('refusals that overrun the socket are all reported, in order', () => {
   expect(seen.overrun).toEqual({ first: 0, second: 700, inOrder: true, services: 700 })
 })

@@ -1,7 +1,7 @@
 import type { PolicyRoute, Routes } from '../../../src/kernel/route/routes.ts'
 import type { Family } from '../../../src/lib/ip.ts'
 
-/** What somebody else may do: in the kernel with `ip`, in the fake by its methods. */
+/** What another process may do: in the kernel with `ip`, in the fake by its methods. */
 export interface Foreigner {
   add(route: PolicyRoute): void
   flushRules(family: Family): void

@@ -35,7 +35,7 @@ const real = (address: string, port: number, more: Partial<RealServer> = {}): Re
   return { ip: ip(address), port, weight: 1, forwarding: 'masquerade', ...thresholds, ...more }
 }
 
-/** One of each, as commands and as what `ipvsadm` is told and says. */
+/** One of each, as commands, and as the arguments and the output of `ipvsadm`. */
 const COMMANDS: readonly IpvsCommand[] = [
   {
     do: 'addService',
@@ -120,7 +120,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Connections to a server of this namespace and datagrams to nobody. */
+/** Connections to a server of this namespace and datagrams to a port without a listener. */
 async function traffic() {
   const listener = createServer().listen(8080, '10.1.0.4')
   await once(listener, 'listening')

@@ -2,15 +2,15 @@ import type { EntryId } from '../../../src/forwarding/entry.ts'
 import { backend, ip } from '../../../src/modes/testing/mode-fixtures.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
 import { ORDERS, type Order } from './order.ts'
-import { backendAddress, DOOR } from './stage.ts'
+import { backendAddress, FRONTEND } from './stage.ts'
 
-/** The ports of the doors, and of each backend: one for each order. */
-export const DOOR_PORTS = { both: 81, client: 82, server: 83 } as const
+/** The ports of the frontends, and of each backend: one for each order. */
+export const FRONTEND_PORTS = { both: 81, client: 82, server: 83 } as const
 export const BACKEND_PORTS = { both: 8081, client: 8082, server: 8083 } as const
 /** Of a backend that says what it hears. */
 export const ECHO_PORT = 8080
 
-/** A route with one door and some backends, to which a test adds what matters. */
+/** A route with one frontend and some backends, to which a test adds what matters. */
 export function routeTo(
   port: number,
   backends: Route['pools']['cluster'],
@@ -20,7 +20,7 @@ export function routeTo(
     ...{ id: `test/door:${port}` as EntryId, service: 'test/door', protocol: 'TCP', family: 4 },
     doors: [
       {
-        ip: ip(DOOR),
+        ip: ip(FRONTEND),
         port,
         pools: { pods: 'cluster', others: 'cluster' },
         sourceRanges: undefined,
@@ -32,13 +32,13 @@ export function routeTo(
   }
 }
 
-/** One route for each order; where clients speak first, backends are told who they are. */
+/** One route for each order; where clients speak first, the forwarder announces them to backends. */
 export function routesForAllOrders(backends: readonly number[]): readonly Route[] {
   const routeFor = (order: Order) => {
     const port = BACKEND_PORTS[order]
     const proxyProtocol = order === 'client' ? 'v1' : undefined
     const members = backends.map((index) => backend(backendAddress(index), { port }))
-    return routeTo(DOOR_PORTS[order], members, { proxyProtocol })
+    return routeTo(FRONTEND_PORTS[order], members, { proxyProtocol })
   }
   return ORDERS.map(routeFor)
 }

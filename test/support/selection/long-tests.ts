@@ -1,0 +1,133 @@
+/** Test files that `npm test` leaves to `npm run test:long`, in the projects named. */
+export interface LongTests {
+  readonly reason: string
+  readonly projects: readonly string[]
+  /** Paths from the root of the repository; globs where a whole project is meant. */
+  readonly files: readonly string[]
+}
+
+/**
+ * Everything else belongs to `npm test`. A file may be long in one project and not in another: the
+ * same packets take three times as long in User-mode Linux.
+ */
+export const LONG_TESTS: readonly LongTests[] = [
+  {
+    reason: 'kills the servers again and again under load, and judges the history',
+    projects: ['server'],
+    files: [
+      'test/server/consistency/backup.test.ts',
+      'test/server/consistency/contention.test.ts',
+      'test/server/consistency/embedded.test.ts',
+      'test/server/consistency/etcd.test.ts',
+      'test/server/consistency/replicas.test.ts',
+    ],
+  },
+  {
+    reason: 'kills the server under the informers of another client, once for each store',
+    projects: ['server'],
+    files: ['test/server/informer.test.ts'],
+  },
+  {
+    reason: 'tens of thousands of clients; affinity has three thousand',
+    projects: ['kernel', 'userspace'],
+    files: ['test/kernel/affinity-crowd.test.ts'],
+  },
+  {
+    reason: 'a thousand conversations while backends are killed, once for each data path',
+    projects: ['kernel'],
+    files: ['test/kernel/userspace/chaos.test.ts'],
+  },
+  {
+    reason: 'waits for the timeouts of an API server that hangs',
+    projects: ['kernel'],
+    files: ['test/kernel/api-silence.test.ts'],
+  },
+  {
+    reason: 'compares times, so nothing runs beside it',
+    projects: ['alone'],
+    files: ['test/kernel/**/*.alone.test.ts'],
+  },
+  {
+    reason: 'needs a Docker engine and its images',
+    projects: ['docker'],
+    files: ['test/docker/**/*.docker.test.ts'],
+  },
+  {
+    reason: 'boots a kernel in User-mode Linux for each test; project ipvs boots the same kernel',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/no-ipvs.test.ts',
+      'test/kernel/uml/boot.test.ts',
+      'test/kernel/uml/missing-modules.test.ts',
+      'test/kernel/uml/pool/uml-pool.test.ts',
+    ],
+  },
+  {
+    reason: 'starts the daemon for every case, of which unit tests cover the decisions',
+    projects: ['kernel', 'userspace', 'ipvs'],
+    files: ['test/kernel/configuration-errors.test.ts', 'test/kernel/loopback.test.ts'],
+  },
+  {
+    reason: 'starts several daemons for every case, of which unit tests cover the decisions',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/owner-lock/owner-lock.test.ts',
+      'test/kernel/userspace/mode-switch.test.ts',
+      'test/kernel/userspace/restart.test.ts',
+      'test/kernel/api-kinds.test.ts',
+      'test/kernel/foreign-proxy.test.ts',
+      'test/kernel/orchserver/node-proxy.test.ts',
+    ],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['userspace', 'ipvs'],
+    files: [
+      'test/kernel/affinity-changes.test.ts',
+      'test/kernel/cleanup.test.ts',
+      'test/kernel/endpoint-choice.test.ts',
+      'test/kernel/external-addresses.test.ts',
+      'test/kernel/foreign-proxy.test.ts',
+      'test/kernel/health-check.test.ts',
+      'test/kernel/hostile.test.ts',
+      'test/kernel/legacy-addresses.test.ts',
+      'test/kernel/node-addresses.test.ts',
+      'test/kernel/topology-hints.test.ts',
+      'test/kernel/under-load.test.ts',
+    ],
+  },
+  {
+    reason: 'one mechanism for all modes, and slow in User-mode Linux',
+    projects: ['ipvs'],
+    files: ['test/kernel/source-address.test.ts', 'test/kernel/source-ranges.test.ts'],
+  },
+  {
+    reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
+    projects: ['userspace', 'ipvs'],
+    files: ['test/kernel/node-ports.test.ts'],
+  },
+  {
+    reason: 'every way in for a daemon without root, by both data paths; unit tests run both',
+    projects: ['kernel'],
+    files: ['test/kernel/userspace/bind.test.ts'],
+  },
+  {
+    reason: 'ten thousand virtual servers',
+    projects: ['ipvs'],
+    files: ['test/kernel/interfaces/ipvs-scale.ipvs.test.ts'],
+  },
+  {
+    reason: 'a minute and more in User-mode Linux; unit tests cover the decisions',
+    projects: ['ipvs'],
+    files: [
+      'test/kernel/drift.ipvs.test.ts',
+      'test/kernel/mode-switch.ipvs.test.ts',
+      'test/kernel/ownership.ipvs.test.ts',
+    ],
+  },
+  {
+    reason: 'every scheduler, programmed by the test itself; schedulers.ipvs has the daemon do it',
+    projects: ['ipvs'],
+    files: ['test/kernel/schedulers-by-hand.ipvs.test.ts'],
+  },
+]

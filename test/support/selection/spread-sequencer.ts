@@ -1,0 +1,22 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { spread } from './spread.ts'
+
+/**
+ * Orders files as vitest does (long ones first), but spreads the files of User-mode Linux among
+ * those of their group: each keeps a processor busy, and the others mostly wait.
+ */
+export class SpreadSequencer extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const groups = Map.groupBy(sorted, ({ project }) => project.config.sequence.groupOrder)
+    return [...groups.values()].flatMap((group) => {
+      const inKernel = group.filter(isInUserModeLinux)
+      const here = group.filter((file) => !isInUserModeLinux(file))
+      return [...spread(inKernel, here)]
+    })
+  }
+}
+
+function isInUserModeLinux({ pool }: TestSpecification): boolean {
+  return pool === 'uml'
+}

@@ -1,0 +1,12 @@
+/** Both lists in one, each in its own order, the shorter one at even distances in the longer. */
+export function spread<T>(few: readonly T[], many: readonly T[]): readonly T[] {
+  if (few.length > many.length) return spread(many, few)
+  const step = many.length / few.length
+  return [
+    ...few.flatMap((item, index) => {
+      const [from, to] = [Math.round(index * step), Math.round((index + 1) * step)]
+      return [item, ...many.slice(from, to)]
+    }),
+    ...(few.length === 0 ? many : []),
+  ]
+}
