@@ -210,7 +210,7 @@ function inUserModeLinux() {
 function selected(projects: readonly TestProjectInlineConfiguration[]) {
   return projects.flatMap((project) => {
     const { name, include = [], exclude = [] } = project.test ?? {}
-    const files = selectFiles(String(name), { include, exclude }, selection)
+    const files = selectFiles(typeof name === 'string' ? name : '', { include, exclude }, selection)
     if (files === undefined) return []
     const [included, excluded] = [[...files.include], [...files.exclude]]
     return [{ ...project, test: { ...project.test, include: included, exclude: excluded } }]

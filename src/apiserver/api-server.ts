@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { PortRange } from '../lib/port-range.ts'
-import type { Random } from '../lib/random.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
 import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
@@ -18,6 +18,7 @@ import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
+import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
@@ -59,17 +60,23 @@ export interface ApiServer {
 /** Bytes of the bodies of all requests that are not answered yet. */
 const MAX_BODY_BYTES = 128 << 20
 
+function createAllocator(options: ApiServerOptions): ServiceAllocator {
+  return new ServiceAllocator({
+    ranges: options.serviceAddressRanges ?? ['10.96.0.0/16'],
+    nodePorts: options.nodePortRange ?? { first: 30_000, last: 32_767 },
+    random: options.random ?? systemRandom,
+  })
+}
+
 /** An API server on a store. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { onError = () => undefined, log = NO_LOG } = options
+  const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
   const metrics = createServerMetrics(options.moreMetrics)
-  const health = new StoreHealth(
-    measuredStore(options.store, metrics),
-    options.clock ?? systemClock,
-  )
+  const health = new StoreHealth(measuredStore(options.store, metrics), clock)
   const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
-  const context = createHttpContext({ ...options, store, onError, log, conditions })
+  const allocator = createAllocator(options)
+  const context = createHttpContext({ ...options, store, onError, log, conditions }, allocator)
   const { lifecycle } = context
   const listeners = new Set<Listening>()
   let started: Promise<void> | undefined

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ENDPOINTS, SERVICES, service, startApi } from '../apiserver/testing/test-api.ts'
-import { createFastClock } from '../lib/fast-clock.ts'
 import { arrayAt, type Json, stringAt } from '../lib/json.ts'
+import { createFastClock } from '../lib/testing/fast-clock.ts'
 import { startControlPlane } from './testing/control-plane.ts'
 import { expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'

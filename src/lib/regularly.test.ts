@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from './fake-clock.ts'
 import { regularly } from './regularly.ts'
+import { FakeClock } from './testing/fake-clock.ts'
 
 it('waits for a round to end before it plans the next one, also for one that fails', async () => {
   const clock = new FakeClock()

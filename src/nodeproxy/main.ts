@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import { MODES } from './mode-registry.ts'
+import { MODES } from './modes/mode-registry.ts'
 import { runProgram } from './program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {

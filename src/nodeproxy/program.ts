@@ -10,23 +10,12 @@ import {
 } from '../settings/answers.ts'
 import { describeProblem } from '../settings/problem.ts'
 import type { ConfigurationFile } from '../settings/read-file.ts'
-import type { Logger } from '../telemetry/logger.ts'
 import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
-import { type LoadedConfiguration, type LoadResult, loadConfiguration } from './config/load.ts'
+import type { Launch } from './config/launch.ts'
+import { type LoadedConfiguration, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './config/settings-table.ts'
-
-/** Everything the daemon starts from. */
-export interface Launch extends LoadedConfiguration {
-  readonly line: CommandLine
-  /** What --config named, as it was read. */
-  readonly file: ConfigurationFile | undefined
-  readonly log: Logger
-  readonly version: string
-  /** Checks a changed file exactly as at start, flags included. */
-  reload(file: ConfigurationFile): Promise<LoadResult>
-}
 
 /** The rest of the program, loaded only when it is to run. */
 export interface Daemon {

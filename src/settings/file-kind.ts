@@ -1,6 +1,5 @@
 import { quote } from '../lib/quote.ts'
-import type { Position, Problem } from './problem.ts'
-import type { SettingsTable } from './table.ts'
+import type { Position, Problem, ProblemCodes } from './problem.ts'
 import type { Entry } from './yaml-source.ts'
 
 /** How a configuration file names its kind. */
@@ -18,9 +17,16 @@ export interface ForeignKind extends FileKind {
   readonly ignoredFields: ReadonlyMap<string, string>
 }
 
+/** The kinds of files that a program accepts, its own one first. */
+export interface AcceptedKinds {
+  readonly kind: FileKind
+  readonly foreignKinds: readonly FileKind[]
+  readonly codes: ProblemCodes
+}
+
 /** Which of the accepted kinds a file is of; its entries begin at `start`. */
-export function readKind<C>(
-  { kind: own, foreignKinds, codes }: SettingsTable<C>,
+export function readKind(
+  { kind: own, foreignKinds, codes }: AcceptedKinds,
   entries: readonly Entry[],
   start: Position,
 ): FileKind | Problem {

@@ -1,8 +1,8 @@
 import { quote } from '../lib/quote.ts'
+import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
-import type { Problem } from './problem.ts'
+import type { Problem, ProblemCodes } from './problem.ts'
 import { originOf, type Settings, valueAt } from './settings.ts'
-import type { SettingsTable } from './table.ts'
 
 /** Values that are valid each by itself and do not go together. */
 export interface Conflict<C> {
@@ -14,9 +14,16 @@ export interface Conflict<C> {
 /** What no field can see alone. */
 export type Rule<C> = (config: C) => Conflict<C> | undefined
 
+/** What the rules of a program refer to. */
+export interface RuledFields<C> {
+  readonly rules: readonly Rule<C>[]
+  readonly byPath: ReadonlyMap<string, AnyField>
+  readonly codes: ProblemCodes
+}
+
 /** Every conflict of a configuration, at the place of a value that takes part in it. */
 export function checkRules<C>(
-  table: SettingsTable<C>,
+  table: RuledFields<C>,
   config: C,
   settings: Settings<C>,
 ): readonly Problem[] {

@@ -1,6 +1,6 @@
+import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
 import type { Position } from './problem.ts'
-import type { SettingsTable } from './table.ts'
 
 /** Where a value comes from. */
 export type Origin =
@@ -16,8 +16,14 @@ export interface Setting {
 
 export type Settings<C> = ReadonlyMap<FieldPath<C>, Setting>
 
+/** The fields of a configuration in order, and the defaults that depend on other values. */
+export interface FieldList<C> {
+  readonly entries: readonly (readonly [path: FieldPath<C>, field: AnyField])[]
+  readonly derive?: (config: C, settings: Settings<C>) => C
+}
+
 /** The whole configuration: what was given, defaults for the rest. */
-export function completeConfiguration<C>(table: SettingsTable<C>, settings: Settings<C>): C {
+export function completeConfiguration<C>(table: FieldList<C>, settings: Settings<C>): C {
   const tree: Record<string, unknown> = {}
   for (const [path, field] of table.entries) {
     const setting = settings.get(path)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../lib/fake-clock.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
 import { Throttle } from './throttle.ts'
 
 function afterRun(minPeriodMs: number, tookMs: number) {

@@ -6,7 +6,7 @@ import type { ApiFailure } from '../client/http/failure/failure.ts'
 import { createProgress, type ReflectorState } from '../client/reflector/reflector-state.ts'
 import { eventually } from '../client/testing/eventually.ts'
 import { type Arrival, startScriptedServer } from '../client/testing/scripted-server.ts'
-import { FakeClock } from '../lib/fake-clock.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
 import { probeServer } from './server-probe.ts'
 
 async function setUp(answer: (arrival: Arrival) => void, state: Partial<ReflectorState> = {}) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MODES } from '../../src/nodeproxy/mode-registry.ts'
+import { MODES } from '../../src/nodeproxy/modes/mode-registry.ts'
 import { importsOf } from './module-import.ts'
 import { isTest, readSources, type SourceFile } from './source-file.ts'
 
@@ -9,10 +9,13 @@ import { isTest, readSources, type SourceFile } from './source-file.ts'
  * registry.
  */
 const ALLOWED: ReadonlyMap<string, string> = new Map([
-  ['src/nodeproxy/mode-registry.ts', 'the registry'],
+  ['src/nodeproxy/modes/mode-registry.ts', 'the registry'],
   ['src/nodeproxy/config/mode-choice.ts', 'Kubernetes: an empty mode is iptables'],
   ['src/nodeproxy/wiring/kernel/rights.ts', 'the remedy for a process without rights'],
-  ['src/nodeproxy/config/configuration.ts', 'Kubernetes: settings of all modes under iptables'],
+  [
+    'src/nodeproxy/config/fields/configuration.ts',
+    'Kubernetes: settings of all modes under iptables',
+  ],
   ['src/modes/netfilter/cleanup-settings.ts', 'the same section of the configuration'],
   ['src/modes/netfilter/chains/observe.ts', 'the program iptables'],
   ['src/modes/netfilter/trial.ts', 'the program iptables'],

@@ -5,7 +5,16 @@ export const MAX_FILES_IN_FOLDER = 25
  * Folders that hold more: exactly so many today, and never more. The reason says why they are not
  * divided; who divides one removes its row.
  */
-export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, reason: string]>> = {}
+export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, reason: string]>> = {
+  'src/lib': [28, 'leaves that share no idea: each is found by its name'],
+  'src/modes/ipvs': [30, 'to be divided: render, plan and the lifecycle of virtual servers'],
+  'src/modes/netfilter': [
+    33,
+    'to be divided: sets, policy routes and settings of the shared rules',
+  ],
+  'src/resources': [32, 'to be divided: types, decoders and rules of single values'],
+  'src/storage/embedded': [30, 'to be divided: the log, the writer thread and backups'],
+}
 
 /** Groups of files that import each other in a circle, by their number of files; none is the aim. */
 export const CIRCLES: readonly (readonly string[])[] = []
@@ -23,6 +32,8 @@ export const MAX_LINES_OUTSIDE_OF_A_MODE = 0
 export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
   'src/apiserver/metrics/document.ts': 'writes docs/apiserver-metrics.md',
   'src/controllers/metrics/document.ts': 'writes docs/controller-metrics.md',
+  'src/forwarding/explain.ts':
+    'finds the backend of a packet; the suites of all modes compare with it',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
   'src/orchserver/metrics/document.ts': 'writes docs/orch-server-metrics.md',
   'src/telemetry/metrics/document.ts': 'writes docs/metrics.md',

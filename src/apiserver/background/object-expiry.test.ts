@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, stringAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { startApi, type TestApi } from '../testing/test-api.ts'
 
 const EVENTS = '/api/v1/namespaces/default/events'

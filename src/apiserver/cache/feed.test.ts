@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Json } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { catalogue } from '../kinds/catalogue.ts'

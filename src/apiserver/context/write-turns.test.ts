@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { type Turn, WriteTurns } from './write-turns.ts'
 

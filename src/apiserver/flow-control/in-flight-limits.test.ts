@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Release } from './concurrency-limit.ts'
 import { InFlightLimits } from './in-flight-limits.ts'
 

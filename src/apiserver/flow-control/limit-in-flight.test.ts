@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { stringAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Store } from '../../storage/store.ts'
 import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 

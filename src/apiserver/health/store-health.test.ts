@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../../storage/memory/memory-store.ts'
 import type { Store, Transaction } from '../../storage/store.ts'
 import { startApi } from '../testing/test-api.ts'

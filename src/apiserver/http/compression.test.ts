@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { POD, PODS, SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 import { acceptsGzip } from './compression.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { encodeStored } from '../encoding/codec.ts'
 import { configMaps } from '../kinds/config-map/resource.ts'
 import { SERVICES, service, startApi } from '../testing/test-api.ts'

@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Store, Transaction } from '../../storage/store.ts'
 import { startApi, type TestApi } from '../testing/test-api.ts'
 

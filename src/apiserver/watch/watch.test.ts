@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import {
   POD,
   PODS,

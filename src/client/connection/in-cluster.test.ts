@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { TemporaryFolder } from '../testing/temporary-folder.ts'
 import { createTemporaryFolder } from '../testing/temporary-folder.ts'
 import { tokenFileCredential } from './credential/token-file.ts'

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createApiClient } from '../http/api-client.ts'
 import type { ScriptedServer } from '../testing/scripted-server.ts'
 import { answerJson, answerStatus, startScriptedServer } from '../testing/scripted-server.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { sleep } from '../../lib/sleep.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createDeadline } from './deadline.ts'
 
 test('aborts when time is up, and reports so', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { eventually } from '../testing/eventually.ts'
 import { follow, listOf, openStream, queryOf } from '../testing/follow.ts'
 import { modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'

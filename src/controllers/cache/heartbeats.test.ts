@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { Heartbeats } from './heartbeats.ts'
 
 test('a heartbeat is heard when it changes or comes after the first list, and goes with its object', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { catalogue } from '../../apiserver/kinds/catalogue.ts'
-import type { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import type { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import { clusterWith, type Stored } from '../testing/cluster-with.ts'

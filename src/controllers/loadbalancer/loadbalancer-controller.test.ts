@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import type { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { all, clusterWith } from '../testing/cluster-with.ts'
 import type { FakeCluster } from '../testing/fake-cluster.ts'
 import { rawService } from '../testing/fixtures.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import type { Controller } from '../runner/controller.ts'
 import { alone } from '../runner/leadership.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from '../endpointslices/endpointslices-controller.ts'
 import { electable } from '../testing/electable.ts'

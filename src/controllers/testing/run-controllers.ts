@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Controller } from '../runner/controller.ts'
 import { alone, type Leadership } from '../runner/leadership.ts'
 import { Runner } from '../runner/runner.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
 import { datagrams, LOOPBACK, relayTo } from './testing/peers.ts'

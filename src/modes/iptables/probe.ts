@@ -1,7 +1,7 @@
+import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { setMark } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import type { IptablesDependencies } from './mode.ts'
 import { PREFIX } from './names.ts'
 
 const CHAIN = `${PREFIX}PROBE`
@@ -11,7 +11,7 @@ const CHAIN = `${PREFIX}PROBE`
  * removes it again: what a module list cannot promise, the kernel answers.
  */
 export async function probeIptables(
-  { iptables }: Pick<IptablesDependencies, 'iptables'>,
+  { iptables }: { readonly iptables: Pick<Iptables, 'restore' | 'backend' | 'version'> },
   settings: NetfilterSettings,
 ): Promise<Probe> {
   const missing: Missing[] = []

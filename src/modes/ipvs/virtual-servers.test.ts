@@ -11,7 +11,7 @@ import {
 import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
 import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ip } from '../testing/mode-fixtures.ts'
 import { serverKey } from './object.ts'

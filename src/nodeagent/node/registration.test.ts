@@ -4,9 +4,9 @@ import { connectionTo } from '../../client/connection/load-connection.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
 import { eventually } from '../../client/testing/eventually.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { Registration } from './registration.ts'
 
 const NODE = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ApiResult, statusFailure } from '../../client/http/failure/failure.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podPlan } from '../testing/pod-story.ts'
 import { EventRecorder } from './event-recorder.ts'
 import type { EventText } from './pod-events.ts'

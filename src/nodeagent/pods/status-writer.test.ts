@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { statusFailure } from '../../client/http/failure/failure.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podObject, podPlan } from '../testing/pod-story.ts'
 import { differences, StatusWriter } from './status-writer.ts'
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endLeftovers } from './end-leftovers.ts'
 import { hasMark, podMark } from './pod-mark.ts'
 

@@ -1,5 +1,5 @@
 import type { CommandFlags, GivenFlags } from '../../settings/command-line.ts'
-import type { NodeProxyConfiguration } from './configuration.ts'
+import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /** What the daemon's command line requests. */
 export interface CommandLine extends GivenFlags<NodeProxyConfiguration> {

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { NodeProxyConfiguration } from './configuration.ts'
+import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /** Addresses that are not set follow the family of bindAddress. */
 export function deriveAddresses(

@@ -1,7 +1,7 @@
 import type { GivenFlags } from '../../settings/command-line.ts'
 import * as load from '../../settings/load.ts'
 import type { ConfigurationFile } from '../../settings/read-file.ts'
-import type { NodeProxyConfiguration } from './configuration.ts'
+import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
 /** The daemon's configuration, checked, and who set what. */

@@ -1,6 +1,6 @@
 import type { DeprecatedFlag } from '../../settings/command-line.ts'
 import { accept, refuse } from '../../settings/value-type.ts'
-import type { NodeProxyConfiguration } from './configuration.ts'
+import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /** A port that replaces the one of an address; 0 is no address at all. */
 function portOf(

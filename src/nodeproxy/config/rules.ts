@@ -1,7 +1,7 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type * as rules from '../../settings/rules.ts'
-import type { NodeProxyConfiguration } from './configuration.ts'
+import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 type Conflict = rules.Conflict<NodeProxyConfiguration>
 
@@ -34,15 +34,15 @@ function conflictOf(mode: ModeDefinition) {
 }
 
 function minAboveSync(
-  { name, periods }: ModeDefinition,
+  mode: ModeDefinition,
   config: NodeProxyConfiguration,
 ): readonly ModeConflict[] {
-  const { minSyncPeriod, syncPeriod } = periods(config)
+  const { minSyncPeriod, syncPeriod } = mode.periods(config)
   if (minSyncPeriod <= syncPeriod) return []
   const [min, sync] = [formatDuration(minSyncPeriod), formatDuration(syncPeriod)]
   return [
     {
-      paths: [`${name}.minSyncPeriod`, `${name}.syncPeriod`],
+      paths: [`${mode.name}.minSyncPeriod`, `${mode.name}.syncPeriod`],
       message: `minSyncPeriod ${min} is longer than syncPeriod ${sync}; lower the one or raise the other`,
     },
   ]

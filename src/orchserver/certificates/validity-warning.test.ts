@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { madeCertificate } from './made-certificate.ts'
 import { warningOfValidity } from './validity-warning.ts'

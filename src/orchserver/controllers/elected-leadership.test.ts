@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Election, Office } from '../../storage/election.ts'
 import { createElectedLeadership } from './elected-leadership.ts'
 

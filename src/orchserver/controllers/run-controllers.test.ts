@@ -3,7 +3,7 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import { endpointsController } from '../../controllers/endpoints/endpoints-controller.ts'
 import { createRunnerMetrics } from '../../controllers/metrics/runner-metrics.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { runControllers } from './run-controllers.ts'
 
 test('controllers that ended because of a bug leave the leadership to another server', async () => {

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import type { ApiClient } from '../../client/http/api-client.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
 import type { Cidr } from '../../lib/ip.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { createProcessMetrics } from '../metrics/process-metrics.ts'
 import { runNodeAgent } from './run-node-agent.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { apiServerFailure, createFailureLog } from './failure-log.ts'
 
 function scene() {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { waitBriefly } from './wait-briefly.ts'
 
 it('waits until the last requests are done, and leaves no timer behind', async () => {

@@ -1,10 +1,9 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import type { Store } from '../store.ts'
 import { refuseCutLog } from './cut-log.ts'
 import { openForReading, openForWriting } from './database.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { LogReader } from './log-reader.ts'
-import { SqliteStore } from './sqlite-store.ts'
+import { type EmbeddedStore, SqliteStore } from './sqlite-store.ts'
 import { prepareFile } from './store-file.ts'
 import { startWriter } from './writer-thread.ts'
 
@@ -16,12 +15,6 @@ export interface EmbeddedStoreOptions {
   /** Bytes of values that the history may hold before it is shortened. Default 64 MiB. */
   readonly historyBytes?: number
   readonly clock?: Clock
-}
-
-/** A store in one directory of this machine. */
-export interface EmbeddedStore extends Store {
-  /** Resolves when the store can only be opened anew, to the reason. */
-  readonly broken: Promise<Error>
 }
 
 /**

@@ -5,13 +5,13 @@ import { Parking } from '../parking.ts'
 import type {
   ListQuery,
   ListResult,
+  Store,
   StoredEntry,
   Transaction,
   TxnResult,
   WatchQuery,
 } from '../store.ts'
 import { CommittedLog } from './committed-log.ts'
-import type { EmbeddedStore } from './embedded-store.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { LogReader } from './log-reader.ts'
 import { type Retention, RetentionRule } from './retention.ts'
@@ -25,6 +25,12 @@ export interface StoreParts {
   readonly writer: WriterThread
   readonly reader: LogReader
   readonly retention: Retention
+}
+
+/** A store in one directory of this machine. */
+export interface EmbeddedStore extends Store {
+  /** Resolves when the store can only be opened anew, to the reason. */
+  readonly broken: Promise<Error>
 }
 
 /** The parts of an open store as one: what is committed by the writer is read from the log. */

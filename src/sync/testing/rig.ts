@@ -11,7 +11,7 @@ import {
   serviceKey,
   slice,
 } from '../../forwarding/testing/fixtures.ts'
-import { FakeClock } from '../../lib/fake-clock.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { DeltaTracker } from '../delta-tracker.ts'
 import { NodeModel } from '../node-model.ts'
 import type { SyncObserver } from '../observer.ts'

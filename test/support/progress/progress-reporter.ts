@@ -62,7 +62,7 @@ export class ProgressReporter implements Reporter {
     if (recordedMs !== undefined) this.#learn(name, recordedMs)
     this.#pending.set(keyOf(file), {
       project: name,
-      workers: Number(config.maxWorkers),
+      workers: config.maxWorkers,
       recordedMs,
     })
   }

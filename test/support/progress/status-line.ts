@@ -40,7 +40,7 @@ export class StatusLine {
     stream.write = (text, ...rest) => {
       this.#erase()
       const result = write.call(stream, text, ...rest)
-      this.#atLineStart = String(text).endsWith('\n')
+      this.#atLineStart = text.endsWith('\n')
       this.#redraw()
       return result
     }

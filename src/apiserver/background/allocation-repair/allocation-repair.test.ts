@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
 import { arrayAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Operation, Store } from '../../../storage/store.ts'
 import { addressKey, nodePortKey } from '../../allocation/allocation-keys.ts'
 import { type ApiServerOptions, createApiServer } from '../../api-server.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, valueAt } from '../../../lib/json.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Store } from '../../../storage/store.ts'
 import { createApiServer } from '../../api-server.ts'
 import {

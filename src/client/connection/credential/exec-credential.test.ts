@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { TemporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTemporaryFolder } from '../../testing/temporary-folder.ts'
 import type { ExecPlugin } from './exec-credential.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { ApiFailures, type ApiOperation } from './api-failures.ts'
 import { type ApiFailure, localFailure, statusFailure } from './failure.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { ObservationPeriod } from './observation-period.ts'
 
 let clock: FakeClock

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { ObjectChange } from '../../cache/object-cache.ts'
 import { type EndpointsObject, readEndpoints } from '../../objects/endpoints-object.ts'
 import { rawEndpoints } from '../../testing/fixtures.ts'

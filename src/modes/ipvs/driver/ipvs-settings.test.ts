@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
-import type { NodeProxyConfiguration } from '../../../nodeproxy/config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { ModeInputs } from '../../netfilter/mode-inputs.ts'

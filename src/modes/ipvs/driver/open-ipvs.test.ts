@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { NetlinkIpvs } from '../../../kernel/ipvs/netlink-ipvs.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { NetlinkIpvs } from '../../../kernel/ipvs/netlink/netlink-ipvs.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { absentIpvs } from './open-ipvs.ts'
 
 test('a kernel in which ip_vs is not at work has no virtual servers to remove', async () => {

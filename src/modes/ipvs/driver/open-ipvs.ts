@@ -1,6 +1,6 @@
 import type { Sets } from '../../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
-import { NetlinkIpvs } from '../../../kernel/ipvs/netlink-ipvs.ts'
+import { NetlinkIpvs } from '../../../kernel/ipvs/netlink/netlink-ipvs.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { requestTransport } from '../../../kernel/netlink/request-transport.ts'
 import {

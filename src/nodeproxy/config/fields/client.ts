@@ -1,5 +1,5 @@
 import { integer, positiveNumber, text } from '../../../settings/scalar-types.ts'
-import type { FieldsOf, PathsUnder } from '../field.ts'
+import type { FieldsOf, PathsUnder } from './field.ts'
 
 /** How the daemon talks to the API server and who it is. */
 export const clientFields: FieldsOf<

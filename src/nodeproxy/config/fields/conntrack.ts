@@ -1,5 +1,5 @@
 import { boolean, duration, integer } from '../../../settings/scalar-types.ts'
-import type { FieldsOf, PathsUnder } from '../field.ts'
+import type { FieldsOf, PathsUnder } from './field.ts'
 
 /** Limits and timeouts of the kernel's connection tracking. */
 export const conntrackFields: FieldsOf<PathsUnder<'conntrack'>> = {

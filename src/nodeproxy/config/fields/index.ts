@@ -1,7 +1,7 @@
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
 import type { AnyField, FieldsOf } from '../../../settings/field.ts'
-import type { CommonConfiguration, NodeProxyConfiguration } from '../configuration.ts'
 import { clientFields } from './client.ts'
+import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
 import { conntrackFields } from './conntrack.ts'
 import { modeField } from './mode.ts'
 import { netfilterFields } from './netfilter.ts'

@@ -1,6 +1,6 @@
 import { boolean, integer, oneOf } from '../../../settings/scalar-types.ts'
-import { IPTABLES_VARIANTS } from '../configuration.ts'
-import type { FieldsOf } from '../field.ts'
+import { IPTABLES_VARIANTS } from './configuration.ts'
+import type { FieldsOf } from './field.ts'
 
 /** Settings of the rules that every mode writes; Kubernetes names them under `iptables`. */
 export const netfilterFields: FieldsOf<

@@ -1,8 +1,8 @@
 import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/configuration.ts'
 import { cidrList, cidrPair } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
-import type { FieldsOf, PathsUnder } from '../field.ts'
-import { nodePortAddresses } from '../node-port-addresses.ts'
+import type { FieldsOf, PathsUnder } from './field.ts'
+import { nodePortAddresses } from './node-port-addresses.ts'
 
 /** Whose traffic is local, and which addresses are served. */
 export const trafficFields: FieldsOf<

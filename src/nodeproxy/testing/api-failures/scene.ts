@@ -10,7 +10,7 @@ import {
   startScriptedServer,
 } from '../../../client/testing/scripted-server.ts'
 import { certificates } from '../../../client/testing/test-certificates.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { assessReadiness } from '../../../telemetry/health/readiness.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { type ClusterWatcher, createClusterWatcher } from '../../../watch/cluster-watcher.ts'

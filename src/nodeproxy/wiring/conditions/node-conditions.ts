@@ -1,7 +1,7 @@
 import { quote } from '../../../lib/quote.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
 export interface KnownNode {
   readonly config: Pick<

@@ -1,7 +1,7 @@
 import type { Service, ServiceKey } from '../../../resources/types.ts'
 import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { Configuration } from '../configuration.ts'
+import type { Configuration } from '../configuration/configuration.ts'
 import type { Engine, Running } from '../engine/engine.ts'
 import type { Modes } from '../modes/modes.ts'
 import { describeRules } from '../observation/first-rules.ts'

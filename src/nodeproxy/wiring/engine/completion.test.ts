@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Digest, ObjectKey } from '../../../modes/mode.ts'
 import { DeltaTracker } from '../../../sync/delta-tracker.ts'
 import { Completion } from './completion.ts'

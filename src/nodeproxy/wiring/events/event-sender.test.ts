@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ApiResult, statusFailure } from '../../../client/http/failure/failure.ts'
 import { eventually } from '../../../client/testing/eventually.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { eventSender } from './event-sender.ts'
 
 const FORBIDDEN = { kind: 'Status', reason: 'Forbidden' }

@@ -1,4 +1,4 @@
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
 /** One kernel setting; the name as sysctl(8) writes it. */
 export interface SysctlSetting {

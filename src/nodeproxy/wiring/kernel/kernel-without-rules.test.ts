@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ip } from '../../../forwarding/testing/fixtures.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { NetfilterAccess } from '../../../modes/netfilter/access.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { logWhatIsNotDone, openKernelWithoutRules } from './kernel-without-rules.ts'

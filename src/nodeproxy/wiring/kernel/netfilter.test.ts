@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ProgramResult } from '../../../kernel/spawner/program-runner.ts'
 import { FakeRunner } from '../../../kernel/spawner/testing/fake-runner.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { openNetfilter } from './netfilter.ts'
 
 function opening(restore: Partial<ProgramResult>, version = 'iptables v1.8.9 (nf_tables)\n') {

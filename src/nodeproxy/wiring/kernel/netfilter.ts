@@ -10,7 +10,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { Netfilter, NetfilterAccess } from '../../../modes/netfilter/access.ts'
-import type { IptablesVariantChoice } from '../../config/configuration.ts'
+import type { IptablesVariantChoice } from '../../config/fields/configuration.ts'
 
 export interface NetfilterOptions {
   readonly runner: ProgramRunner

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
 import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { conntrackSettings } from './conntrack-limits.ts'
 
 /** Node ports on loopback need it in iptables mode; only behind a guard (CVE-2020-8558). */

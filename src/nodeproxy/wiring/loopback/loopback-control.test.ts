@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../../testing/wiring.ts'

@@ -1,5 +1,5 @@
 import type { Mode, ObjectKey } from '../../../modes/mode.ts'
-import type { Configuration } from '../configuration.ts'
+import type { Configuration } from '../configuration/configuration.ts'
 import type { Running } from '../engine/engine.ts'
 import type { Modes } from '../modes/modes.ts'
 import type { LoopbackControl } from './loopback-control.ts'

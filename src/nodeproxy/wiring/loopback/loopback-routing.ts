@@ -4,7 +4,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { Mutex } from '../../../lib/mutex.ts'
 import { type FoundRouting, LoopbackGuard } from '../../../modes/netfilter/loopback-guard.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { MODES } from '../../mode-registry.ts'
+import { MODES } from '../../modes/mode-registry.ts'
 import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 
 export interface LoopbackRoutingParts {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import { type FakeDriver, fakeDriver } from '../../../modes/testing/fake-driver.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { Modes } from './modes.ts'
 

@@ -4,7 +4,7 @@ import type { ModeDriver } from '../../../modes/definition/mode-driver.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { ModeInputs } from '../../../modes/netfilter/mode-inputs.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { chooseModes, isSubstituted } from '../../config/mode-choice.ts'
 
 /** What is said about a changed configuration. */

@@ -7,7 +7,7 @@ import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.t
 import { FakeModules } from '../../../kernel/modules/testing/fake-modules.ts'
 import { FakeSysctl } from '../../../kernel/sysctl/testing/fake-sysctl.ts'
 import { noopTraces } from '../../../kernel/traces/noop-traces.ts'
-import { MODES } from '../../mode-registry.ts'
+import { MODES } from '../../modes/mode-registry.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { NO_RULES } from '../kernel/rights.ts'

@@ -1,7 +1,7 @@
 import type { NodeContext } from '../../../forwarding/node-context.ts'
 import { familyOf, type IpAddress } from '../../../lib/ip.ts'
 import type { Node } from '../../../resources/types.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 
 /** What this node is called in the cluster. */
 export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): string {

@@ -8,7 +8,7 @@ import type { KernelFacts, ModeInputs } from '../../../modes/netfilter/mode-inpu
 import type { NodePortScope } from '../../../modes/netfilter/node-port-scope.ts'
 import type { Node } from '../../../resources/types.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { routesLocalnet } from '../kernel/sysctls.ts'
 import { LocalAddresses } from './local-addresses.ts'
 import { nodeContext } from './node-identity.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
 import type { AppliedRun } from '../../../sync/observer.ts'
 import { Health } from '../../../telemetry/health/health.ts'

@@ -74,17 +74,13 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     },
     failed(error) {
       health.failed(messageOf(error))
-      log.error(
-        { err: error, at: clock.now() },
-        'reading or writing the kernel failed; trying again',
-      )
+      const message = 'reading or writing the kernel failed; trying again'
+      log.error({ err: error, at: clock.now() }, message)
       parts.onFailure()
     },
     flowsFailed(error) {
-      log.warn(
-        { err: error },
-        'deleting the conntrack entries of removed backends failed; trying again',
-      )
+      const message = 'deleting the conntrack entries of removed backends failed; trying again'
+      log.warn({ err: error }, message)
     },
     flowsCut(count) {
       if (count > 0) log.debug({ count }, 'deleted the conntrack entries of removed backends')

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { SocketLocks } from '../../../kernel/owner-lock/socket-locks.ts'
 import { systemClock as clock } from '../../../lib/clock.ts'
-import type { Launch } from '../../program.ts'
+import type { Launch } from '../../config/launch.ts'
 import { readRights } from '../kernel/rights.ts'
 import { thisProcess } from './describe-owner.ts'
 import { NO_OWNERSHIP, type Ownership, takeOwnership } from './take-ownership.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LockOwner } from '../../../kernel/owner-lock/owner-lock.ts'
 import { FakeLocks } from '../../../kernel/owner-lock/testing/fake-locks.ts'
-import { FakeClock } from '../../../lib/fake-clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { recordingLog } from '../../testing/wiring.ts'
 import { describeOwner, thisProcess } from './describe-owner.ts'
 import { mayOwn } from './may-own.ts'

@@ -3,9 +3,9 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
 import type { RulesAccess } from '../../../modes/netfilter/access.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { chooseModes } from '../../config/mode-choice.ts'
-import { MODES } from '../../mode-registry.ts'
+import { MODES } from '../../modes/mode-registry.ts'
 import { NO_RULES, type Rights } from '../kernel/rights.ts'
 
 /** What the daemon needs from outside the kernel, or why it cannot start. */

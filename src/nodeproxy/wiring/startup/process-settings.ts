@@ -1,5 +1,5 @@
 import { type Logger, levelOf } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/configuration.ts'
+import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { setOomScore } from './oom-score.ts'
 
 type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>

@@ -1,8 +1,7 @@
 import { openForReading, openForWriting } from '../database.ts'
-import type { EmbeddedStore } from '../embedded-store.ts'
 import { LogReader } from '../log-reader.ts'
 import { LogWriter } from '../log-writer.ts'
-import { SqliteStore } from '../sqlite-store.ts'
+import { type EmbeddedStore, SqliteStore } from '../sqlite-store.ts'
 import type { WriterThread } from '../writer-thread.ts'
 
 /** For tests that open very many stores: one that writes on this thread, and locks no directory. */

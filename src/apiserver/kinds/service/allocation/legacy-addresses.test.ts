@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { FakeClock } from '../../../../lib/fake-clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../lib/json.ts'
+import { FakeClock } from '../../../../lib/testing/fake-clock.ts'
 import { addressKey } from '../../../allocation/allocation-keys.ts'
 import { ENDPOINTS, SERVICES, service, startApi, type TestApi } from '../../../testing/test-api.ts'
 

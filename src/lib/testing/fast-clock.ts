@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 
 export interface FastClock extends Clock {
   /** From now on its time passes as the machine's does, also for timers that wait already. */

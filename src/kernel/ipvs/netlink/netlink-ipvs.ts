@@ -1,14 +1,14 @@
-import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import type { OpenTransport } from '../netlink/transport.ts'
-import { encodeFlush, encodeZero } from './codec/commands.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { OpenTransport } from '../../netlink/transport.ts'
+import { encodeFlush, encodeZero } from '../codec/commands.ts'
 import {
   decodeGetConfig,
   decodeGetInfo,
   encodeGetConfig,
   encodeGetInfo,
   encodeSetConfig,
-} from './codec/configuration.ts'
+} from '../codec/configuration.ts'
 import {
   type Ipvs,
   type IpvsCommand,
@@ -19,7 +19,7 @@ import {
   type VirtualServer,
   type VirtualServerId,
   virtualServerKey,
-} from './ipvs.ts'
+} from '../ipvs.ts'
 import { IpvsSocket } from './ipvs-socket.ts'
 import { runCommands } from './run-commands.ts'
 

@@ -1,6 +1,6 @@
-import type { Cidr } from '../../lib/ip.ts'
-import { cidrList, splitCommas } from '../../settings/network-types.ts'
-import { accept, refuse, type ValueType } from '../../settings/value-type.ts'
+import type { Cidr } from '../../../lib/ip.ts'
+import { cidrList, splitCommas } from '../../../settings/network-types.ts'
+import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
 
 /** Networks, or the addresses of the Node object alone. */
 export const nodePortAddresses: ValueType<readonly Cidr[] | 'primary'> = {

@@ -1,25 +1,25 @@
 import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
-import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import { hostPort } from '../../lib/ip.ts'
-import { GenericFamily, type GenericRequest } from '../netlink/generic.ts'
-import type { NetlinkMessage } from '../netlink/message.ts'
-import { type BatchAnswer, NetlinkSession } from '../netlink/session.ts'
-import type { OpenTransport } from '../netlink/transport.ts'
-import { IPVS_FAMILY } from './codec/family.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import { GenericFamily, type GenericRequest } from '../../netlink/generic.ts'
+import type { NetlinkMessage } from '../../netlink/message.ts'
+import { type BatchAnswer, NetlinkSession } from '../../netlink/session.ts'
+import type { OpenTransport } from '../../netlink/transport.ts'
+import { IPVS_FAMILY } from '../codec/family.ts'
 import {
   decodeGetServers,
   decodeGetService,
   encodeGetServers,
   encodeGetService,
-} from './codec/queries.ts'
+} from '../codec/queries.ts'
 import {
   type RealServerState,
   type VirtualServer,
   type VirtualServerId,
   virtualServerKey,
-} from './ipvs.ts'
+} from '../ipvs.ts'
 
 type Decode<T> = (message: NetlinkMessage) => T | undefined
 

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { NLMSG_DONE, NLMSG_ERROR } from '../netlink/message.ts'
-import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
-import type { IpvsCommand, RealServer, VirtualServerSettings } from './ipvs.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { NLMSG_DONE, NLMSG_ERROR } from '../../netlink/message.ts'
+import { errorMessage, FakeTransport, incoming } from '../../netlink/testing/fake-transport.ts'
+import type { IpvsCommand, RealServer, VirtualServerSettings } from '../ipvs.ts'
+import { SENT_BY_KERNEL } from '../testing/fixtures.ts'
+import { StubKernel } from '../testing/stub-kernel.ts'
 import { NetlinkIpvs } from './netlink-ipvs.ts'
-import { SENT_BY_KERNEL } from './testing/fixtures.ts'
-import { StubKernel } from './testing/stub-kernel.ts'
 
 const RR: VirtualServerSettings = { scheduler: 'rr', flags: [], persistence: undefined }
 const ip = (text: string) => parseIp(text) as IpAddress

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../lib/clock.ts'
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { type IpvsCommand, type RealServer, virtualServerKey } from './ipvs.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { type IpAddress, parseIp } from '../../../lib/ip.ts'
+import { type IpvsCommand, type RealServer, virtualServerKey } from '../ipvs.ts'
+import { StubKernel } from '../testing/stub-kernel.ts'
 import { IpvsSocket } from './ipvs-socket.ts'
 import { runCommands } from './run-commands.ts'
-import { StubKernel } from './testing/stub-kernel.ts'
 
 const SETTINGS = { scheduler: 'rr', flags: [], persistence: undefined } as const
 const ip = (text: string) => parseIp(text) as IpAddress

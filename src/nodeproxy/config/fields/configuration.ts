@@ -1,7 +1,7 @@
-import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import type { NetfilterConfiguration } from '../../modes/netfilter/configuration.ts'
-import type { SocketAddress } from '../../settings/network-types.ts'
-import type { ModeConfiguration } from '../mode-registry.ts'
+import type { Cidr, IpAddress } from '../../../lib/ip.ts'
+import type { NetfilterConfiguration } from '../../../modes/netfilter/configuration.ts'
+import type { SocketAddress } from '../../../settings/network-types.ts'
+import type { ModeConfiguration } from '../../modes/mode-registry.ts'
 
 export const IPTABLES_VARIANTS = ['', 'nft', 'legacy'] as const
 

@@ -1,9 +1,9 @@
-import { inGroups } from '../../lib/groups.ts'
-import { encodeCommand } from './codec/commands.ts'
-import { describeCommandError } from './describe-error.ts'
-import type { IpvsCommand, IpvsCommandError } from './ipvs.ts'
+import { inGroups } from '../../../lib/groups.ts'
+import { encodeCommand } from '../codec/commands.ts'
+import { describeCommandError } from '../describe-error.ts'
+import type { IpvsCommand, IpvsCommandError } from '../ipvs.ts'
+import { hasTakenEffect } from '../repeated-batch.ts'
 import type { IpvsSocket } from './ipvs-socket.ts'
-import { hasTakenEffect } from './repeated-batch.ts'
 
 /** Commands in one datagram. */
 const BATCH = 500
