@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino'
 
 /** What is kept of records that cannot be written yet. */
 const MAX_BUFFERED_BYTES = 1 << 20
-const PATIENCE_MS = 50
+const TIMEOUT_MS = 50
 
 export interface LogDestinationOptions {
   /** Called once writing works again, with the number of records that the buffer could not hold. */
@@ -59,7 +59,7 @@ function tryWrite(fd: number, bytes: Buffer): number | undefined {
       return writeSync(fd, bytes)
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return undefined
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PATIENCE_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TIMEOUT_MS)
     }
   }
 }

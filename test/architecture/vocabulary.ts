@@ -28,7 +28,7 @@ const STABLE_NAMES =
 
 /** English that is not of programs, or the words of another project. */
 const ALLOWED_PHRASES =
-  /\bask-me\b|\btell(?:s|ing)? apart\b|\bface value\b|\bface to face\b|\bownership territory\b/gi
+  /\bask-me\b|\btell(?:s|ing)? apart\b|\bface value\b|\bface to face\b|\bownership territory\b|(?:['"]|queue-full or )time-out\b/gi
 
 const COMMENT_OR_STRING =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g

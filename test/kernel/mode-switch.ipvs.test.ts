@@ -19,7 +19,7 @@ type ModeName = keyof typeof PREFIX
  * again meanwhile, the reply to its new connection makes that two minutes (SYN_SENT).
  */
 const FORGOTTEN_MS = 150_000
-const PATIENCE_MS = 400_000
+const TIMEOUT_MS = 400_000
 const TAKEN_MS = 40_000
 
 /** As much as leaves a slow machine time for the daemon. */
@@ -106,7 +106,7 @@ test.each(PAIRS)(
     })
     await expectTaken(to)
   },
-  PATIENCE_MS,
+  TIMEOUT_MS,
 )
 
 test.each(PAIRS)(
@@ -120,7 +120,7 @@ test.each(PAIRS)(
     })
     await expectTaken(to)
   },
-  PATIENCE_MS,
+  TIMEOUT_MS,
 )
 
 test(
@@ -135,5 +135,5 @@ test(
     })
     await expectTaken('ipvs')
   },
-  PATIENCE_MS,
+  TIMEOUT_MS,
 )

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 /** What the whole process may have at its most, the program itself included. */
-const MOST_BYTES = 768 * MIB
+const MAX_BYTES = 768 * MIB
 
 /** Attacks while another client works undisturbed; the server then goes on. */
 async function unnoticed(attack: () => Promise<unknown>): Promise<void> {
@@ -48,7 +48,7 @@ async function unnoticed(attack: () => Promise<unknown>): Promise<void> {
   )
   expect(seen).toEqual({ rounds: expect.toSatisfy((count: number) => count > 0), failures: [] })
   expect((await attacker.call('GET', `${CONFIG_MAPS}/target`)).status).toBe(200)
-  expect((await residentBytes(server.pid!)).most).toBeLessThan(MOST_BYTES)
+  expect((await residentBytes(server.pid!)).most).toBeLessThan(MAX_BYTES)
 }
 
 function patch(path: string, type: string, body: unknown): Promise<Answer> {

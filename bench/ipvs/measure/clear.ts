@@ -8,7 +8,7 @@ import { demandAll } from './full-sync.ts'
 const NOTICED = 'another process changed the rules of node-proxy'
 const POLL_MS = 10
 const BOUND_MS = 60_000
-const ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 /** A foreign process runs `ipvsadm -C`, again and again; every time everything comes back. */
 export async function clears(context: IpvsContext, count: number): Promise<Clear> {
@@ -42,12 +42,12 @@ async function repaired({ cluster, view }: IpvsContext): Promise<number> {
 /** Clears at a moment at which the daemon does not look: it would repair while ipvsadm goes on. */
 async function clearUnseen(context: IpvsContext) {
   const { topology, view } = context
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const clearedAt = clearAll(topology.node)
     if (!view.exists(0)) return clearedAt
     await repaired(context)
   }
-  throw new Error(`ipvsadm -C left a virtual server, ${ATTEMPTS} times`)
+  throw new Error(`ipvsadm -C left a virtual server, ${MAX_ATTEMPTS} times`)
 }
 
 async function heard(said: () => number | undefined): Promise<number> {

@@ -4,7 +4,7 @@ import { quantile } from '../../report/statistics.ts'
 import type { Exchanges, LoadOrder } from './order.ts'
 import { Talks } from './talks.ts'
 
-const LONGEST_WAIT_MS = 20
+const MAX_WAIT_MS = 20
 
 /** New connections as fast as they are answered, or as `roundTrips` new requests on the same. */
 export function exchanges(
@@ -21,7 +21,7 @@ export function exchanges(
   const startedAt = performance.now()
   while (performance.now() < startedAt + ms) {
     while (talks.size < connections && talks.open());
-    talks.wait(LONGEST_WAIT_MS)
+    talks.wait(MAX_WAIT_MS)
   }
   const seconds = (performance.now() - startedAt) / 1_000
   talks.end()

@@ -6,8 +6,8 @@ import { Talks } from './talks.ts'
 const AT_ONCE = 32
 const TIMEOUT_MS = 60_000
 /** More than these say that the proxy does not want to. */
-const MOST_FAILURES = 1_000
-const LONGEST_WAIT_MS = 100
+const MAX_FAILURES = 1_000
+const MAX_WAIT_MS = 100
 
 export interface Holding {
   readonly sockets: readonly number[]
@@ -19,11 +19,11 @@ export function hold(sockets: Sockets, target: SocketAddress, count: number): Ho
   const held = new Set<number>()
   const talks = new Talks(sockets, target, (socket) => held.add(socket))
   const until = performance.now() + TIMEOUT_MS
-  const isHopeless = () => talks.failures > MOST_FAILURES || performance.now() > until
+  const isHopeless = () => talks.failures > MAX_FAILURES || performance.now() > until
   while (held.size < count && !isHopeless()) {
     const most = Math.min(count, held.size + AT_ONCE)
     while (talks.size < most && talks.open());
-    talks.wait(LONGEST_WAIT_MS)
+    talks.wait(MAX_WAIT_MS)
   }
   talks.end(held)
   return { sockets: [...held], failures: talks.failures }

@@ -12,7 +12,7 @@ const MSG_TRUNC = 0x20
 const AT_ONCE = 1 << 22
 /** Until windows have opened. */
 const SETTLE_MS = 300
-const LONGEST_WAIT_MS = 20
+const MAX_WAIT_MS = 20
 const GIGA = 1e9
 
 /** Takes what backends send on so many connections, as fast as it comes. */
@@ -65,7 +65,7 @@ class Sink {
     const onReady = (socket: number) => {
       bytes += this.#discard(socket)
     }
-    while (performance.now() < startedAt + ms) this.#poller.wait(LONGEST_WAIT_MS, onReady)
+    while (performance.now() < startedAt + ms) this.#poller.wait(MAX_WAIT_MS, onReady)
     return { bytes, seconds: (performance.now() - startedAt) / 1_000 }
   }
 

@@ -21,7 +21,7 @@ export function setOf(entry: ForwardingEntry, backend: Backend): string {
   return affinitySet(entry.family, `${entry.id}|${hostPort(backend.ip, backend.port)}`)
 }
 
-/** What every set of a Service is made with. Time-outs come with each added client. */
+/** What every set of a Service is made with. Timeouts come with each added client. */
 export function setType(entry: ForwardingEntry): SetType {
   const backends = Math.max(entry.pools.cluster.length, entry.pools.local.length, 1)
   const buckets = Math.max(BUCKETS_PER_SERVICE / backends, FEWEST_BUCKETS)
@@ -35,7 +35,7 @@ export function setType(entry: ForwardingEntry): SetType {
 }
 
 /**
- * Rules that send a known client to its backend and renew its time-out, and
+ * Rules that send a known client to its backend and renew its timeout, and
  * give a new client a backend that remembers it. They come in this order:
  * look-ups first, so that a choice is made only for clients that no set knows.
  */

@@ -185,7 +185,7 @@ test('somebody who alters what is ours is put right', async () => {
   expect(await stateOf(kernel)).toEqual(before)
 })
 
-test('time-outs of connections are set once, those that are asked for', async () => {
+test('timeouts of connections are set once, those that are asked for', async () => {
   const { sync, kernel } = fakeIpvsNode(fakeKernel(), { timeouts: { tcp: 0, tcpFin: 30, udp: 0 } })
   await sync(service('a', '172.30.0.1'))
   expect(await kernel.ipvs.timeouts()).toEqual({ tcp: 900, tcpFin: 30, udp: 300 })

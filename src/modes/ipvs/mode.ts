@@ -17,7 +17,7 @@ import type { IpvsSettings } from './settings.ts'
 export type { IpvsDependencies } from './managed-state.ts'
 
 /** Seconds: the kernel counts ticks of a millisecond, in 31 bits. */
-const LONGEST_TIMEOUT = 2_147_483
+const MAX_TIMEOUT = 2_147_483
 
 export class IpvsMode implements Mode {
   readonly name = 'ipvs'
@@ -89,7 +89,7 @@ export class IpvsMode implements Mode {
     if (this.#hasTimeouts) return
     const { timeouts } = this.#state.settings
     const asked = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
-    const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], LONGEST_TIMEOUT)
+    const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], MAX_TIMEOUT)
     const wanted: Partial<IpvsTimeouts> = Object.fromEntries(
       asked.map((name) => [name, within(name)] as const),
     )

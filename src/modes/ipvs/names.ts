@@ -1,7 +1,7 @@
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { KeptSet } from '../netfilter/set-members.ts'
-import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
+import { MAX_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
@@ -63,7 +63,7 @@ export function setName(family: Family, role: SetRole): string {
 }
 
 export function setType(family: Family, role: SetRole): SetType {
-  const common = { family, maxElements: MOST_MEMBERS } as const
+  const common = { family, maxElements: MAX_MEMBERS } as const
   if (role === 'VIPS') return { type: 'hash:ip', ...common }
   if (role === 'ALLOWED') return { type: 'hash:ip,port,net', ...common }
   return { type: 'hash:ip,port', ...common, ...(role === 'SHORTCUT' ? { withMark: true } : {}) }

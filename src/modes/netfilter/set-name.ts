@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 
 /** Members that a set may have at most; an empty set costs the same whatever stands here. */
-export const MOST_MEMBERS = 1_048_576
+export const MAX_MEMBERS = 1_048_576
 
 /** `NPUS-4-SERVICES`: the prefix of a mode, the family, and what the set says of its members. */
 export function nameSet(prefix: string, family: Family, role: string): string {

@@ -2,7 +2,7 @@ import type { SetType } from '../../kernel/ipset/sets.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
 import type { KeptSet } from '../netfilter/set-members.ts'
-import { MOST_MEMBERS, nameSet } from '../netfilter/set-name.ts'
+import { MAX_MEMBERS, nameSet } from '../netfilter/set-name.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPUS-'
@@ -62,7 +62,7 @@ export function setName(family: Family, role: SetRole): string {
 
 export function setType(family: Family, role: SetRole): SetType {
   const type = role === 'ALLOWED' ? 'hash:ip,port,net' : 'hash:ip,port'
-  return { type, family, maxElements: MOST_MEMBERS }
+  return { type, family, maxElements: MAX_MEMBERS }
 }
 
 /** Every set of these families. */

@@ -6,7 +6,7 @@ import { outcomeOf, refused } from './failure.ts'
 import { type WatchContext, watchSession } from './watch-session.ts'
 
 const LEAST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 2000
+const MAX_PAUSE_MS = 2000
 
 /**
  * A watch that outlives connections: it goes on after the last batch that was
@@ -65,6 +65,6 @@ function throwIfFinal(error: unknown): void {
 }
 
 async function pause(failures: number, signal: AbortSignal): Promise<void> {
-  const ms = Math.min(LONGEST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(failures, 10))
+  const ms = Math.min(MAX_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(failures, 10))
   await delay(ms / 2 + systemRandom.below(ms / 2), undefined, { signal }).catch(() => undefined)
 }

@@ -17,7 +17,7 @@ import { createWatch } from './watch-session.ts'
 /** Entries that one response may hold; longer lists are put together from several. */
 const PAGE = 2000
 /** How often a list is begun because compaction overtook it. */
-const ATTEMPTS = 4
+const MAX_ATTEMPTS = 4
 
 /** Entries at one revision, and the store's revision when the first of them were read. */
 type Pages = Omit<ListPage, 'revision'> & { readonly newest: number }
@@ -75,7 +75,7 @@ export class Reader {
         return revision > newest ? future(newest) : { ...page, revision }
       } catch (error) {
         const fault = revisionFault(error)
-        if (fault === undefined || attempt === ATTEMPTS) throw error
+        if (fault === undefined || attempt === MAX_ATTEMPTS) throw error
         if (revision === undefined) continue
         if (fault === 'future') return future(await this.revision())
         at = (await this.#begin()) ?? at

@@ -11,7 +11,7 @@ export interface Ended {
   readonly output: string
 }
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** A container under a name that the end of the run finds, with what testcontainers has no word for. */
 export class TestContainer extends GenericContainer {
@@ -42,7 +42,7 @@ export class TestContainer extends GenericContainer {
   }
 
   /** Runs it until it ends, and removes it; kills it when that takes longer than `timeoutMs`. */
-  async run(timeoutMs = PATIENCE_MS): Promise<Ended> {
+  async run(timeoutMs = TIMEOUT_MS): Promise<Ended> {
     const client = await getContainerRuntimeClient()
     const id = (await this.start()).getId()
     const container = client.container.getById(id)

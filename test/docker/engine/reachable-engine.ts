@@ -8,7 +8,7 @@ export type Reach =
   | { readonly uri: string }
   | { readonly unreachable: string /** By DOCKER_HOST. */; readonly asked: boolean }
 
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /**
  * Looks for an engine where the docker command would, and where rootless ones
@@ -46,11 +46,11 @@ type Place = { readonly socketPath: string } | { readonly hostname: string; read
 
 function ping(place: Place): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const asking = request({ ...place, path: '/_ping', timeout: PATIENCE_MS }, (answer) => {
+  const asking = request({ ...place, path: '/_ping', timeout: TIMEOUT_MS }, (answer) => {
     answer.resume()
     resolve(answer.statusCode === 200 ? undefined : `answers with ${answer.statusCode}`)
   })
-  asking.on('timeout', () => asking.destroy(new Error(`no answer in ${PATIENCE_MS} ms`)))
+  asking.on('timeout', () => asking.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)))
   asking.on('error', ({ message }) => resolve(message))
   asking.end()
   return promise

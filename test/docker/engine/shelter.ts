@@ -4,7 +4,7 @@ import { execa } from 'execa'
 
 /** Where dockerd and containerd write what their flags do not redirect: a key, plugins. */
 const WRITTEN = ['/etc', '/opt']
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
  * In a mount namespace of its own: /run is empty and forgotten, and what is
@@ -22,5 +22,5 @@ export async function shelter(folder: string): Promise<void> {
 }
 
 async function mount(args: readonly string[]): Promise<void> {
-  await execa('mount', args, { timeout: PATIENCE_MS })
+  await execa('mount', args, { timeout: TIMEOUT_MS })
 }

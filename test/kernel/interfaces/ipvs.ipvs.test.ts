@@ -108,7 +108,7 @@ test('timeouts: 0 is none, and too long ones are refused', () => {
     before: { tcp: 900, tcpFin: 120, udp: 300 },
     after: { tcp: 100, tcpFin: 120, udp: 30 },
     said: 'Timeout (tcp tcpfin udp): 100 120 30',
-    refused: 'NodeProxyError: ipvs: time-outs refused: EINVAL',
+    refused: 'NodeProxyError: ipvs: timeouts refused: EINVAL',
   })
 })
 

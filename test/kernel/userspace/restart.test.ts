@@ -21,7 +21,7 @@ interface Placement {
 
 const NOBODY = 65_534
 /** Connections of the stream at one moment: a tenth of a second on a busy machine. */
-const MOST_UNDER_WAY = 10
+const MAX_UNDER_WAY = 10
 
 const bind = (dataPath: 'native' | 'javascript'): Placement => ({
   name: `bind, ${dataPath}`,
@@ -96,7 +96,7 @@ describe.each([REDIRECT, bind('native'), bind('javascript')])('$name', (placemen
     const kinds = new Set(failures.map(({ outcome }) => describeOutcome(outcome)))
     if (placement === REDIRECT) {
       expect([...kinds].filter((kind) => kind !== 'ECONNRESET')).toEqual([])
-      expect(failures.length).toBeLessThanOrEqual(MOST_UNDER_WAY)
+      expect(failures.length).toBeLessThanOrEqual(MAX_UNDER_WAY)
     } else expect(kinds).toContain('refused')
     expect((await underStream(placement, async () => {})).failures).toEqual([])
   })

@@ -11,7 +11,7 @@ import type { TalkerCalls } from './talker.script.ts'
 /** At a time: each plays a part, and the rest do nothing but serve. */
 const BACKENDS = 6
 const DRAIN_MS = 6_000
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 
 export interface RoundOptions {
   readonly seed: number
@@ -89,7 +89,7 @@ export class Chaos {
     await this.#talker.call('go')
     await this.#happen()
     await this.#talker.call('release')
-    const outcomes = await this.#talker.call('outcomes', PATIENCE_MS)
+    const outcomes = await this.#talker.call('outcomes', TIMEOUT_MS)
     const isOver = await this.#forwarder.call('untilClients', 0)
     await this.#removeFated()
     await Promise.all([...this.#backends.values()].map((backend) => backend.call('untilIdle')))

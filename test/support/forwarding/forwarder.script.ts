@@ -58,8 +58,8 @@ const calls = {
   removeAll: () => forwarder().apply(new Map([...opened.routes].map((id) => [id, undefined]))),
   counts: () => forwarder().counts(),
   /** Waits until there are so many clients, but not for ever. */
-  async untilClients(wanted: number, patienceMs = 10_000) {
-    for (const deadline = Date.now() + patienceMs; Date.now() < deadline; ) {
+  async untilClients(wanted: number, timeoutMs = 10_000) {
+    for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       const { connectionsNow, udpFlowsNow } = forwarder().counts()
       if (connectionsNow + udpFlowsNow === wanted) return true
       await delay(LOOK_EVERY_MS)
@@ -67,8 +67,8 @@ const calls = {
     return false
   },
   /** Waits until no backend is draining any more, but not for ever. */
-  async untilDrained(patienceMs = 20_000) {
-    for (const deadline = Date.now() + patienceMs; Date.now() < deadline; ) {
+  async untilDrained(timeoutMs = 20_000) {
+    for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       if (forwarder().counts().drainingNow === 0) return true
       await delay(LOOK_EVERY_MS)
     }

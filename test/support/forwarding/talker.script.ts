@@ -14,7 +14,7 @@ const CLIENTS = 16
 const LANES = 4
 const STUBBORN_BYTES = 20_000
 const LOOK_EVERY_MS = 5
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 
 const pool = createPool()
 const state = {
@@ -55,7 +55,7 @@ async function lane(dice: Dice): Promise<void> {
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline && !holds(); ) {
+  for (const deadline = Date.now() + TIMEOUT_MS; Date.now() < deadline && !holds(); ) {
     await delay(LOOK_EVERY_MS)
   }
 }
@@ -79,7 +79,7 @@ const calls = {
   },
   async stopTrickle() {
     state.isTrickling = false
-    await Promise.race([Promise.all(state.lanes), delay(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([Promise.all(state.lanes), delay(TIMEOUT_MS, undefined, { ref: false })])
   },
   release() {
     for (const conversation of state.crowd) conversation.release()
@@ -92,10 +92,10 @@ const calls = {
     return until(() => state.trickle.length >= wanted)
   },
   /** Waits until all have ended, but not for ever. */
-  async outcomes(patienceMs: number): Promise<readonly Outcome[]> {
+  async outcomes(timeoutMs: number): Promise<readonly Outcome[]> {
     const all = [...state.crowd, ...state.trickle]
     const everyone = Promise.all(all.map(({ ended }) => ended))
-    await Promise.race([everyone, delay(patienceMs, undefined, { ref: false })])
+    await Promise.race([everyone, delay(timeoutMs, undefined, { ref: false })])
     const outcomes = all.map((conversation) => conversation.outcome())
     for (const conversation of all) conversation.abort()
     state.crowd = []

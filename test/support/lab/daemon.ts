@@ -65,7 +65,7 @@ export interface Daemon {
 
 const METRICS_PORT = 10249
 const POLL_MS = 15
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   const kubeconfig = join(folder, 'kubeconfig')
@@ -83,14 +83,14 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
   }
 
   async function until(what: string, condition: (samples: Samples) => boolean): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS
+    const deadline = performance.now() + TIMEOUT_MS
     let last: Samples = new Map()
     while (performance.now() < deadline) {
       last = await metrics().catch((): Samples => new Map())
       if (condition(last)) return
       await Promise.race([delay(POLL_MS), failIfEnded(running)])
     }
-    throw new Error(`daemon: not ${what} within ${PATIENCE_MS} ms\n${tail(logs())}`)
+    throw new Error(`daemon: not ${what} within ${TIMEOUT_MS} ms\n${tail(logs())}`)
   }
 
   function launch({ config = {}, flags = [], env = {}, programs, user }: DaemonStart): LabProcess {
@@ -145,7 +145,7 @@ export function createDaemon(node: Site, api: Api, folder: string): Daemon {
     },
     signal: (name) => running?.tell(name),
     once: (flags) =>
-      node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: PATIENCE_MS }),
+      node.namespace.exec([LAUNCHER, ...backendFlags(), ...flags], { timeoutMs: TIMEOUT_MS }),
   }
 }
 

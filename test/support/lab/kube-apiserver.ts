@@ -11,7 +11,7 @@ import { upstreamProgram } from './upstream-program.ts'
 const [ADDRESS = ''] = NODE_ADDRESSES[0].split('/')
 const SERVES_AT = `https://${ADDRESS}:${API_PORT}`
 const POLL_MS = 100
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Mode AlwaysAllow would turn away clients without a name. */
 const ANYTHING = {
@@ -43,7 +43,7 @@ export function createKubeApiserver(node: Site, folder: string): ApiServer {
     command: [upstreamProgram('kube-apiserver'), ...flagsWith(ours)],
     etcdIn: folder,
     async ready(running) {
-      const deadline = performance.now() + PATIENCE_MS
+      const deadline = performance.now() + TIMEOUT_MS
       while (!(await isReady())) {
         if (performance.now() > deadline) throw new Error(`never ready:\n${running.output()}`)
         await delay(POLL_MS)

@@ -21,7 +21,7 @@ export interface LabProcess {
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Milliseconds that `said` waits; 20,000 unless set. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 export function startProcess(
@@ -90,7 +90,7 @@ function waitFor({ holds, wanted, text, waiters, ended, options }: Wait): Promis
     }
     const timer = setTimeout(
       () => settle(new Error(`never said ${JSON.stringify(wanted)}:\n${text()}`)),
-      options.patienceMs ?? 20_000,
+      options.timeoutMs ?? 20_000,
     )
     waiters.add(check)
     void ended.then((how) => settle(new Error(`ended (${String(how)}):\n${text()}`)))

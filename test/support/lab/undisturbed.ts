@@ -26,9 +26,9 @@ export interface TrafficReport {
 }
 
 /** A busy machine is late; `repeated` shows that no packet was dropped. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 /** A change may be done before there were any. */
-const ATTEMPTS = 20
+const MAX_ATTEMPTS = 20
 
 /**
  * Makes short connections all the while and keeps long-lived ones talking. None of
@@ -58,7 +58,7 @@ export async function underTraffic(
   const { place = 'pod', source = '10.0.0.2', destination, port = 80 } = traffic
   const { held: count = 20, everyMs = 200, intervalMs = 10 } = traffic
   const { agent } = await lab.site(place, source)
-  const client = { protocol: 'TCP', source, destination, port, timeoutMs: PATIENCE_MS } as const
+  const client = { protocol: 'TCP', source, destination, port, timeoutMs: TIMEOUT_MS } as const
   const repeatedBefore = await repeatedSyns(agent)
   const { id } = await agent.call('holdOpen', { ...client, count, everyMs })
   const running = await agent.call('loadStart', { ...client, intervalMs })
@@ -67,7 +67,7 @@ export async function underTraffic(
     await change()
     await agent.call('connect', { ...client, attempts: 30, parallel: 2 })
   } finally {
-    const load = await agent.call('loadStop', { ...running, atLeast: ATTEMPTS })
+    const load = await agent.call('loadStop', { ...running, atLeast: MAX_ATTEMPTS })
     ended.resolve([load, await agent.call('holdCheck', { id })])
     await agent.call('holdEnd', { id, how: 'reset' })
   }

@@ -1,6 +1,6 @@
 import { execa } from 'execa'
 
-const PATIENCE_MS = 10 * 60_000
+const TIMEOUT_MS = 10 * 60_000
 
 /** Installs Debian packages, with package lists of today if those that are there name none. */
 export async function aptInstall(packages: readonly string[]): Promise<void> {
@@ -15,6 +15,6 @@ async function apt(args: readonly string[]): Promise<void> {
   await execa('apt-get', [...options, ...args], {
     env: { DEBIAN_FRONTEND: 'noninteractive' },
     stdin: 'ignore',
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   })
 }

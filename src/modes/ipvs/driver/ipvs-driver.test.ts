@@ -218,7 +218,7 @@ test('its spec follows its own settings and those of the node', async () => {
 test.each([
   ['rr and nothing are the same', {}, { 'ipvs.scheduler': 'rr' }, true],
   ['another scheduler', {}, { 'ipvs.scheduler': 'mh' }, false],
-  ['another time-out', {}, { 'ipvs.tcpTimeout': 5 }, true],
+  ['another timeout', {}, { 'ipvs.tcpTimeout': 5 }, true],
 ])('what it demands: %s', (_, before, after, same) => {
   const { driver } = rig()
   const [a, b] = [before, after].map((values) => driver.demands(inputs(values).config))

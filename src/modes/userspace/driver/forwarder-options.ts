@@ -16,9 +16,9 @@ export interface Entrance {
   readonly families: readonly Family[]
 }
 
-const MOST_WORKERS = 8
+const MAX_WORKERS = 8
 /** The kernel's own limit for one process, unless somebody raised it (fs.nr_open). */
-const MOST_CONNECTIONS = 1_048_576
+const MAX_CONNECTIONS = 1_048_576
 /** The client's socket and the backend's. */
 const FILES_PER_CONNECTION = 2
 /** For listeners, pipes, pages and the API server; less where files are few. */
@@ -56,7 +56,7 @@ export function forwarderOptions(
 }
 
 function workersOf(asked: number, processors: number): number {
-  return asked === 0 ? Math.min(processors, MOST_WORKERS) : asked
+  return asked === 0 ? Math.min(processors, MAX_WORKERS) : asked
 }
 
 function connectionsOf(
@@ -71,5 +71,5 @@ function connectionsOf(
 
 function possibleConnections(openFiles: number): number {
   const others = Math.min(OTHER_FILES, openFiles / 2)
-  return Math.min(Math.floor((openFiles - others) / FILES_PER_CONNECTION), MOST_CONNECTIONS)
+  return Math.min(Math.floor((openFiles - others) / FILES_PER_CONNECTION), MAX_CONNECTIONS)
 }

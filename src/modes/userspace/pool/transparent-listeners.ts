@@ -13,7 +13,7 @@ const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
 /** Of the sides, where nothing else is asked for; 10248 to 10260 belong to other daemons. */
 const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
-const ATTEMPTS = 16
+const MAX_ATTEMPTS = 16
 
 export interface TransparentListeners {
   readonly ports: ReadonlyMap<Family, EntryPorts>
@@ -57,7 +57,7 @@ export function openTransparent(
 function* candidatesOf(range: PortRange | undefined): Generator<number, undefined> {
   const { first, last } = range ?? USUAL_PORTS
   for (let port = first; port <= last; port++) yield port
-  if (range === undefined) yield* Array.from({ length: ATTEMPTS }, () => 0)
+  if (range === undefined) yield* Array.from({ length: MAX_ATTEMPTS }, () => 0)
   return undefined
 }
 

@@ -113,7 +113,7 @@ function registerAffinityTests(open: OpenLab): void {
     expect(['a', 'b']).toContain(first)
   })
 
-  test('a time-out that is changed holds for clients that were here before', async () => {
+  test('a timeout that is changed holds for clients that were here before', async () => {
     const { at, change } = await sticky()
     const [first] = await visitTimes(1, at)
     const came = Date.now()

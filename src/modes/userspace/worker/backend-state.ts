@@ -5,7 +5,7 @@ import type { Session } from './session.ts'
 
 /** Milliseconds that a backend is set aside after its first failure; doubled with each further one. */
 const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 30_000
+const MAX_PAUSE_MS = 30_000
 
 /** A backend of one route, with what this worker knows of it. */
 export class BackendState {
@@ -36,7 +36,7 @@ export class BackendState {
   /** Clients that fail together, because they came together, count as one failure. */
   failed(now: number): void {
     if (this.isAside(now)) return
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures++
     this.#asideUntil = now + pause
   }

@@ -65,7 +65,7 @@ test('only some are looked at for one newcomer, others for the next', () => {
   expect([admitted, idle.isAborted]).toEqual([[false, false, true], true])
 })
 
-test('idle sessions end by the time-out of their protocol', () => {
+test('idle sessions end by the timeout of their protocol', () => {
   const { book, enter } = newBook()
   const [tcp, udp] = [enter('a'), enter('b', 'UDP')]
   book.expire(99)
@@ -76,7 +76,7 @@ test('idle sessions end by the time-out of their protocol', () => {
   expect([tcp.isAborted, book.size]).toEqual([true, 0])
 })
 
-test('without a time-out nobody is too idle', () => {
+test('without a timeout nobody is too idle', () => {
   const { book, enter } = newBook({ idleMs: 0 })
   enter('a')
   book.expire(1e9)

@@ -2,7 +2,7 @@ import type { Socket, SocketOptions } from 'node:dgram'
 import { familyOf, type IpAddress } from '../../../../lib/ip.ts'
 
 /** Bytes that may wait for room in the kernel; what comes after them is lost. */
-const MOST_WAITING = 1 << 20
+const MAX_WAITING = 1 << 20
 
 /** Addresses are numbers already, so that nothing has to be looked up. */
 export const DATAGRAM_OPTIONS = {
@@ -21,7 +21,7 @@ export function sendDatagram(
   target: DatagramTarget | undefined,
   onError: (error: NodeJS.ErrnoException) => void = () => undefined,
 ): void {
-  if (socket.getSendQueueSize() > MOST_WAITING) return
+  if (socket.getSendQueueSize() > MAX_WAITING) return
   const onSent = (error: NodeJS.ErrnoException | null) => {
     if (error) onError(error)
   }

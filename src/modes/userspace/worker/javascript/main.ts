@@ -8,7 +8,7 @@ import { openTcpListener } from './tcp-listener.ts'
 import { openUdpListener } from './udp-listener.ts'
 
 const LARGE_BUFFER_BYTES = 1 << 18
-const MOST_LARGE_BUFFERS = 64
+const MAX_LARGE_BUFFERS = 64
 
 type Refused = NonNullable<Answer['refused']>
 
@@ -34,7 +34,7 @@ class JavascriptWorker {
     const { routeTable, book, selection } = this.#dispatcher
     this.#parts = {
       ...{ ...selection, routeTable, book },
-      buffers: new BufferPool(LARGE_BUFFER_BYTES, MOST_LARGE_BUFFERS),
+      buffers: new BufferPool(LARGE_BUFFER_BYTES, MAX_LARGE_BUFFERS),
       connectMs: setup.limits.connectMs,
     }
     this.#housekeeping = setInterval(() => {

@@ -10,7 +10,7 @@ import type { ListenerParts } from './open-listener.ts'
 /** A datagram that is too long or finds no room is lost, as on any network. */
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])
 /** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
-const MOST_WAITING = 64
+const MAX_WAITING = 64
 
 export interface FlowEnds {
   readonly state: BackendState
@@ -55,7 +55,7 @@ export class UdpFlow implements Session {
     this.lastActive = Date.now()
     if (!this.#isAnswered) this.#last = datagram
     if (this.#waiting === undefined) this.#send(datagram)
-    else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(datagram)
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(datagram)
   }
 
   abort(): void {

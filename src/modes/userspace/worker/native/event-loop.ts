@@ -87,9 +87,9 @@ export class EventLoop {
     const onReady = (descriptor: number, events: number) =>
       this.#handlers[descriptor]?.ready(descriptor, events)
     while (!this.#stopped) {
-      const patience = this.#patience()
+      const timeout = this.#timeout()
       this.#now = undefined
-      this.#poller.wait(patience, onReady)
+      this.#poller.wait(timeout, onReady)
       this.#runAgain()
       this.#timers.run(this.now)
       this.#closeAll()
@@ -101,7 +101,7 @@ export class EventLoop {
     this.#closeAll()
   }
 
-  #patience(): number {
+  #timeout(): number {
     if (this.#again.length > 0) return 0
     return Math.min(this.#timers.next(this.now), TICK_MS)
   }

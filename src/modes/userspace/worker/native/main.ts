@@ -15,7 +15,7 @@ import { UdpListener, type UdpListenerParts } from './udp-listener.ts'
 /** Who has more than this to say at once gets a pipe. */
 const BUFFER_BYTES = 1 << 16
 /** Of all workers; two descriptors each. */
-const MOST_PIPES = 256
+const MAX_PIPES = 256
 
 /** The life of a native worker, from its setup to the order to end: it blocks this thread. */
 export function runNativeWorker(setup: WorkerSetup): void {
@@ -43,7 +43,7 @@ class NativeWorker implements Handler {
     this.#loop = new EventLoop(sockets, this.#poller)
     this.#dispatcher = new Dispatcher(setup, Date.now)
     const { routeTable, book, selection } = this.#dispatcher
-    const pipes = new PipePool(sys, Math.ceil(MOST_PIPES / setup.workers))
+    const pipes = new PipePool(sys, Math.ceil(MAX_PIPES / setup.workers))
     this.#parts = {
       ...{ loop: this.#loop, routeTable, book, ...selection },
       datagrams: new Datagrams(sys),

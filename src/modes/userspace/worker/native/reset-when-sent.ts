@@ -3,7 +3,7 @@ import type { EventLoop } from './event-loop.ts'
 
 const LOOK_EVERY_MS = 10
 /** So long may the other end take to make room for what it is to hear before the reset. */
-const PATIENCE_MS = 1_000
+const TIMEOUT_MS = 1_000
 
 export interface ResetParts {
   readonly loop: EventLoop
@@ -16,7 +16,7 @@ export interface ResetParts {
  */
 export function resetWhenSent(socket: number, parts: ResetParts): void {
   const { loop, sockets } = parts
-  const deadline = loop.now + PATIENCE_MS
+  const deadline = loop.now + TIMEOUT_MS
   loop.silence(socket)
   const look = () => {
     if (loop.now < deadline && sockets.unsent(socket) > 0) loop.after(LOOK_EVERY_MS, look)
