@@ -9,5 +9,5 @@ test.each([
   ['XYZ', 'abcde', 'XabYcZde'],
   ['XYZ', 'a', 'aXYZ'],
 ])('%j among %j is %j', (few, many, mixed) => {
-  expect(spread(few.split(''), many.split('')).join('')).toBe(mixed)
+  expect(spread(Array.from(few), Array.from(many)).join('')).toBe(mixed)
 })
