@@ -10,7 +10,7 @@ const { dataPath, workers, listen, backend, descriptors } = JSON.parse(
   process.argv[2] ?? '',
 ) as Task
 const forwarder = await openForwarder({
-  ...{ dataPath, workers, entrance: 'doors', families: [4], mark: 0 },
+  ...{ dataPath, workers, listening: 'bound', families: [4], mark: 0 },
   limits: limits(descriptors),
   onLost(error) {
     throw error
@@ -39,13 +39,13 @@ function limits(connections: number): ForwarderLimits {
 }
 
 function routeOf(listening: Endpoint, target: Endpoint): Route {
-  const door = { ip: listening.ip as IpAddress, port: listening.port, sourceRanges: undefined }
+  const listener = { ip: listening.ip as IpAddress, port: listening.port, sourceRanges: undefined }
   const cluster = [{ ip: target.ip as IpAddress, port: target.port, weight: 1, local: false }]
   return {
     id: 'bench/echo:plain/TCP/4' as EntryId,
     service: 'bench/echo',
     ...{ protocol: 'TCP', family: 4, balancing: 'rr' },
-    doors: [{ ...door, pools: { pods: 'cluster', others: 'cluster' } }],
+    listeners: [{ ...listener, pools: { pods: 'cluster', others: 'cluster' } }],
     pools: { cluster, local: [] },
     ...{ affinity: undefined, proxyProtocol: undefined },
   }

@@ -13,14 +13,14 @@ interface Outcome {
 
 /**
  * Writes one change, in an order in which no packet meets half of it: what is not served any
- * more is led here no longer; the forwarder learns all at once, since a door may go from one
+ * more is led here no longer; the forwarder learns all at once, since a listener may go from one
  * Service to another; then the rules, which name its ports, before the members that lead packets to
  * them; what is not needed goes last.
  */
 export async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
   const outcome: Outcome = { failed: new Map(), left: new Map(), uncertain: false }
   const { redirect } = state
-  if (redirect) await closeDoors(change, redirect, outcome)
+  if (redirect) await closeListeners(change, redirect, outcome)
   take(outcome, await tell(routesIn(change, state), state))
   if (redirect) await lead(change, { ...state, redirect }, outcome)
   return outcome
@@ -45,7 +45,7 @@ async function tell(
   return forwarderState.tell(routes)
 }
 
-async function closeDoors(
+async function closeListeners(
   { set, unset }: Change,
   { sets }: Redirect,
   outcome: Outcome,

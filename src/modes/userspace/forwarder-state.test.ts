@@ -32,7 +32,7 @@ test('the first call reaches the forwarder even without a route, later ones do n
   expect(forwarder.told).toEqual([[]])
 })
 
-test('a door may go from one route to another in one call, and two routes cannot have it', async () => {
+test('a listener may go from one route to another in one call, and two routes cannot have it', async () => {
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const [a, b] = [routeAt('a', 80), routeAt('b', 80)]

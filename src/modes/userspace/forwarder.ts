@@ -16,12 +16,12 @@ export type EntryPorts = Readonly<Record<Side, number>>
 /** The data path: workers that move the bytes, and what is known of them. */
 export interface Forwarder extends Traffic {
   readonly dataPath: DataPath
-  /** Where redirected packets are to be sent; empty when it listens at the doors themselves. */
+  /** Where redirected packets are to be sent; empty when it listens at the listeners themselves. */
   readonly ports: ReadonlyMap<Family, EntryPorts>
   /**
    * Tells every worker; undefined takes a route away. Connections of routes that changed or
    * went keep their backends while these drain. Resolves once every worker serves accordingly,
-   * to the routes that cannot be served, as when a door's address is taken. Before the first call
+   * to the routes that cannot be served, as when a listener's address is taken. Before the first call
    * redirected clients wait.
    */
   apply(
@@ -29,7 +29,7 @@ export interface Forwarder extends Traffic {
   ): Promise<ReadonlyMap<EntryId, KernelError>>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
-   * doors clients that come now are waited for, too: nobody holds them for the next process.
+   * listeners clients that come now are waited for, too: nobody holds them for the next process.
    */
   untilIdle(signal: AbortSignal): Promise<void>
   /**
@@ -65,8 +65,8 @@ export interface ForwarderLimits {
 export interface ForwarderOptions {
   readonly dataPath: DataPath
   readonly workers: number
-  /** How packets come in: redirected to one port for all Services, or at each door's own address. */
-  readonly entrance: 'transparent' | 'doors'
+  /** How packets come in: redirected to one port for all Services, or at each listener's own address. */
+  readonly listening: 'transparent' | 'bound'
   readonly families: readonly Family[]
   /** Where redirected packets may arrive; undefined: at the usual ports, or any that are free. */
   readonly portRange?: PortRange | undefined

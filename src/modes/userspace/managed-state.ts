@@ -27,7 +27,7 @@ export interface RedirectKernel {
 export interface UserspaceDependencies {
   /** Absent: the mode is only to be removed. */
   readonly forwarderState?: ForwarderState
-  /** Absent: packets come in at doors of this machine, and the kernel is left alone. */
+  /** Absent: packets come in at listeners of this machine, and the kernel is left alone. */
   readonly kernel?: RedirectKernel
 }
 
@@ -52,13 +52,13 @@ export function createManagedState(
   settings: UserspaceSettings,
   { forwarderState, kernel }: UserspaceDependencies,
 ): ManagedState {
-  const { entrance } = settings
+  const { listening } = settings
   const program = new UserspaceProgram(settings, forwarderState?.forwarder.ports ?? new Map())
-  const isRedirecting = entrance.kind === 'transparent'
+  const isRedirecting = listening.kind === 'transparent'
   if (isRedirecting && kernel === undefined) {
-    throw new TypeError('a transparent entrance needs a kernel to redirect packets')
+    throw new TypeError('a transparent listening needs a kernel to redirect packets')
   }
-  const redirect = isRedirecting && kernel ? createRedirect(entrance, kernel, program) : undefined
+  const redirect = isRedirecting && kernel ? createRedirect(listening, kernel, program) : undefined
   return { program, forwarderState, redirect, conntrack: kernel?.conntrack }
 }
 

@@ -234,7 +234,7 @@ test('routes and rules that others change are told at once', async () => {
 })
 
 const bindings = new Map([['shop/cart/TCP', [{ ip: ip('127.0.0.1'), port: 8080 }]]])
-const bound = { entrance: { kind: 'doors', bindings }, balancing: 'rr' } as const
+const bound = { listening: { kind: 'bound', bindings }, balancing: 'rr' } as const
 
 test('bound, it works without a kernel', async () => {
   const forwarder = new FakeForwarder(new Map())
@@ -244,7 +244,7 @@ test('bound, it works without a kernel', async () => {
   const set = [...mode.program.takeChanges().keys()]
   expect((await mode.apply({ set, unset: [] })).failed).toEqual(new Map())
   expect([...(await mode.observe()).keys()]).toEqual(set)
-  expect(forwarder.routes.get(one.id)?.doors).toMatchObject([{ ip: '127.0.0.1', port: 8080 }])
+  expect(forwarder.routes.get(one.id)?.listeners).toMatchObject([{ ip: '127.0.0.1', port: 8080 }])
   expect((await mode.probe()).missing).toEqual([])
   mode.watch(() => {})()
   await mode.cleanup()

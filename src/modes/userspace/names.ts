@@ -38,7 +38,7 @@ export const CHAIN = {
 
 /** What a set says of its members, which are an address, a protocol and a port. */
 export const ROLES = [
-  /** A door of ours. */
+  /** A listener of ours. */
   'SERVICES',
   /** Only the sources in ALLOWED may pass. */
   'RANGED',

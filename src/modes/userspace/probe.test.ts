@@ -11,7 +11,7 @@ test('a kernel that can do everything lacks nothing, and keeps nothing of it', a
   expect(await mode.probe()).toEqual({
     missing: [],
     facts: {
-      ...{ dataPath: 'native', workers: '2', entrance: 'transparent' },
+      ...{ dataPath: 'native', workers: '2', listening: 'transparent' },
       ...{ backend: 'legacy', iptables: '1.8.9' },
     },
   })
@@ -38,9 +38,9 @@ test.each([
 test('every extension that a rule uses is tried', () => {
   const { netfilter } = { netfilter: settings() }
   const words = (text: string) => text.match(/-[mj] [a-zA-Z]+/g) ?? []
-  const { entrance } = redirected()
-  if (entrance.kind !== 'transparent') throw new TypeError('not redirected')
-  const tried = new Set(ruleTrials(entrance, 4, (role) => role).flatMap(({ rule }) => words(rule)))
+  const { listening } = redirected()
+  if (listening.kind !== 'transparent') throw new TypeError('not redirected')
+  const tried = new Set(ruleTrials(listening, 4, (role) => role).flatMap(({ rule }) => words(rule)))
   const used = chains(netfilter, 4, { pods: 1, others: 2 }).flatMap(({ rules }) => rules)
   const untried = new Set(used.flatMap(words).filter((word) => !tried.has(word)))
   expect([...untried].filter((word) => !/-j (NPUS|DROP)/.test(word))).toEqual([

@@ -12,43 +12,43 @@ const SETS = ['SERVICES', 'ALLOWED'] as const satisfies readonly SetRole[]
 
 /**
  * Tries what the mode needs of the kernel where no packet meets it, and removes it again: a
- * set of each type, and each kind of rule. At doors of this machine it needs nothing.
+ * set of each type, and each kind of rule. At listeners of this machine it needs nothing.
  */
 export async function probeUserspace(
   { kernel, forwarderState }: UserspaceDependencies,
-  { entrance }: UserspaceSettings,
+  { listening }: UserspaceSettings,
 ): Promise<Probe> {
   const forwarder = forwarderState?.forwarder
   const facts = forwarder && {
     dataPath: forwarder.dataPath,
     workers: String(forwarder.workers),
   }
-  if (entrance.kind === 'doors' || kernel === undefined) {
-    return { missing: [], facts: { ...facts, entrance: entrance.kind } }
+  if (listening.kind === 'bound' || kernel === undefined) {
+    return { missing: [], facts: { ...facts, listening: listening.kind } }
   }
   const { backend, version } = kernel.iptables
   return {
-    missing: await tryRedirect(kernel, entrance),
-    facts: { ...facts, entrance: entrance.kind, backend, iptables: version },
+    missing: await tryRedirect(kernel, listening),
+    facts: { ...facts, listening: listening.kind, backend, iptables: version },
   }
 }
 
 async function tryRedirect(
   kernel: RedirectKernel,
-  entrance: TransparentListening,
+  listening: TransparentListening,
 ): Promise<readonly Missing[]> {
   const missing: Missing[] = []
-  for (const family of entrance.netfilter.families) {
-    missing.push(...(await tryNetfilter(kernel, trialsOf(entrance, family))))
+  for (const family of listening.netfilter.families) {
+    missing.push(...(await tryNetfilter(kernel, trialsOf(listening, family))))
   }
   return missing
 }
 
-function trialsOf(entrance: TransparentListening, family: Family): Trials {
+function trialsOf(listening: TransparentListening, family: Family): Trials {
   const nameOf = (role: SetRole) => `${PREFIX}PROBE-${family}-${role}`
   return {
     ...{ family, chain: CHAIN },
     sets: SETS.map((role) => ({ name: nameOf(role), type: setType(family, role) })),
-    rules: ruleTrials(entrance, family, nameOf),
+    rules: ruleTrials(listening, family, nameOf),
   }
 }

@@ -29,7 +29,7 @@ function wantedBy(program: UserspaceProgram, known: Wanted = new Map()): Wanted 
 }
 
 function doorsOf(program: UserspaceProgram, name: string): readonly string[] | undefined {
-  return program.routeOf(key(`entry/${name}`))?.doors.map(({ ip: at, port }) => `${at} ${port}`)
+  return program.routeOf(key(`entry/${name}`))?.listeners.map(({ ip: at, port }) => `${at} ${port}`)
 }
 
 test('the scaffolding stands before the first Service, in the families that are served', () => {
@@ -120,7 +120,7 @@ test('a named address of this node wins over a node port, and gives it back', ()
 
 test('bound, nothing is in the kernel, and an address is of one Service', () => {
   const bindings = new Map([['shop/cart/TCP', [{ ip: ip('127.0.0.1'), port: 8080 }]]])
-  const program = made({ entrance: { kind: 'doors', bindings }, balancing: 'rr' })
+  const program = made({ listening: { kind: 'bound', bindings }, balancing: 'rr' })
   const [a, b] = ['shop/cart:a/TCP/4', 'shop/cart:b/TCP/4'].map((id) =>
     entry({ id: id as EntryId }),
   )
@@ -157,16 +157,16 @@ test('what is wanted depends on the entries alone, and is what will be told', ()
       const direct = made(given)
       for (const [id, one] of [...entries].toReversed()) direct.replace(id, one)
       expect(wanted).toEqual(wantedBy(direct))
-      const doors = new Set<string>()
+      const listeners = new Set<string>()
       for (const [each, digest] of wanted) {
         expect(program.ownersOf(each)).toEqual(direct.ownersOf(each))
         if (kindOf(each) !== 'entry') continue
         const route = program.routeOf(each)
         expect(route && digestRoute(route)).toBe(digest)
-        for (const { ip: at, port } of route?.doors ?? []) {
-          const door = `${route?.protocol} ${at} ${port}`
-          expect(doors.has(door)).toBe(false)
-          doors.add(door)
+        for (const { ip: at, port } of route?.listeners ?? []) {
+          const listener = `${route?.protocol} ${at} ${port}`
+          expect(listeners.has(listener)).toBe(false)
+          listeners.add(listener)
         }
       }
     }),

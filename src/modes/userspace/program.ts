@@ -31,9 +31,9 @@ export class UserspaceProgram implements Program {
 
   /** `ports`: of a forwarder that gets redirected packets. */
   constructor(settings: UserspaceSettings, ports: PortsOfSides) {
-    const { entrance } = settings
+    const { listening } = settings
     this.#settings = settings
-    if (entrance.kind === 'transparent') this.#addBase(entrance, ports)
+    if (listening.kind === 'transparent') this.#addBase(listening, ports)
   }
 
   replace(id: EntryId, entry: ForwardingEntry | undefined): void {
@@ -55,15 +55,15 @@ export class UserspaceProgram implements Program {
     return describe(key, this.#rules.get(key)?.length)
   }
 
-  /** The route of an `entry` key, with the doors that it has; undefined: there is none. */
+  /** The route of an `entry` key, with the listeners that it has; undefined: there is none. */
   routeOf(key: ObjectKey): Route | undefined {
     const id = entryIdOf(key)
     const entry = this.#entries.get(id)
     const rendered = entry && render(entry, this.#settings)
     if (rendered === undefined) return undefined
     const won = rendered.claims.filter(({ point }) => this.#wanted.has(id, point))
-    const doors = [...new Map(won.map(({ point, door }) => [point, door])).values()]
-    return doors.length > 0 ? { ...rendered.route, doors } : undefined
+    const listeners = [...new Map(won.map(({ point, listener }) => [point, listener])).values()]
+    return listeners.length > 0 ? { ...rendered.route, listeners } : undefined
   }
 
   /** The rules of a chain; undefined when it is not wanted. */
@@ -73,9 +73,9 @@ export class UserspaceProgram implements Program {
 
   /** The wanted jumps of one built-in chain. */
   jumpsIn({ family, table, chain }: Place): readonly ObjectKey[] {
-    const { entrance } = this.#settings
-    if (entrance.kind === 'doors') return []
-    return jumps(entrance.netfilter, family)
+    const { listening } = this.#settings
+    if (listening.kind === 'bound') return []
+    return jumps(listening.netfilter, family)
       .filter((jump) => jump.table === table && jump.chain === chain)
       .map(keyOf)
   }

@@ -4,7 +4,7 @@ import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { NodePortScope } from '../netfilter/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { digestRoute, render } from './render.ts'
-import type { Door } from './route.ts'
+import type { RouteListener } from './route.ts'
 import type { UserspaceSettings } from './settings.ts'
 
 const external = frontend({ kind: 'externalIP', ip: ip('5.6.7.8') })
@@ -13,13 +13,13 @@ const nodePort = frontend({ kind: 'nodePort', ip: 'node', port: 30_080 })
 const here = [backend('10.180.0.1', { local: true })]
 const noPools = { cluster: [], local: [] }
 
-function doorsOf(one: ForwardingEntry, given = redirected()): readonly Door[] {
-  return render(one, given)?.route.doors ?? []
+function doorsOf(one: ForwardingEntry, given = redirected()): readonly RouteListener[] {
+  return render(one, given)?.route.listeners ?? []
 }
 
-/** `IP PORT` of each door. */
+/** `IP PORT` of each listener. */
 function placesOf(one: ForwardingEntry, given = redirected()): readonly string[] {
-  return doorsOf(one, given).map((door) => `${door.ip} ${door.port}`)
+  return doorsOf(one, given).map((listener) => `${listener.ip} ${listener.port}`)
 }
 
 /** Members without `NPUS-`, those that all may want last. */
@@ -29,7 +29,7 @@ function membersOf(one: ForwardingEntry, given = redirected()): readonly string[
   return keys.map((key) => key.replace('member/NPUS-', ''))
 }
 
-test('a ClusterIP is one door for everybody, which one set knows', () => {
+test('a ClusterIP is one listener for everybody, which one set knows', () => {
   const pools = { others: 'cluster', pods: 'cluster' }
   expect(doorsOf(entry())).toEqual([
     { ip: '172.30.0.41', port: 80, pools, sourceRanges: undefined },
@@ -45,7 +45,7 @@ test('a route has what the data path has to know, and nothing else', () => {
   })
   expect(render(one, redirected())?.route).toEqual({
     ...{ id: one.id, service: 'shop/cart', protocol: 'TCP', family: 4, balancing: 'rr' },
-    doors: doorsOf(one),
+    listeners: doorsOf(one),
     pools: { cluster: here, local: here },
     ...{ draining, affinity: { seconds: 9 }, proxyProtocol: 'v2' },
   })
@@ -78,7 +78,7 @@ test('SCTP and families that are not served are nothing', () => {
   expect(render(entry({ healthCheckPort: 32_000 }), six)).toBeUndefined()
 })
 
-test('a node port is a door at every address of the family, and on loopback where asked for', () => {
+test('a node port is a listener at every address of the family, and on loopback where asked for', () => {
   const onLoopback = redirected({ netfilter: settings({ localhostNodePorts: true }) })
   const six = entry({ family: 6, frontends: [nodePort] })
   expect(placesOf(entry({ frontends: [nodePort] }))).toEqual(['192.0.2.10 30080'])
@@ -139,14 +139,14 @@ test('source ranges: members for the rules, and all of them for the forwarder', 
   expect(doorsOf(one)[0]?.sourceRanges).toEqual(sourceRanges)
 })
 
-test('the health check port is admitted at every address of the family, doors or not', () => {
+test('the health check port is admitted at every address of the family, listeners or not', () => {
   const one = entry({ healthCheckPort: 32_000, frontends: [] })
   expect(membersOf(one)).toEqual(['4-ADMIT/192.0.2.10,tcp:32000'])
 })
 
 const bound: UserspaceSettings = {
-  entrance: {
-    kind: 'doors',
+  listening: {
+    kind: 'bound',
     bindings: new Map([
       ['shop/cart:http/TCP', [{ ip: ip('127.0.0.1'), port: 8080 }]],
       ['shop/cart/TCP', [{ ip: ip('::1'), port: 8080 }]],
@@ -155,7 +155,7 @@ const bound: UserspaceSettings = {
   balancing: 'lc',
 }
 
-test('bound, a Service has the doors that it is given, all pods for everybody, and no members', () => {
+test('bound, a Service has the listeners that it is given, all pods for everybody, and no members', () => {
   const one = entry({ frontends: [frontend(), local], healthCheckPort: 32_000 })
   const pools = { others: 'cluster', pods: 'cluster' }
   expect(doorsOf(one, bound)).toEqual([

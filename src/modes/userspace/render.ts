@@ -10,37 +10,37 @@ import type { Claim } from '../netfilter/wanted-objects.ts'
 import { balancingOf } from './balancing.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
-import type { Door, Route, RouteProtocol } from './route.ts'
+import type { Route, RouteListener, RouteProtocol } from './route.ts'
 import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
 
 const LOOPBACK = '127.0.0.1' as IpAddress
 
-/** A door that an entry wants, and what the rules have to know about it. */
-export interface ClaimedDoor extends Claim {
-  readonly door: Door
+/** A listener that an entry wants, and what the rules have to know about it. */
+export interface ClaimedListener extends Claim {
+  readonly listener: RouteListener
 }
 
 export interface Rendered {
-  readonly claims: readonly ClaimedDoor[]
+  readonly claims: readonly ClaimedListener[]
   /** Wanted whoever else wants it too. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
-  /** With every door that is wanted; other entries may have some of them. */
+  /** With every listener that is wanted; other entries may have some of them. */
   readonly route: Route
 }
 
 /** Pure: the same entry and settings give the same. Undefined: nothing of it is served here. */
 export function render(entry: ForwardingEntry, settings: UserspaceSettings): Rendered | undefined {
   const { protocol } = entry
-  const { entrance } = settings
+  const { listening } = settings
   if (protocol === 'SCTP') return undefined
   const claims =
-    entrance.kind === 'doors'
-      ? boundDoors(entry, protocol, entrance)
-      : redirectedDoors(entry, protocol, entrance)
-  const shared = entrance.kind === 'doors' ? new Map() : healthChecks(entry, entrance)
+    listening.kind === 'bound'
+      ? boundListeners(entry, protocol, listening)
+      : redirectedListeners(entry, protocol, listening)
+  const shared = listening.kind === 'bound' ? new Map() : healthChecks(entry, listening)
   if (claims.length + shared.size === 0) return undefined
-  const doors = claims.map(({ door }) => door)
-  return { claims, shared, route: routeOf(entry, { protocol, doors, settings }) }
+  const listeners = claims.map(({ listener }) => listener)
+  return { claims, shared, route: routeOf(entry, { protocol, listeners, settings }) }
 }
 
 /** Two routes are equal when their digests are. */
@@ -52,14 +52,14 @@ function routeOf(
   entry: ForwardingEntry,
   given: {
     readonly protocol: RouteProtocol
-    readonly doors: readonly Door[]
+    readonly listeners: readonly RouteListener[]
     readonly settings: UserspaceSettings
   },
 ): Route {
   const { id, service, family, draining, affinity, proxyProtocol } = entry
-  const { protocol, doors, settings } = given
+  const { protocol, listeners, settings } = given
   return {
-    ...{ id, service, protocol, family, doors, draining, affinity, proxyProtocol },
+    ...{ id, service, protocol, family, listeners, draining, affinity, proxyProtocol },
     pools: { cluster: usable(entry, 'cluster'), local: usable(entry, 'local') },
     balancing: balancingOf(entry.scheduler, settings.balancing).balancing,
   }
@@ -70,40 +70,43 @@ function usable({ pools }: ForwardingEntry, pool: Pool): readonly Backend[] {
   return pools[pool].filter(({ weight }) => weight > 0)
 }
 
-function boundDoors(
+function boundListeners(
   entry: ForwardingEntry,
   protocol: RouteProtocol,
   { bindings }: BoundListening,
-): readonly ClaimedDoor[] {
+): readonly ClaimedListener[] {
   const pools = { others: 'cluster', pods: 'cluster' } as const
   return listeningOf(entry, protocol, bindings)
     .filter(({ ip }) => familyOf(ip) === entry.family)
     .map(({ ip, port }) => ({
       ...{ point: memberText({ ip, protocol, port }), rank: 0, objects: new Map() },
-      door: { ip, port, pools, sourceRanges: undefined },
+      listener: { ip, port, pools, sourceRanges: undefined },
     }))
 }
 
-function redirectedDoors(
+function redirectedListeners(
   entry: ForwardingEntry,
   protocol: RouteProtocol,
-  entrance: TransparentListening,
-): readonly ClaimedDoor[] {
-  if (!entrance.netfilter.families.includes(entry.family)) return []
+  listening: TransparentListening,
+): readonly ClaimedListener[] {
+  if (!listening.netfilter.families.includes(entry.family)) return []
   return entry.frontends.flatMap((frontend) =>
-    addressesOf(entry, frontend, entrance).map((ip): ClaimedDoor => {
-      const door = doorOf(ip, frontend)
+    addressesOf(entry, frontend, listening).map((ip): ClaimedListener => {
+      const listener = doorOf(ip, frontend)
       return {
         point: memberText({ ip, protocol, port: frontend.port }),
         rank: frontend.ip === 'node' ? 1 : 0,
-        objects: new Map(memberships(entry, protocol, door).map((key) => [key, PRESENT])),
-        door,
+        objects: new Map(memberships(entry, protocol, listener).map((key) => [key, PRESENT])),
+        listener,
       }
     }),
   )
 }
 
-function doorOf(ip: IpAddress, { port, pool, shortCircuit, sourceRanges }: Frontend): Door {
+function doorOf(
+  ip: IpAddress,
+  { port, pool, shortCircuit, sourceRanges }: Frontend,
+): RouteListener {
   const pods = shortCircuit ? 'cluster' : pool
   return { ip, port, pools: { others: pool, pods }, sourceRanges }
 }
@@ -123,11 +126,11 @@ function ofFamily(addresses: readonly IpAddress[], family: Family): readonly IpA
   return addresses.filter((address) => familyOf(address) === family)
 }
 
-/** What the rules have to know about a door, as membership in sets. */
+/** What the rules have to know about a listener, as membership in sets. */
 function memberships(
   entry: ForwardingEntry,
   protocol: RouteProtocol,
-  { ip, port, pools, sourceRanges }: Door,
+  { ip, port, pools, sourceRanges }: RouteListener,
 ): readonly ObjectKey[] {
   const isEmpty = usable(entry, pools.others).length === 0
   const answer = entry.whenEmpty[pools.others]

@@ -8,7 +8,7 @@ export type RouteProtocol = 'TCP' | 'UDP'
 export type Side = 'pods' | 'others'
 
 /** An address at which clients find a Service. */
-export interface Door {
+export interface RouteListener {
   readonly ip: IpAddress
   readonly port: number
   /** Whom a client may get, by the side that it comes from. */
@@ -33,7 +33,7 @@ export interface Route {
   readonly service: string
   readonly protocol: RouteProtocol
   readonly family: Family
-  readonly doors: readonly Door[]
+  readonly listeners: readonly RouteListener[]
   readonly pools: Readonly<Record<'cluster' | 'local', readonly Backend[]>>
   readonly balancing: Balancing
   readonly affinity: { readonly seconds: number } | undefined

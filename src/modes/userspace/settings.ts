@@ -18,13 +18,13 @@ export interface TransparentListening {
 
 /** The forwarder listens where it is told to, at addresses of this machine. */
 export interface BoundListening {
-  readonly kind: 'doors'
+  readonly kind: 'bound'
   /** By `bindingKey`; Services that are not named are not served. */
   readonly bindings: ReadonlyMap<string, readonly Listening[]>
 }
 
 export interface UserspaceSettings {
-  readonly entrance: TransparentListening | BoundListening
+  readonly listening: TransparentListening | BoundListening
   /** For Services that name none. */
   readonly balancing: Balancing
 }

@@ -113,8 +113,8 @@ test('talks over the channel, every byte as it is', async () => {
 
 test('others can come in and use a shell, until the kernel is gone', async () => {
   const kernel = await startKernel(shell('sleep 1000', { shell: true }))
-  const [door = ''] = findShellSockets(process.pid)
-  const visitor = connect(door)
+  const [listener = ''] = findShellSockets(process.pid)
+  const visitor = connect(listener)
   let seen = ''
   visitor.on('data', (text: Buffer) => {
     seen += text.toString()

@@ -51,7 +51,7 @@ const forwarder = new FakeForwarder(
 )
 const mode = new UserspaceMode(
   {
-    entrance: {
+    listening: {
       kind: 'transparent',
       nodeAddresses: [ip('192.0.2.10'), ip('fd00:2::10')],
       netfilter,

@@ -45,7 +45,7 @@ function forwarder(): Forwarder {
 const calls = {
   async open({ dataPath, workers, limits }: ForwarderStart) {
     opened.forwarder = await openForwarder({
-      ...{ dataPath, workers, entrance: 'doors', families: [4], mark: 0 },
+      ...{ dataPath, workers, listening: 'bound', families: [4], mark: 0 },
       limits: { ...LIMITS, ...limits },
       onLost: (error) => tellNews(error.message),
     })

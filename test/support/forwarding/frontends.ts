@@ -17,8 +17,13 @@ export function routeTo(
   overrides: Partial<Route> = {},
 ): Route {
   return {
-    ...{ id: `test/door:${port}` as EntryId, service: 'test/door', protocol: 'TCP', family: 4 },
-    doors: [
+    ...{
+      id: `test/listener:${port}` as EntryId,
+      service: 'test/listener',
+      protocol: 'TCP',
+      family: 4,
+    },
+    listeners: [
       {
         ip: ip(FRONTEND),
         port,

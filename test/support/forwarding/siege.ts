@@ -60,7 +60,7 @@ export class Siege {
     const prober = await stage.start<ProberCalls>('clients', 'prober.script.ts', { nice: FIRST })
     await forwarder.call('open', { dataPath, workers, limits })
     const backends = [backend(backendAddress(1), { port: ECHO_PORT })]
-    const udp = { id: 'test/door:80/udp' as Route['id'], protocol: 'UDP' } as const
+    const udp = { id: 'test/listener:80/udp' as Route['id'], protocol: 'UDP' } as const
     await forwarder.call('apply', [routeTo(PORT, backends), routeTo(PORT, backends, udp)])
     return new Siege(forwarder, prober, lost)
   }

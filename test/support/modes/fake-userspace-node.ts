@@ -18,8 +18,8 @@ export function redirected(
   overrides: Partial<Omit<TransparentListening, 'kind'>> = {},
 ): UserspaceSettings {
   const nodeAddresses = [ip('192.0.2.10'), ip('fd00:2::10')]
-  const entrance = { kind: 'transparent', nodeAddresses } as const
-  return { entrance: { netfilter: settings(), ...entrance, ...overrides }, balancing: 'rr' }
+  const listening = { kind: 'transparent', nodeAddresses } as const
+  return { listening: { netfilter: settings(), ...listening, ...overrides }, balancing: 'rr' }
 }
 
 export interface FakeRedirectKernel extends RedirectKernel {

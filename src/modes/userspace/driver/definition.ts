@@ -55,9 +55,9 @@ async function cleanUp({ iptables, sets, clock, families, config }: CleanupHost)
   const { openUserspaceForCleanup } = await import('./open-userspace.ts')
   const runtime = openUserspaceForCleanup({ iptables, sets, clock })
   const netfilter = cleanupSettings(config, families)
-  const entrance = { kind: 'transparent', netfilter, nodeAddresses: [] } as const
+  const listening = { kind: 'transparent', netfilter, nodeAddresses: [] } as const
   try {
-    await runtime.build({ entrance, balancing: 'rr' }).cleanup()
+    await runtime.build({ listening, balancing: 'rr' }).cleanup()
   } finally {
     runtime.close()
   }

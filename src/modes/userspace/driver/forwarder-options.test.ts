@@ -5,15 +5,15 @@ import { forwarderOptions, type Machine } from './forwarder-options.ts'
 const MACHINE: Machine = { processors: 4, openFiles: 20_000, hasSyscalls: true }
 
 function optionsFor(values: Record<string, unknown> = {}, machine: Partial<Machine> = {}) {
-  const entrance = { entry: 'redirect', families: [4, 6] } as const
-  return forwarderOptions(configuration(values), entrance, { ...MACHINE, ...machine })
+  const listening = { entry: 'redirect', families: [4, 6] } as const
+  return forwarderOptions(configuration(values), listening, { ...MACHINE, ...machine })
 }
 
 test('the defaults', () => {
   expect(optionsFor()).toEqual({
     dataPath: 'native',
     workers: 4,
-    entrance: 'transparent',
+    listening: 'transparent',
     families: [4, 6],
     portRange: undefined,
     limits: {
@@ -36,10 +36,10 @@ test('a range of ports is the forwarder’s as well', () => {
   })
 })
 
-test('whoever binds listens at doors', () => {
-  const entrance = { entry: 'bind', families: [4] } as const
-  const { entrance: at, families } = forwarderOptions(configuration(), entrance, MACHINE)
-  expect([at, families]).toEqual(['doors', [4]])
+test('whoever binds listens at listeners', () => {
+  const listening = { entry: 'bind', families: [4] } as const
+  const { listening: at, families } = forwarderOptions(configuration(), listening, MACHINE)
+  expect([at, families]).toEqual(['bound', [4]])
 })
 
 test.each([

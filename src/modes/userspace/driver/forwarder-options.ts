@@ -11,7 +11,7 @@ export interface Machine {
   readonly hasSyscalls: boolean
 }
 
-export interface Entrance {
+export interface Entry {
   readonly entry: 'redirect' | 'bind'
   readonly families: readonly Family[]
 }
@@ -30,7 +30,7 @@ export type ConfiguredForwarder = Omit<ForwarderOptions, 'mark' | 'onLost'>
 /** The data path that configuration and machine ask for. */
 export function forwarderOptions(
   { userspace, udpIdleTimeout, portRange }: UserspaceConfiguration,
-  { entry, families }: Entrance,
+  { entry, families }: Entry,
   { processors, openFiles, hasSyscalls }: Machine,
 ): ConfiguredForwarder {
   const { dataPath } = userspace
@@ -39,7 +39,7 @@ export function forwarderOptions(
   return {
     dataPath: dataPath === 'auto' ? best : dataPath,
     workers: workersOf(userspace.workers, processors),
-    entrance: entry === 'redirect' ? 'transparent' : 'doors',
+    listening: entry === 'redirect' ? 'transparent' : 'bound',
     families,
     portRange,
     limits: {

@@ -156,7 +156,7 @@ test('other bindings make another mode over the same workers', async () => {
   expect(isDeepEqual(before!.settings, after!.settings)).toBe(false)
   after!.build()
   expect(built.at(-1)).toMatchObject({
-    entrance: { bindings: new Map([['a/b/TCP', [{ ip: '127.0.0.1', port: 81 }]]]) },
+    listening: { bindings: new Map([['a/b/TCP', [{ ip: '127.0.0.1', port: 81 }]]]) },
   })
   expect(grounds).toHaveLength(1)
 })

@@ -21,7 +21,7 @@ test('redirected packets: to the addresses that serve node ports', () => {
   const values = { 'userspace.scheduler': 'lc', 'iptables.localhostNodePorts': true }
   expect(userspaceSettings(inputs(values), 'redirect')).toMatchObject({
     balancing: 'lc',
-    entrance: {
+    listening: {
       kind: 'transparent',
       nodeAddresses: ['192.0.2.1', '2001:db8::1'],
       netfilter: { families: [4, 6], localhostNodePorts: true, dropMartians: false },
@@ -38,8 +38,8 @@ test('bindings: by the port that they name, several for one of them', () => {
   const values = { 'userspace.bindMap': read.ok ? read.value : [] }
   expect(userspaceSettings(inputs(values), 'bind')).toEqual({
     balancing: 'rr',
-    entrance: {
-      kind: 'doors',
+    listening: {
+      kind: 'bound',
       bindings: new Map([
         [
           'shop/cart:http/TCP',

@@ -14,10 +14,10 @@ export function userspaceSettings(
   const { config, node, facts } = inputs
   const { bindMap, scheduler } = config.userspace
   if (entry === 'bind') {
-    return { entrance: { kind: 'doors', bindings: byPort(bindMap) }, balancing: scheduler }
+    return { listening: { kind: 'bound', bindings: byPort(bindMap) }, balancing: scheduler }
   }
   return {
-    entrance: {
+    listening: {
       kind: 'transparent',
       // Node ports on loopback are served by this process, so nothing has to be routed there.
       netfilter: { ...netfilterSettings(config, node, facts), dropMartians: facts.routesLocalnet },

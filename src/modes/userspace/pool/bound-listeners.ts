@@ -38,7 +38,7 @@ export class BoundListeners {
     return new Map([...this.#open].map(([key, sockets]) => [key, new Set(sockets).size]))
   }
 
-  /** What each worker must open and close, and the routes of which a door cannot be opened. */
+  /** What each worker must open and close, and the routes of which a listener cannot be opened. */
   apply(changes: ReadonlyMap<EntryId, Route | undefined>): {
     readonly changes: readonly ListenerChange[]
     readonly refused: ReadonlyMap<EntryId, KernelError>

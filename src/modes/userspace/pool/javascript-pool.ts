@@ -12,18 +12,18 @@ import { untilIdle } from './until-idle.ts'
 import { WantedListeners } from './wanted-listeners.ts'
 import { WorkerPool } from './worker-pool.ts'
 
-/** JavaScript workers, each of which listens at every door. */
+/** JavaScript workers, each of which listens at every listener. */
 export class JavascriptPool implements Forwarder {
   readonly dataPath = 'javascript'
   readonly ports = new Map<never, never>()
   readonly ownPorts = new Set<number>()
-  readonly #doors = new WantedListeners()
+  readonly #listeners = new WantedListeners()
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
 
   /** Throws NP_USERSPACE_DATA_PATH for what needs more than Node's own sockets can do. */
   constructor(options: ForwarderOptions) {
-    if (options.entrance === 'transparent') throw notTransparent()
+    if (options.listening === 'transparent') throw notTransparent()
     this.#pool = new WorkerPool(options)
   }
 
@@ -35,9 +35,9 @@ export class JavascriptPool implements Forwarder {
     changes: ReadonlyMap<EntryId, Route | undefined>,
   ): Promise<ReadonlyMap<EntryId, KernelError>> {
     return this.#mutex.run(async () => {
-      const { open, close } = this.#doors.plan(changes)
-      const doors = { open, close }
-      const answers = await this.#pool.tell(changes, () => ({ doors }))
+      const { open, close } = this.#listeners.plan(changes)
+      const listeners = { open, close }
+      const answers = await this.#pool.tell(changes, () => ({ listeners }))
       const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
       const refused = open.filter((at) => reasons.has(listenerKey(at)))
       await this.#close(refused)
@@ -50,13 +50,13 @@ export class JavascriptPool implements Forwarder {
   }
 
   untilIdle(signal: AbortSignal): Promise<void> {
-    const open = () => new Map([...this.#doors.open].map((key) => [key, this.workers]))
+    const open = () => new Map([...this.#listeners.open].map((key) => [key, this.workers]))
     const isRelieved = relief(open, new ProcListeners())
     return untilIdle({ counts: () => this.counts(), isRelieved, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    await this.#mutex.run(() => this.#close(this.#doors.closeAll()))
+    await this.#mutex.run(() => this.#close(this.#listeners.closeAll()))
     await untilIdle({ counts: () => this.counts() }, signal)
   }
 
@@ -67,12 +67,12 @@ export class JavascriptPool implements Forwarder {
   /** Where one worker may not listen, others shall not either. */
   async #close(close: readonly ListenerAddress[]): Promise<void> {
     if (close.length === 0) return
-    await this.#pool.give(() => ({ doors: { open: [], close } }))
+    await this.#pool.give(() => ({ listeners: { open: [], close } }))
   }
 
   #refusals(at: ListenerAddress, reason = ''): readonly (readonly [EntryId, KernelError])[] {
     const message = `cannot listen on ${hostPort(at.ip, at.port)}: ${reason}`
-    return this.#doors.refuse(at).map((id) => [id, { code: 'NP_USERSPACE_LISTEN', message }])
+    return this.#listeners.refuse(at).map((id) => [id, { code: 'NP_USERSPACE_LISTEN', message }])
   }
 }
 

@@ -13,8 +13,8 @@ const MINE = new Map([
 
 test.each([
   ['nobody else listens', [WEB, DNS, DNS], false],
-  ['another process listens at one door only', [WEB, WEB, DNS, DNS], false],
-  ['another process listens at all doors', [WEB, WEB, DNS, DNS, DNS], true],
+  ['another process listens at one listener only', [WEB, WEB, DNS, DNS], false],
+  ['another process listens at all listeners', [WEB, WEB, DNS, DNS, DNS], true],
   ['it listens at another port', [WEB, DNS, DNS, DNS, { ...WEB, port: 8081 }], false],
   ['it listens with another protocol', [WEB, DNS, DNS, DNS, { ...WEB, protocol: 'UDP' }], false],
   ['it listens over SCTP', [WEB, DNS, DNS, DNS, { ...WEB, protocol: 'SCTP' }], false],

@@ -4,16 +4,16 @@ import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts
 /** Milliseconds without a new client after which one that listens for its Services may end. */
 export const QUIET_MS = 1_000
 
-/** Doors that are open, by `listenerKey`, and how many sockets this process has at each. */
+/** Open listeners by `listenerKey`, and how many sockets this process has at each. */
 export type OpenListener = ReadonlyMap<string, number>
 
 /**
- * Tells whether another process listens at each of these doors: only one of the same user can, by
- * SO_REUSEPORT, and it opens a door when it serves it.
+ * Returns whether another process listens at each of these listeners: only one of the same user can, by
+ * SO_REUSEPORT, and it opens a listener when it serves it.
  */
-export function relief(doors: () => OpenListener, listeners: Listeners): () => boolean {
+export function relief(own: () => OpenListener, listeners: Listeners): () => boolean {
   return () => {
-    const mine = doors()
+    const mine = own()
     if (mine.size === 0) return false
     const all = count(listeners.list())
     return [...mine].every(([key, sockets]) => (all.get(key) ?? 0) > sockets)

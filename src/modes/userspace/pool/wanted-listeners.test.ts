@@ -8,8 +8,8 @@ import { WantedListeners } from './wanted-listeners.ts'
 const [ONE, TWO] = ['shop/one:http/TCP/4', 'shop/two:http/TCP/4'] as EntryId[]
 
 function routeAt(id: EntryId | undefined, ...ports: readonly number[]): Route {
-  const [door] = route().doors
-  return route({ id: id!, doors: ports.map((port) => ({ ...door!, port })) })
+  const [listener] = route().listeners
+  return route({ id: id!, listeners: ports.map((port) => ({ ...listener!, port })) })
 }
 
 /** Tells one change after the other; what is opened and closed, as text. */
@@ -36,7 +36,7 @@ test('only what changed is opened and closed', () => {
   expect(tell([ONE, 0])).toEqual(['-80', '-82'])
 })
 
-test('a door stays open while anybody wants it', () => {
+test('a listener stays open while anybody wants it', () => {
   const { tell } = teller()
   tell([ONE, 80])
   expect(tell([TWO, 80])).toEqual([])
@@ -48,7 +48,7 @@ test('a door stays open while anybody wants it', () => {
 test('what was refused is tried again with the next change of whoever wants it', () => {
   const { wanted, tell } = teller()
   tell([ONE, 80])
-  const at = { protocol: 'TCP', ip: route().doors[0]!.ip, port: 80 } as const
+  const at = { protocol: 'TCP', ip: route().listeners[0]!.ip, port: 80 } as const
   expect(listenerKey(at)).toBe('TCP 10.96.0.1:80')
   expect(wanted.refuse(at)).toEqual([ONE])
   expect(tell([TWO, 90])).toEqual(['+90'])

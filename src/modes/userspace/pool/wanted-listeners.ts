@@ -48,17 +48,17 @@ export class WantedListeners {
     return all
   }
 
-  /** The doors that it wanted, and those that it wants. */
+  /** The listeners that it wanted, and those that it wants. */
   #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, ListenerAddress])[] {
     const old = this.#wanted.get(id) ?? new Map<string, ListenerAddress>()
-    const doors = doorsOf(route)
+    const listeners = doorsOf(route)
     for (const key of old.keys()) this.#disown(key, id)
-    for (const key of doors.keys()) {
+    for (const key of listeners.keys()) {
       this.#owners.set(key, (this.#owners.get(key) ?? new Set()).add(id))
     }
-    if (route) this.#wanted.set(id, doors)
+    if (route) this.#wanted.set(id, listeners)
     else this.#wanted.delete(id)
-    return [...old, ...doors]
+    return [...old, ...listeners]
   }
 
   #disown(key: string, id: EntryId): void {
@@ -70,7 +70,7 @@ export class WantedListeners {
 
 function doorsOf(route: Route | undefined): ReadonlyMap<string, ListenerAddress> {
   if (route === undefined) return new Map()
-  const { protocol, doors } = route
-  const all = doors.map(({ ip, port }): ListenerAddress => ({ protocol, ip, port }))
+  const { protocol, listeners } = route
+  const all = listeners.map(({ ip, port }): ListenerAddress => ({ protocol, ip, port }))
   return new Map(all.map((at) => [listenerKey(at), at]))
 }

@@ -22,7 +22,7 @@ export class WorkerGroup implements Forwarder {
   readonly ports: ReadonlyMap<Family, EntryPorts>
   readonly #sys: Syscalls
   readonly #transparent: TransparentListeners | undefined
-  readonly #doors: BoundListeners | undefined
+  readonly #listeners: BoundListeners | undefined
   readonly #wakeUps: readonly WakeUp[]
   readonly #pool: WorkerPool
   readonly #mutex = new Mutex()
@@ -32,10 +32,10 @@ export class WorkerGroup implements Forwarder {
 
   constructor(sys: Syscalls, options: ForwarderOptions) {
     this.#sys = sys
-    const { workers, entrance } = options
+    const { workers, listening } = options
     const sockets = new Sockets(sys)
-    if (entrance === 'transparent') this.#transparent = openTransparent(sockets, options)
-    else this.#doors = new BoundListeners(sockets, workers)
+    if (listening === 'transparent') this.#transparent = openTransparent(sockets, options)
+    else this.#listeners = new BoundListeners(sockets, workers)
     this.#waiting = this.#transparent?.listeners ?? []
     for (const { socket, protocol } of this.#waiting.flat()) this.#listening.set(socket, protocol)
     this.ports = this.#transparent?.ports ?? new Map()
@@ -55,16 +55,16 @@ export class WorkerGroup implements Forwarder {
     changes: ReadonlyMap<EntryId, Route | undefined>,
   ): Promise<ReadonlyMap<EntryId, KernelError>> {
     return this.#mutex.run(async () => {
-      const doors = this.#doors?.apply(changes)
+      const listeners = this.#listeners?.apply(changes)
       const waiting = this.#waiting
       this.#waiting = []
       const orderFor = (worker: number) => ({
         open: waiting[worker] ?? [],
-        ...doors?.changes[worker],
+        ...listeners?.changes[worker],
       })
       await this.#pool.tell(changes, orderFor)
-      for (const change of doors?.changes ?? []) this.#keepAccount(change)
-      return doors?.refused ?? new Map<EntryId, KernelError>()
+      for (const change of listeners?.changes ?? []) this.#keepAccount(change)
+      return listeners?.refused ?? new Map<EntryId, KernelError>()
     })
   }
 
@@ -74,9 +74,9 @@ export class WorkerGroup implements Forwarder {
 
   untilIdle(signal: AbortSignal): Promise<void> {
     const counts = () => this.counts()
-    const doors = this.#doors
-    if (doors === undefined) return untilIdle({ counts }, signal)
-    const isRelieved = relief(() => doors.open, new ProcListeners())
+    const listeners = this.#listeners
+    if (listeners === undefined) return untilIdle({ counts }, signal)
+    const isRelieved = relief(() => listeners.open, new ProcListeners())
     return untilIdle({ counts, isRelieved, quietMs: QUIET_MS }, signal)
   }
 

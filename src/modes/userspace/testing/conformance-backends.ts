@@ -6,12 +6,12 @@ import type { Balancing } from '../route.ts'
 import {
   backend,
   callAt,
-  door,
   doorOf,
   type Endpoint,
   freeListener,
   ip,
   LOOPBACK,
+  listener,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -170,7 +170,7 @@ async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: strin
   return { text: await heard.promise, from, to: doorOf(route).port }
 }
 
-/** A forwarder with one door and backends `a`, `b` and `c`. */
+/** A forwarder with one listener and backends `a`, `b` and `c`. */
 async function three(
   open: OpenLab,
   {
@@ -183,7 +183,7 @@ async function three(
   const backends = await Promise.all(names.map(namedBackend))
   const weighted = backends.map((each, index) => ({ ...each, weight: weights[index] ?? 1 }))
   const at = await freeListener()
-  await serve(forwarder, routeTo(at, weighted, { balancing, doors: [door(at)] }))
+  await serve(forwarder, routeTo(at, weighted, { balancing, listeners: [listener(at)] }))
   return { forwarder, at }
 }
 

@@ -6,10 +6,10 @@ import { endOf, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import {
   callAt,
   connected,
-  door,
   doorOf,
   freeListener,
   isAlive,
+  listener,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -22,19 +22,22 @@ const OTHER_ID = 'shop/other:http/TCP/4' as EntryId
 
 export function registerChangeTests(open: OpenLab): void {
   registerDrainTests(open)
-  registerDoorTests(open)
+  registerListenerTests(open)
 
   test('connections outlive every change of their route', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     await serve(forwarder, { ...route, balancing: 'lc', affinity: { seconds: 60 } })
-    await serve(forwarder, { ...route, doors: [...route.doors, door(await freeListener())] })
-    await serve(forwarder, { ...route, doors: [] })
+    await serve(forwarder, {
+      ...route,
+      listeners: [...route.listeners, listener(await freeListener())],
+    })
+    await serve(forwarder, { ...route, listeners: [] })
     await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
-  test('several workers serve one door', async () => {
+  test('several workers serve one listener', async () => {
     const forwarder = await open({}, 2)
     const at = await freeListener()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
@@ -146,7 +149,7 @@ function registerDrainTests(open: OpenLab): void {
     await drained
   })
 
-  test('one that listens at the same door relieves it, though clients come all the time', async () => {
+  test('one that listens at the same listener relieves it, though clients come all the time', async () => {
     const [before, after] = [await open(), await open()]
     const at = await freeListener()
     const route = routeTo(at, [await namedBackend('a')])
@@ -182,8 +185,8 @@ async function isRefused(at: Parameters<typeof callAt>[0]): Promise<boolean> {
   return !isTaken
 }
 
-function registerDoorTests(open: OpenLab): void {
-  test('a door that is taken is refused to its route, the others are served', async () => {
+function registerListenerTests(open: OpenLab): void {
+  test('a listener that is taken is refused to its route, the others are served', async () => {
     const forwarder = await open()
     const { server, address } = await serveTcp(() => undefined)
     const [at, target] = [await freeListener(), await namedBackend('a')]
@@ -198,7 +201,7 @@ function registerDoorTests(open: OpenLab): void {
     expect(await visitTimes(1, address)).toEqual(['a'])
   })
 
-  test('a door passes from one route to another, whoever is told first', async () => {
+  test('a listener passes from one route to another, whoever is told first', async () => {
     const forwarder = await open()
     const at = await freeListener()
     const old = routeTo(at, [await namedBackend('old')])

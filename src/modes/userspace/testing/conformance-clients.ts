@@ -7,10 +7,10 @@ import {
   callFrom,
   cidr,
   connected,
-  door,
   doorOf,
   freeListener,
   isAlive,
+  listener,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -26,8 +26,8 @@ export function registerClientTests(open: OpenLab): void {
   test('a client outside the source ranges is reset', async () => {
     const forwarder = await open()
     const at = await freeListener()
-    const inside = door(at, { sourceRanges: [cidr(`${OTHER_CLIENT}/32`)] })
-    await serve(forwarder, routeTo(at, [await namedBackend('a')], { doors: [inside] }))
+    const inside = listener(at, { sourceRanges: [cidr(`${OTHER_CLIENT}/32`)] })
+    await serve(forwarder, routeTo(at, [await namedBackend('a')], { listeners: [inside] }))
     expect(await endOf(callAt(at))).toBe('ECONNRESET')
     expect(await visitTimes(1, at, OTHER_CLIENT)).toEqual(['a'])
     expect(forwarder.counts()).toMatchObject({ outsideRanges: 1, connections: 1 })

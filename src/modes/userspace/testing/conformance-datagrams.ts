@@ -7,11 +7,11 @@ import type { ForwarderLimits } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import {
   cidr,
-  door,
   doorOf,
   type Endpoint,
   ip,
   LOOPBACK,
+  listener,
   type OpenLab,
   routeTo,
   serve,
@@ -109,8 +109,8 @@ function registerDatagramChangeTests(open: OpenLab): void {
 
   test('source ranges and limits hold', async () => {
     const { at, route, forwarder } = await served(open, ['a'], {}, { connections: 4 })
-    const inside = door(at, { sourceRanges: [cidr('127.0.0.2/32')] })
-    await serve(forwarder, { ...route, doors: [inside] })
+    const inside = listener(at, { sourceRanges: [cidr('127.0.0.2/32')] })
+    await serve(forwarder, { ...route, listeners: [inside] })
     const [stranger, one, other] = [
       await newClient(),
       await newClient('127.0.0.2'),
@@ -123,7 +123,7 @@ function registerDatagramChangeTests(open: OpenLab): void {
     expect(forwarder.counts()).toMatchObject({ udpFlowsNow: 1, evicted: 1 })
   })
 
-  test('a door that is taken is refused', async () => {
+  test('a listener that is taken is refused', async () => {
     const { socket, address } = await datagrams(() => undefined)
     onTestFinished(() => void socket.close())
     const forwarder = await open()
@@ -143,7 +143,7 @@ function registerDatagramChangeTests(open: OpenLab): void {
   })
 }
 
-/** A forwarder with a door of datagrams and backends of these names. */
+/** A forwarder with a listener of datagrams and backends of these names. */
 async function served(
   open: OpenLab,
   names: readonly string[],

@@ -6,9 +6,9 @@ import type { Backend, EntryId } from '../../../forwarding/entry.ts'
 import { hear, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import { type Cidr, familyOf, type IpAddress, parseCidr, parseIp } from '../../../lib/ip.ts'
 import type { Forwarder, ForwarderLimits } from '../forwarder.ts'
-import type { Door, Route } from '../route.ts'
+import type { Route, RouteListener } from '../route.ts'
 
-/** Opens a forwarder that listens at doors; it is closed when the test has finished. */
+/** Opens a forwarder that listens at listeners; it is closed when the test has finished. */
 export type OpenLab = (limits?: Partial<ForwarderLimits>, workers?: number) => Promise<Forwarder>
 
 export interface Endpoint {
@@ -33,7 +33,7 @@ export const LIMITS: ForwarderLimits = {
   affinityClients: 64,
 }
 
-/** A route of one door; without backends nobody serves it. */
+/** A route of one listener; without backends nobody serves it. */
 export function routeTo(
   at: Endpoint,
   backends: readonly (Endpoint & { readonly weight?: number })[],
@@ -47,7 +47,7 @@ export function routeTo(
     service: 'shop/cart',
     protocol: 'TCP',
     family: familyOf(at.ip),
-    doors: [door(at)],
+    listeners: [listener(at)],
     pools: { cluster, local: [] },
     balancing: 'rr',
     affinity: undefined,
@@ -56,7 +56,7 @@ export function routeTo(
   }
 }
 
-export function door(at: Endpoint, overrides: Partial<Door> = {}): Door {
+export function listener(at: Endpoint, overrides: Partial<RouteListener> = {}): RouteListener {
   const pools = { pods: 'cluster', others: 'cluster' } as const
   return { ip: at.ip, port: at.port, pools, sourceRanges: undefined, ...overrides }
 }
@@ -136,8 +136,8 @@ export async function connected(open: OpenLab, limits?: Partial<ForwarderLimits>
   return { forwarder, route, client, server }
 }
 
-export function doorOf({ doors: [first] }: Route): Endpoint {
-  if (first === undefined) throw new TypeError('a route without a door')
+export function doorOf({ listeners: [first] }: Route): Endpoint {
+  if (first === undefined) throw new TypeError('a route without a listener')
   return first
 }
 

@@ -20,7 +20,7 @@ test('redirected packets need the native data path', async () => {
     mark: 0,
     onLost: () => undefined,
   }
-  const asked = openForwarder({ ...options, dataPath: 'javascript', entrance: 'transparent' })
+  const asked = openForwarder({ ...options, dataPath: 'javascript', listening: 'transparent' })
   await expect(asked).rejects.toMatchObject({
     code: 'NP_USERSPACE_DATA_PATH',
     hint: expect.stringContaining('native'),

@@ -20,7 +20,7 @@ export class FakeForwarder implements Forwarder {
   readonly routes = new Map<EntryId, Route>()
   /** What each call of `apply` changed. */
   readonly told: (readonly EntryId[])[] = []
-  /** Doors that somebody else listens at, as `TCP 127.0.0.1 80`. */
+  /** Listeners that somebody else listens at, as `TCP 127.0.0.1 80`. */
   readonly taken = new Set<string>()
   /** Of a forwarder that drains: ends the last connection. */
   endConnections: () => void = () => {}
@@ -80,14 +80,14 @@ export class FakeForwarder implements Forwarder {
   #refusalOf(id: EntryId, route: Route): KernelError | undefined {
     if (route.id !== id) throw new TypeError(`${id} is told the route of ${route.id}`)
     const others = [...this.routes.values()].flatMap(doorsOf)
-    const lost = doorsOf(route).find((door, index, all) => {
-      return others.includes(door) || this.taken.has(door) || all.indexOf(door) < index
+    const lost = doorsOf(route).find((listener, index, all) => {
+      return others.includes(listener) || this.taken.has(listener) || all.indexOf(listener) < index
     })
     if (lost === undefined) return undefined
     return { code: 'NP_USERSPACE_LISTEN', message: `${lost}: EADDRINUSE` }
   }
 }
 
-function doorsOf({ protocol, doors }: Route): readonly string[] {
-  return doors.map(({ ip, port }) => `${protocol} ${ip} ${port}`)
+function doorsOf({ protocol, listeners }: Route): readonly string[] {
+  return listeners.map(({ ip, port }) => `${protocol} ${ip} ${port}`)
 }

@@ -9,9 +9,9 @@ import { affinityTable, at, NO_CHANCE, newCounters, route } from './testing/work
 function setUp(connections = 1) {
   const counters = newCounters()
   const routeTable = new RouteTable({ drainMs: 0, random: NO_CHANCE })
-  const [door] = route().doors
-  const doors = [{ ...door!, sourceRanges: [cidr('192.0.2.0/24')] }]
-  routeTable.replace(route().id, route({ doors }), 0)
+  const [listener] = route().listeners
+  const listeners = [{ ...listener!, sourceRanges: [cidr('192.0.2.0/24')] }]
+  routeTable.replace(route().id, route({ listeners }), 0)
   const limits = { connections, perClient: 1, idleMs: 0, udpIdleMs: 0, attempts: 1, retryMs: 1 }
   const book = new SessionBook({
     counters,
@@ -38,7 +38,7 @@ function setUp(connections = 1) {
 
 test('a client that may enter is to be served', () => {
   const { come } = setUp()
-  expect(come('192.0.2.1')?.request.entrance.served.route.id).toBe(route().id)
+  expect(come('192.0.2.1')?.request.match.served.route.id).toBe(route().id)
 })
 
 test.each([

@@ -14,13 +14,13 @@ export interface AdmissionParts extends SelectionParts {
 export function admit(
   parts: AdmissionParts,
   protocol: RouteProtocol,
-  visitor: Omit<ConnectionRequest, 'entrance'>,
+  visitor: Omit<ConnectionRequest, 'match'>,
 ): Selection | undefined {
   const { routeTable, book, counters } = parts
-  const entrance = routeTable.find(protocol, visitor.destination)
-  if (entrance === undefined) counters.add('unserved')
-  else if (!mayEnter(entrance.door, visitor.client)) counters.add('outsideRanges')
+  const match = routeTable.find(protocol, visitor.destination)
+  if (match === undefined) counters.add('unserved')
+  else if (!mayEnter(match.listener, visitor.client)) counters.add('outsideRanges')
   else if (book.admit({ protocol, client: hostKey(visitor.client) }, visitor.now))
-    return new Selection(parts, { ...visitor, entrance })
+    return new Selection(parts, { ...visitor, match })
   return undefined
 }

@@ -49,12 +49,12 @@ export interface Order {
   /** Sockets that no other worker has any more: this one closes them, once nobody waits there. */
   readonly release?: readonly number[]
   /** For JavaScript workers. */
-  readonly doors?: ListenerOrder
+  readonly listeners?: ListenerOrder
   readonly end?: true
 }
 
 export interface Answer {
   readonly number: number
-  /** Doors that could not be opened, by `listenerKey`, and why. */
+  /** Listeners that could not be opened, by `listenerKey`, and why. */
   readonly refused?: readonly (readonly [key: string, message: string])[]
 }

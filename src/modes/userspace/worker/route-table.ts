@@ -4,14 +4,14 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../kernel/sockets/socket-address.ts'
-import type { Door, Route, RouteProtocol } from '../route.ts'
+import type { Route, RouteListener, RouteProtocol } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
 
 /** Where a client knocked. */
-export interface Entrance {
+export interface RouteMatch {
   readonly served: ServedRoute
-  readonly door: Door
+  readonly listener: RouteListener
 }
 
 /** All routes of this worker, found by the address that a client connects to. */
@@ -22,7 +22,7 @@ export class RouteTable {
   readonly #retired = new Map<EntryId, ServedRoute>()
   /** Of both, those with backends that left and still have clients. */
   readonly #draining = new Set<ServedRoute>()
-  readonly #entrances: Readonly<Record<RouteProtocol, Map<string, Entrance>>> = {
+  readonly #matches: Readonly<Record<RouteProtocol, Map<string, RouteMatch>>> = {
     TCP: new Map(),
     UDP: new Map(),
   }
@@ -31,14 +31,14 @@ export class RouteTable {
     this.#environment = environment
   }
 
-  find(protocol: RouteProtocol, destination: SocketAddress): Entrance | undefined {
-    return this.#entrances[protocol].get(addressKey(destination))
+  find(protocol: RouteProtocol, destination: SocketAddress): RouteMatch | undefined {
+    return this.#matches[protocol].get(addressKey(destination))
   }
 
   /** Undefined takes the route away; its clients may stay while its backends drain. */
   replace(id: EntryId, route: Route | undefined, now: number): void {
     const known = this.#routes.get(id)
-    if (known) this.#closeDoors(known)
+    if (known) this.#closeListeners(known)
     if (route) this.#serve(known ?? this.#retired.get(id), route, now)
     else if (known) this.#drain(known, now)
   }
@@ -66,8 +66,8 @@ export class RouteTable {
     this.#retired.delete(route.id)
     this.#routes.set(route.id, served)
     if (served.isDraining) this.#draining.add(served)
-    for (const door of route.doors) {
-      this.#entrances[route.protocol].set(keyOf(door), { served, door })
+    for (const listener of route.listeners) {
+      this.#matches[route.protocol].set(keyOf(listener), { served, listener })
     }
   }
 
@@ -81,16 +81,16 @@ export class RouteTable {
   }
 
   /** But for those at which another route has been served since. */
-  #closeDoors(served: ServedRoute): void {
-    const { protocol, doors } = served.route
-    const entrances = this.#entrances[protocol]
-    for (const door of doors) {
-      const key = keyOf(door)
-      if (entrances.get(key)?.served === served) entrances.delete(key)
+  #closeListeners(served: ServedRoute): void {
+    const { protocol, listeners } = served.route
+    const matches = this.#matches[protocol]
+    for (const listener of listeners) {
+      const key = keyOf(listener)
+      if (matches.get(key)?.served === served) matches.delete(key)
     }
   }
 }
 
-function keyOf({ ip, port }: Door): string {
+function keyOf({ ip, port }: RouteListener): string {
   return addressKey(socketAddress(ip, port))
 }

@@ -15,15 +15,15 @@ function setUp(overrides: Partial<Route> = {}) {
     ...{ affinity: affinityTable(), counters, aside: new Set<never>(), limits },
     wallTime: () => wall.time,
   }
-  const [door] = target.route.doors
+  const [listener] = target.route.listeners
   const request = (now: number, client = '192.0.2.1', side: 'pods' | 'others' = 'others') => {
     wall.time = now
-    const entrance = {
+    const match = {
       served: target,
-      door: { ...door!, pools: { pods: 'cluster', others: 'local' } },
+      listener: { ...listener!, pools: { pods: 'cluster', others: 'local' } },
     } as const
     const where = { destination: at('10.96.0.1'), client: at(client, 40_000) }
-    return new Selection(parts, { entrance, side, ...where, now })
+    return new Selection(parts, { match, side, ...where, now })
   }
   return {
     target,

@@ -6,7 +6,7 @@ import type { Side } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 import { chooseBackend } from './choose-backend.ts'
 import type { Counters } from './counters.ts'
-import type { Entrance } from './route-table.ts'
+import type { RouteMatch } from './route-table.ts'
 
 export interface SelectionParts {
   readonly affinity: AffinityTable
@@ -19,7 +19,7 @@ export interface SelectionParts {
 }
 
 export interface ConnectionRequest {
-  readonly entrance: Entrance
+  readonly match: RouteMatch
   readonly side: Side
   readonly client: SocketAddress
   /** The address that the client asked for. */
@@ -56,7 +56,7 @@ export class Selection {
 
   /** The backend that the client had last, unless it is known not to answer; or a new one. */
   #choose(now: number): BackendState | undefined {
-    const { balancing } = this.request.entrance.served.route
+    const { balancing } = this.request.match.served.route
     const pool = this.#pool
     return stickyChoice(this.#parts.affinity, this.#visit(), {
       find: (token) => {
@@ -75,12 +75,12 @@ export class Selection {
   }
 
   get #pool(): ReadonlyMap<number, BackendState> {
-    const { served, door } = this.request.entrance
-    return served.pool(door.pools[this.request.side])
+    const { served, listener } = this.request.match
+    return served.pool(listener.pools[this.request.side])
   }
 
   #visit(): Visit {
-    const { served } = this.request.entrance
+    const { served } = this.request.match
     const seconds = served.route.affinity?.seconds
     return {
       group: served.group,

@@ -25,7 +25,7 @@ class JavascriptWorker {
   readonly #setup: WorkerSetup
   readonly #dispatcher: Dispatcher
   readonly #parts: ListenerParts
-  readonly #doors = new Map<string, OpenListener>()
+  readonly #listeners = new Map<string, OpenListener>()
   readonly #housekeeping: NodeJS.Timeout
 
   constructor(setup: WorkerSetup) {
@@ -43,9 +43,9 @@ class JavascriptWorker {
   }
 
   async obey(order: Order): Promise<void> {
-    await this.#close((order.doors?.close ?? []).map(listenerKey))
+    await this.#close((order.listeners?.close ?? []).map(listenerKey))
     this.#dispatcher.take(order, Date.now())
-    const refused = order.doors && (await this.#open(order.doors))
+    const refused = order.listeners && (await this.#open(order.listeners))
     const answer: Answer = { number: order.number, ...(refused && { refused }) }
     this.#setup.port.postMessage(answer)
     if (order.end) await this.#end()
@@ -59,7 +59,7 @@ class JavascriptWorker {
   async #openListener(at: ListenerAddress): Promise<Refused[number] | undefined> {
     const openListener = at.protocol === 'TCP' ? openTcpListener : openUdpListener
     try {
-      this.#doors.set(listenerKey(at), await openListener(this.#parts, at))
+      this.#listeners.set(listenerKey(at), await openListener(this.#parts, at))
       return undefined
     } catch (error) {
       const { code = String(error) } = error as NodeJS.ErrnoException
@@ -68,18 +68,18 @@ class JavascriptWorker {
   }
 
   async #close(keys: Iterable<string>): Promise<void> {
-    const doors = [...keys].flatMap((key) => {
-      const door = this.#doors.get(key)
-      this.#doors.delete(key)
-      return door ?? []
+    const listeners = [...keys].flatMap((key) => {
+      const listener = this.#listeners.get(key)
+      this.#listeners.delete(key)
+      return listener ?? []
     })
-    await Promise.all(doors.map((door) => door.close()))
+    await Promise.all(listeners.map((listener) => listener.close()))
   }
 
   /** Nothing is left that keeps this thread alive. */
   async #end(): Promise<void> {
     clearInterval(this.#housekeeping)
-    await this.#close(this.#doors.keys())
+    await this.#close(this.#listeners.keys())
     this.#dispatcher.book.abortAll()
     this.#setup.port.close()
   }

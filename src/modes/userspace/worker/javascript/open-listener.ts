@@ -5,12 +5,12 @@ import type { BufferPool } from './buffer-pool.ts'
 export interface OpenListener {
   /**
    * Listens no more. TCP connections go on, and whom the kernel has let in
-   * is served; UDP flows end: they answer from the door's socket.
+   * is served; UDP flows end: they answer from the listener's socket.
    */
   close(): Promise<void>
 }
 
-/** What all doors of a worker share. */
+/** What all listeners of a worker share. */
 export interface ListenerParts extends AdmissionParts {
   readonly buffers: BufferPool
   /** Milliseconds that one backend may take to accept. */

@@ -101,7 +101,7 @@ export class TcpLink implements Session {
     const client = this.#socket
     state.succeeded()
     const { request } = this.#selection
-    const { proxyProtocol } = request.entrance.served.route
+    const { proxyProtocol } = request.match.served.route
     if (proxyProtocol) server.write(proxyHeader(proxyProtocol, request))
     this.#down = new OneWay(server, client, (bytes) => this.#moved('bytesOut', bytes))
     const up = new OneWay(client, server, (bytes) => this.#moved('bytesIn', bytes))

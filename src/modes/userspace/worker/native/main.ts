@@ -32,7 +32,7 @@ class NativeWorker implements Handler {
   readonly #loop: EventLoop
   readonly #dispatcher: Dispatcher
   readonly #parts: UdpListenerParts
-  readonly #entrances = new Map<number, TcpListener | UdpListener>()
+  readonly #listeners = new Map<number, TcpListener | UdpListener>()
 
   constructor(setup: WorkerSetup, sys: Syscalls) {
     this.#setup = setup
@@ -90,15 +90,15 @@ class NativeWorker implements Handler {
 
   #open(listener: Listener): void {
     const isTcp = listener.protocol === 'TCP'
-    const Entrance = isTcp ? TcpListener : UdpListener
-    const entrance = new Entrance(this.#parts, listener)
-    this.#entrances.set(listener.socket, entrance)
-    this.#loop.watchReadable(listener.socket, entrance, isTcp)
+    const ListenerOfProtocol = isTcp ? TcpListener : UdpListener
+    const opened = new ListenerOfProtocol(this.#parts, listener)
+    this.#listeners.set(listener.socket, opened)
+    this.#loop.watchReadable(listener.socket, opened, isTcp)
   }
 
   #close(socket: number): void {
-    this.#entrances.get(socket)?.close()
-    this.#entrances.delete(socket)
+    this.#listeners.get(socket)?.close()
+    this.#listeners.delete(socket)
   }
 
   /** Between two rounds: no event waits for their numbers, and hardly any client can come between. */

@@ -120,7 +120,7 @@ class TcpLink implements Handler, Session {
     this.#up = up
     this.#down = down
     const { request } = this.#selection
-    const { proxyProtocol } = request.entrance.served.route
+    const { proxyProtocol } = request.match.served.route
     if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, request))
     // A client that waited has spoken, most likely, and can be spoken to: no need to ask.
     up.isReadable = true

@@ -10,16 +10,16 @@ const PAUSE_MS = 100
 /** Clients that are let in before others have their turn. */
 const AT_ONCE = 64
 
-export interface EntranceParts extends LinkParts, AdmissionParts {}
+export interface NativeListenerParts extends LinkParts, AdmissionParts {}
 
 /** A listening socket: every client gets a link to a backend, or a reset. */
 export class TcpListener implements Handler {
-  readonly #parts: EntranceParts
+  readonly #parts: NativeListenerParts
   readonly #listener: Listener
   #cancelPause: () => void = () => undefined
   readonly #peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
 
-  constructor(parts: EntranceParts, listener: Listener) {
+  constructor(parts: NativeListenerParts, listener: Listener) {
     this.#parts = parts
     this.#listener = listener
   }

@@ -6,7 +6,7 @@ import type { BackendState } from '../backend-state.ts'
 import type { Listener } from '../messages.ts'
 import type { Selection } from '../selection.ts'
 import type { Handler } from './event-loop.ts'
-import type { EntranceParts } from './tcp-listener.ts'
+import type { NativeListenerParts } from './tcp-listener.ts'
 import { type FlowParts, UdpFlow } from './udp-flow.ts'
 
 /** Conntrack remembers a silent client longer than this, whatever its settings. */
@@ -14,7 +14,7 @@ const REMEMBERED_MS = 5_000
 /** Datagrams that are taken before others have their turn. */
 const AT_ONCE = 64
 
-export interface UdpListenerParts extends EntranceParts, FlowParts {
+export interface UdpListenerParts extends NativeListenerParts, FlowParts {
   readonly untranslated: UntranslatedDatagrams
   readonly unreachable: Unreachable
 }
@@ -72,8 +72,8 @@ export class UdpListener implements Handler {
    */
   #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
     const { routeTable, loop } = this.#parts
-    const { client, destination, entrance } = request
-    if (routeTable.find('UDP', destination)?.served !== entrance.served) return false
+    const { client, destination, match } = request
+    if (routeTable.find('UDP', destination)?.served !== match.served) return false
     if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
     const asked = this.#parts.untranslated.destinationOf(client, addressed)
     return asked !== undefined && addressKey(asked) === addressKey(destination)

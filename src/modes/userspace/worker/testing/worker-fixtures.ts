@@ -20,7 +20,7 @@ const backend = (address: string): Backend => {
   return { ip: ip(address), port: 8080, weight: 1, local: false }
 }
 
-const DOOR = { ip: ip('10.96.0.1'), port: 80, sourceRanges: undefined }
+const LISTENER = { ip: ip('10.96.0.1'), port: 80, sourceRanges: undefined }
 
 export function route(overrides: Partial<Route> = {}): Route {
   const cluster = [backend('10.1.0.1'), backend('10.1.0.2')]
@@ -29,7 +29,7 @@ export function route(overrides: Partial<Route> = {}): Route {
     service: 'shop/cart',
     protocol: 'TCP',
     family: 4,
-    doors: [{ ...DOOR, pools: { pods: 'cluster', others: 'cluster' } }],
+    listeners: [{ ...LISTENER, pools: { pods: 'cluster', others: 'cluster' } }],
     pools: { cluster, local: [] },
     balancing: 'rr',
     affinity: undefined,
