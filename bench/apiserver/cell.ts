@@ -23,7 +23,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   'starts, full': async (context) => ({ startFull: await starts(context) }),
   readiness: async ({ server, load, repeats }) => {
     const order = { what: 'readiness', times: repeats.readiness, boundMs: 5_000 } as const
-    return { readiness: await load.ask({ ...order, ...server.target }) }
+    return { readiness: await load.request({ ...order, ...server.target }) }
   },
 }
 

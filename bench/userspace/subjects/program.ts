@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Place, Running } from './subject.ts'
+import type { ProxySetup, Running } from './subject.ts'
 
 const POLL_MS = 20
 const TIMEOUT_MS = 15_000
@@ -12,7 +12,7 @@ const LISTENING = '0A'
 
 /** Starts a proxy in its namespace; resolves when it listens. Throws with its output otherwise. */
 export async function startProgram(
-  { node, listen }: Place,
+  { node, listen }: ProxySetup,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Running> {

@@ -37,7 +37,7 @@ export class JavascriptPool implements Forwarder {
     return this.#mutex.run(async () => {
       const { open, close } = this.#listeners.plan(changes)
       const listeners = { open, close }
-      const answers = await this.#pool.tell(changes, () => ({ listeners }))
+      const answers = await this.#pool.applyRoutes(changes, () => ({ listeners }))
       const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
       const refused = open.filter((at) => reasons.has(listenerKey(at)))
       await this.#close(refused)
@@ -64,7 +64,7 @@ export class JavascriptPool implements Forwarder {
     return this.#mutex.run(() => this.#pool.end())
   }
 
-  /** Where one worker may not listen, others shall not either. */
+  /** Where one worker cannot listen, the others must not listen either. */
   async #close(close: readonly ListenerAddress[]): Promise<void> {
     if (close.length === 0) return
     await this.#pool.give(() => ({ listeners: { open: [], close } }))

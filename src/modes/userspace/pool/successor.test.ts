@@ -12,7 +12,7 @@ const MINE = new Map([
 ])
 
 test.each([
-  ['nobody else listens', [WEB, DNS, DNS], false],
+  ['no other process listens', [WEB, DNS, DNS], false],
   ['another process listens at one listener only', [WEB, WEB, DNS, DNS], false],
   ['another process listens at all listeners', [WEB, WEB, DNS, DNS, DNS], true],
   ['it listens at another port', [WEB, DNS, DNS, DNS, { ...WEB, port: 8081 }], false],
@@ -24,6 +24,6 @@ test.each([
   expect(relief(() => MINE, listeners)()).toBe(expected)
 })
 
-test('who listens nowhere is not relieved', () => {
+test('a process without listeners has no successor', () => {
   expect(relief(() => new Map(), new FakeListeners())()).toBe(false)
 })

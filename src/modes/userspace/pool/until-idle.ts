@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TrafficCounts } from '../../mode.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_EVERY_MS = 100
 
 export interface IdleParts {

@@ -62,7 +62,7 @@ export class WorkerGroup implements Forwarder {
         open: waiting[worker] ?? [],
         ...listeners?.changes[worker],
       })
-      await this.#pool.tell(changes, orderFor)
+      await this.#pool.applyRoutes(changes, orderFor)
       for (const change of listeners?.changes ?? []) this.#keepAccount(change)
       return listeners?.refused ?? new Map<EntryId, KernelError>()
     })

@@ -13,7 +13,7 @@ const SIGNATURE = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0
 const VERSION_2_PROXY = 0x21
 const TCP_OVER = { 4: 0x11, 16: 0x21 } as const
 
-/** What a backend is told before the client speaks (haproxy.org, PROXY protocol). */
+/** The header that a backend receives before the client's bytes (haproxy.org, PROXY protocol). */
 export function proxyHeader(version: ProxyProtocol, talk: Talk): Uint8Array {
   return version === 'v1' ? text(talk) : binary(talk)
 }
