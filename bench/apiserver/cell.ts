@@ -30,17 +30,17 @@ const STEPS: Readonly<Record<string, Step>> = {
 /** Everything about one driver. What fails ends it, and is reported. */
 export async function measureCell(
   context: Context,
-  say: (what: string) => void,
+  log: (what: string) => void,
 ): Promise<ApiserverCell> {
   const { driver } = context
   let measured: Partial<ApiserverMeasured> = {}
   for (const [name, step] of Object.entries(STEPS)) {
-    say(`${driver}: ${name}`)
+    log(`${driver}: ${name}`)
     try {
       measured = { ...measured, ...(await step(context)) }
     } catch (error) {
       const problem = `${name}: ${error instanceof Error ? error.message.trim() : String(error)}`
-      say(`${driver}: stopped: ${problem}`)
+      log(`${driver}: stopped: ${problem}`)
       return { driver, unfinished: problem.slice(0, 300), measured }
     }
   }

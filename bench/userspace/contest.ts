@@ -8,7 +8,7 @@ import { buildPath, type Path } from './path.ts'
 import { appendSample, type Sample } from './sample.ts'
 import type { ProxySetup, Running, Subject } from './subjects/subject.ts'
 
-/** One subject in the contest: where it works, whether it runs, and what is known of it. */
+/** One subject of the comparison: its setup, its process and its results. */
 export class Contestant {
   readonly subject: Subject
   readonly path: Path
@@ -52,7 +52,7 @@ export class Contestant {
     return this.#load.request(order)
   }
 
-  /** What fails leaves what was measured before, and ends its part in the contest. */
+  /** A failure keeps the earlier samples of the subject, and ends its measurements. */
   async attempt(act: () => Promise<Sample>): Promise<void> {
     if (this.#unfinished !== undefined) return
     try {

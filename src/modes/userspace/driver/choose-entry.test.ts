@@ -35,7 +35,7 @@ test.each([
   expect(choice.ok ? [] : choice.missing.map(({ code }) => code)).toEqual(codes)
 })
 
-test('what rules are missing is reported, and the alternative once', () => {
+test('the missing requirements of rules are reported, and the alternative once', () => {
   const missing = { code: 'NP_X', what: 'no iptables', remedy: 'install it' }
   const choice = choose('redirect', { ok: false, missing })
   expect(choice).toMatchObject({

@@ -33,7 +33,7 @@ export interface UserspaceDriverParts {
   ) => PendingCleanup | undefined
 }
 
-/** Where a monitor reports changes by other processes, reading everything back is only a second check. */
+/** Between two full reads where a monitor reports changes: they are only a second check there. */
 const VERIFY_MS = 600_000
 /** At the end of the time to shut down no new connection is taken, so that the last ones can end. */
 const LAST_MS = 1_000

@@ -7,7 +7,7 @@ import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
-import { QUIET_MS, relief } from './successor.ts'
+import { QUIET_MS, successorCheck } from './successor.ts'
 import { untilIdle } from './until-idle.ts'
 import { WantedListeners } from './wanted-listeners.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -51,8 +51,8 @@ export class JavascriptPool implements Forwarder {
 
   untilIdle(signal: AbortSignal): Promise<void> {
     const open = () => new Map([...this.#listeners.open].map((key) => [key, this.workers]))
-    const isRelieved = relief(open, new ProcListeners())
-    return untilIdle({ counts: () => this.counts(), isRelieved, quietMs: QUIET_MS }, signal)
+    const hasSuccessor = successorCheck(open, new ProcListeners())
+    return untilIdle({ counts: () => this.counts(), hasSuccessor, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {

@@ -7,7 +7,10 @@ import type { EntryPorts, ForwarderOptions } from '../forwarder.ts'
 import type { Side } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 
-/** Redirected packets keep their address. A client that was not redirected is reset. */
+/**
+ * Redirected packets keep their address. A client that connects here directly reaches no Service,
+ * and is reset.
+ */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
 /** Of the sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
@@ -64,7 +67,7 @@ function* candidatesOf(range: PortRange | undefined): Generator<number, undefine
 interface PortWanted {
   readonly ip: IpAddress
   readonly workers: number
-  /** Each candidate is tried once, for any side. */
+  /** Each is tried once, whichever side needs a port. */
   readonly candidates: Generator<number, undefined>
 }
 

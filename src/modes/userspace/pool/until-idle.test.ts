@@ -30,7 +30,7 @@ test('a client that came and left between two checks restarts the quiet time', a
 
 test('another process that serves, or the signal, ends it however many clients there are', async () => {
   const { counts, looked } = looks([5, 3])
-  await untilIdle({ counts, isRelieved: () => true }, PATIENT)
+  await untilIdle({ counts, hasSuccessor: () => true }, PATIENT)
   await untilIdle({ counts }, AbortSignal.abort())
   // Neither looked at more than what there was at the beginning.
   expect(looked()).toBe(2)

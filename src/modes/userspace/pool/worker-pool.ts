@@ -48,7 +48,7 @@ export class WorkerPool {
     return Promise.all(this.#members.map((member, worker) => member.give(orderFor(worker))))
   }
 
-  /** As `give`, for changed routes; affinity groups without a route are forgotten when all know. */
+  /** As `give`, for changed routes; then forgets affinity groups that have no route any more. */
   async applyRoutes(
     changes: ReadonlyMap<EntryId, Route | undefined>,
     orderFor: (worker: number) => Omit<Order, 'number' | 'routes'>,

@@ -1,7 +1,7 @@
 import { ipOf, ipPart, portOf, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { ProxyProtocol } from '../route.ts'
 
-/** Who talks to whom, of one family. */
+/** Both ends of a connection, of one family. */
 export interface Talk {
   readonly client: SocketAddress
   /** The address that the client connected to. */

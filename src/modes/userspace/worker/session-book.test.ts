@@ -57,7 +57,7 @@ test('a session that has been idle for half a minute is evicted', () => {
   expect([counters.get('evicted'), counters.get('overLimit')]).toEqual([1, 1])
 })
 
-test('only some are looked at for one newcomer, others for the next', () => {
+test('only some sessions are examined for one new session, others for the next', () => {
   const { book, enter } = newBook({ connections: 20 })
   for (let count = 0; count < 19; count++) enter(`busy ${count}`, 'TCP', 60_000)
   const idle = enter('idle')

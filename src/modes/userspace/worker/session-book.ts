@@ -87,13 +87,13 @@ export class SessionBook {
   #evict(protocol: Session['protocol'], now: number): boolean {
     const sessions = this.#sessions[protocol]
     const idleEnough = protocol === 'TCP' ? IDLE_ENOUGH_MS : 0
-    let looks = 0
+    let examined = 0
     for (const session of sessions) {
       if (now - session.lastActive >= idleEnough) {
         session.abort()
         return true
       }
-      if (++looks === LOOKS) return false
+      if (++examined === LOOKS) return false
       sessions.delete(session)
       sessions.add(session)
     }

@@ -21,7 +21,7 @@ function quietPoller(): Poller {
   return { wait, addReadable: () => true } as unknown as Poller
 }
 
-test('a timer does not lose the time that passed before it was set', () => {
+test('a timer that is set after a long wait runs its full time', () => {
   const loop = new EventLoop({} as Sockets, quietPoller())
   const log: string[] = []
   const begin = loop.now

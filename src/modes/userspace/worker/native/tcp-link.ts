@@ -18,7 +18,7 @@ export interface LinkParts {
   readonly book: SessionBook
   readonly counters: Counters
   readonly connectMs: number
-  /** Of packets to backends, by which the rules know our own; 0: none. */
+  /** The mark of packets to backends, by which the rules recognise them; 0: none. */
   readonly mark: number
 }
 
