@@ -23,7 +23,7 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
     for (const backend of options.backends) {
       const cell = await measureCell({
         ...{ cluster, backend, folder, repeats: options.repeats },
-        say: (what) => say(`${size} Services, ${backend}: ${what}`),
+        log: (what) => log(`${size} Services, ${backend}: ${what}`),
         freshSerial: serial,
         freshAddress: () => replacementAddress(address()),
       })
@@ -60,11 +60,11 @@ function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Ce
 }
 
 function describeMachine(): Machine {
-  const said = spawnSync('iptables', ['--version'], { encoding: 'utf8' }).stdout
+  const output = spawnSync('iptables', ['--version'], { encoding: 'utf8' }).stdout
   return {
     cores: availableParallelism(),
     kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
-    iptables: /v[\d.]+/.exec(said)?.[0] ?? 'unknown',
+    iptables: /v[\d.]+/.exec(output)?.[0] ?? 'unknown',
     node: process.version,
   }
 }
@@ -74,6 +74,6 @@ function counter(): () => number {
   return () => count++
 }
 
-function say(what: string): void {
+function log(what: string): void {
   process.stderr.write(`bench: ${what}\n`)
 }

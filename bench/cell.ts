@@ -25,7 +25,7 @@ export interface CellParts {
   readonly backend: Backend
   readonly folder: string
   readonly repeats: Repeats
-  readonly say: (what: string) => void
+  readonly log: (what: string) => void
   readonly freshSerial: () => number
   readonly freshAddress: () => number
 }
@@ -42,13 +42,13 @@ export async function measureCell(parts: CellParts): Promise<Cell> {
     return cell
   } catch (error) {
     const unfinished = error instanceof Error ? error.message : String(error)
-    parts.say(`stopped: ${unfinished}`)
+    parts.log(`stopped: ${unfinished}`)
     return { ...cell, unfinished: unfinished.slice(0, 300) }
   }
 }
 
 async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
-  const { backend, cluster, folder, repeats, say } = parts
+  const { backend, cluster, folder, repeats, log } = parts
   const running = await coldStarts(parts, measured)
   const { topology, context } = running
   const raw = new RawKernel(topology.node, backend, folder)
@@ -56,14 +56,14 @@ async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
     measured.objects = programmedObjects(await context.daemon.metrics())
     const afterSync = memoryOf(context.daemon.pid)?.peak ?? 0
     const [four, six] = [await raw.save(4), await raw.save(6)]
-    say('idle')
+    log('idle')
     measured.idle = await idle(context, repeats.idleSeconds)
     measured.probe = await probeOverhead(context)
-    say('connections')
+    log('connections')
     measured.firstPacket = firstPacket(context, repeats.connections)
-    await measureChanges(context, { measured, repeats, say })
+    await measureChanges(context, { measured, repeats, log })
     measured.memory = await memoryUse(context, running.children, afterSync)
-    for (const complaint of context.daemon.complaints()) say(`the daemon logged: ${complaint}`)
+    for (const complaint of context.daemon.complaints()) log(`the daemon logged: ${complaint}`)
     await context.daemon.stop()
     await measureRaw({ parts, measured, context, raw, four, six })
   } finally {
@@ -73,7 +73,7 @@ async function measureAll(parts: CellParts, measured: Draft): Promise<void> {
     context.prober.close()
     topology.remove()
   }
-  say(`done with ${cluster.size} Services, ${backend}`)
+  log(`done with ${cluster.size} Services, ${backend}`)
 }
 
 interface Running {
@@ -86,7 +86,7 @@ interface Running {
 async function coldStarts(parts: CellParts, measured: Draft): Promise<Running> {
   const samples: FullSyncSample[] = []
   for (let n = 1; ; n++) {
-    parts.say(`full sync ${n} of ${parts.repeats.fullSync}`)
+    parts.log(`full sync ${n} of ${parts.repeats.fullSync}`)
     const topology = buildTopology(parts.freshSerial())
     const prober = new Prober(topology)
     const sample = await fullSync({ ...parts, topology, prober, boundMs: parts.repeats.boundMs })
@@ -116,13 +116,13 @@ function toFullSync(samples: readonly FullSyncSample[]): Measured['fullSync'] {
 
 async function measureChanges(
   context: Context,
-  { measured, repeats, say }: { measured: Draft; repeats: Repeats; say: CellParts['say'] },
+  { measured, repeats, log }: { measured: Draft; repeats: Repeats; log: CellParts['log'] },
 ): Promise<void> {
-  say(`${repeats.replace} endpoints replaced`)
+  log(`${repeats.replace} endpoints replaced`)
   measured.replace = await replaceEndpoints(context, repeats.replace)
-  say(`${repeats.add} Services added`)
+  log(`${repeats.add} Services added`)
   measured.add = await addServices(context, repeats.add)
-  say(`bursts of ${repeats.burst}`)
+  log(`bursts of ${repeats.burst}`)
   measured.burst = await bursts(context, repeats.burst, repeats.bursts)
 }
 
@@ -136,11 +136,11 @@ interface RawMeasure {
 }
 
 async function measureRaw({ parts, measured, context, raw, four, six }: RawMeasure): Promise<void> {
-  const { repeats, say } = parts
-  say('the same changes by iptables-restore alone')
+  const { repeats, log } = parts
+  log('the same changes by iptables-restore alone')
   const rawParts = { context, raw, saved: await raw.save(4), chains: new Map() }
   measured.rawReplace = await rawReplace(rawParts, repeats.rawReplace)
   measured.rawBurst = await rawBurst(rawParts, repeats.burst, repeats.bursts)
-  say('the full text by iptables-restore alone')
+  log('the full text by iptables-restore alone')
   measured.rawFullSync = await rawFullSync({ ...parts, four, six }, repeats.fullSync)
 }

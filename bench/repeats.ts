@@ -13,7 +13,7 @@ export interface Repeats {
   /** In ipvs mode: foreign clears, and events of a watch without a daemon. */
   readonly clears: number
   readonly events: number
-  /** In userspace mode: how often everybody has a turn, and for how long with each figure. */
+  /** In userspace mode: how often every subject is measured, and for how long with each figure. */
   readonly rounds: number
   readonly roundMs: number
   /** Starts for the memory of idle connections, and how long these are watched. */

@@ -16,8 +16,8 @@ export class WorkerProcess<Order extends { readonly what: keyof Reports }, Repor
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
 
-  /** One order after the other. Throws what the program could not do. */
-  async ask<What extends keyof Reports>(
+  /** Sends one order and waits for its answer. Throws the error that the program reports. */
+  async request<What extends keyof Reports>(
     order: Order & { readonly what: What },
   ): Promise<Reports[What]> {
     this.#child.stdin.write(`${JSON.stringify(order)}\n`)

@@ -23,24 +23,24 @@ const STEPS: Readonly<Record<string, Step>> = {
   'starts, full': async (context) => ({ startFull: await starts(context) }),
   readiness: async ({ server, load, repeats }) => {
     const order = { what: 'readiness', times: repeats.readiness, boundMs: 5_000 } as const
-    return { readiness: await load.ask({ ...order, ...server.target }) }
+    return { readiness: await load.request({ ...order, ...server.target }) }
   },
 }
 
 /** Everything about one driver. What fails ends it, and is reported. */
 export async function measureCell(
   context: Context,
-  say: (what: string) => void,
+  log: (what: string) => void,
 ): Promise<ApiserverCell> {
   const { driver } = context
   let measured: Partial<ApiserverMeasured> = {}
   for (const [name, step] of Object.entries(STEPS)) {
-    say(`${driver}: ${name}`)
+    log(`${driver}: ${name}`)
     try {
       measured = { ...measured, ...(await step(context)) }
     } catch (error) {
       const problem = `${name}: ${error instanceof Error ? error.message.trim() : String(error)}`
-      say(`${driver}: stopped: ${problem}`)
+      log(`${driver}: stopped: ${problem}`)
       return { driver, unfinished: problem.slice(0, 300), measured }
     }
   }

@@ -15,7 +15,7 @@ export async function runApiserver(options: Options, folder: string): Promise<vo
   const machine = describeMachine()
   const drivers: readonly Driver[] =
     machine.etcd === undefined ? ['embedded'] : ['embedded', 'etcd']
-  if (machine.etcd === undefined) say('etcd is left out: apt-get install etcd-server')
+  if (machine.etcd === undefined) log('etcd is left out: apt-get install etcd-server')
   const startedAt = new Date().toISOString().slice(0, 10)
   const head = { startedAt, machine, quick: options.quick, busyPercent: await busyPercent() }
   const cells: ApiserverCell[] = []
@@ -31,12 +31,12 @@ async function measureDriver(driver: Driver, options: Options, parent: string) {
   try {
     await using server = await startServer(driver, folder)
     const repeats = options.quick ? QUICK : FULL
-    return await measureCell({ driver, server, load, repeats, folder }, say)
+    return await measureCell({ driver, server, load, repeats, folder }, log)
   } finally {
     load.stop()
   }
 }
 
-function say(what: string): void {
+function log(what: string): void {
   process.stderr.write(`bench: apiserver: ${what}\n`)
 }

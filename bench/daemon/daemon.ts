@@ -34,7 +34,7 @@ export interface Daemon {
   /** `performance.now()` of the log record that reports that the cluster is listed. */
   listedAt(): number | undefined
   /** The same of the first record with these words that is not older than `since`. */
-  saidAt(words: string, since: number): number | undefined
+  loggedAt(words: string, since: number): number | undefined
   /** The first record of each warning and error, shortened. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
@@ -68,7 +68,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     pid: child.pid ?? 0,
     startedAt,
     listedAt: () => timeOf(log(), LISTED, 0),
-    saidAt: (words, since) => timeOf(log(), words, since),
+    loggedAt: (words, since) => timeOf(log(), words, since),
     complaints: () => complaintsIn(log()),
     metrics,
     until: (condition, timeoutMs) => poll(async () => condition(await metrics()), timeoutMs),

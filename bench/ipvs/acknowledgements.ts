@@ -9,14 +9,14 @@ import {
 import type { NetlinkTap } from '../lab/netlink-tap.ts'
 import { toNumber } from '../lab/plan.ts'
 
-/** What shall come: real servers, and virtual servers that did not exist, with their way there. */
+/** The expected changes: real servers, and new virtual servers with their IP sets. */
 export interface Coming {
   readonly endpoints: readonly number[]
   /** Their addresses as members of IP sets decide whether packets are led to them. */
   readonly services?: readonly number[]
 }
 
-/** Between two looks at what was heard; the moments themselves are the kernel's. */
+/** Milliseconds between two reads of the messages; their time stamps are the kernel's. */
 const POLL_MS = 10
 /** After its real servers came, the sets that a new virtual server is in may still change. */
 const SETTLE_MS = 60

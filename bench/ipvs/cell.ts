@@ -18,7 +18,7 @@ export interface IpvsCellParts {
   readonly cluster: Cluster
   readonly folder: string
   readonly repeats: Repeats
-  readonly say: (what: string) => void
+  readonly log: (what: string) => void
   readonly freshSerial: () => number
   readonly freshAddress: () => number
   /** Called whenever there is more; what is interrupted leaves what was there. */
@@ -36,13 +36,13 @@ export async function measureIpvsCell(parts: IpvsCellParts): Promise<void> {
   const cell = { services: parts.cluster.size, measured }
   try {
     for (const [what, step] of steps(parts, measured)) {
-      parts.say(what)
+      parts.log(what)
       await step()
       parts.save(cell)
     }
   } catch (error) {
     const unfinished = error instanceof Error ? error.message : String(error)
-    parts.say(`stopped: ${unfinished}`)
+    parts.log(`stopped: ${unfinished}`)
     parts.save({ ...cell, unfinished: unfinished.slice(0, 300) })
   }
 }
@@ -79,20 +79,20 @@ function steps(parts: IpvsCellParts, measured: Draft): readonly Step[] {
 }
 
 async function withDaemon(parts: IpvsCellParts, measured: Draft): Promise<void> {
-  const { repeats, say } = parts
+  const { repeats, log } = parts
   const context = await coldStarts(parts, measured)
   const children = new ChildPeak(context.daemon.pid)
   try {
     const afterSync = memoryOf(context.daemon.pid)?.peak ?? 0
-    say('idle')
+    log('idle')
     measured.idle = await idle(context, repeats.idleSeconds)
-    say('connections')
+    log('connections')
     measured.firstPacket = firstPacket(context, repeats.connections)
-    await measureChanges(context, { measured, repeats, say })
-    say('ipvsadm -C')
+    await measureChanges(context, { measured, repeats, log })
+    log('ipvsadm -C')
     measured.clear = await clears(context, repeats.clears)
     measured.memory = await memoryUse(context, children, afterSync)
-    for (const complaint of context.daemon.complaints()) say(`the daemon logged: ${complaint}`)
+    for (const complaint of context.daemon.complaints()) log(`the daemon logged: ${complaint}`)
   } finally {
     children.stop()
     await leave(context)

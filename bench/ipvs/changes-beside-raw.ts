@@ -10,7 +10,7 @@ const BLOCKS = 4
 interface Parts {
   readonly measured: Draft
   readonly repeats: Repeats
-  readonly say: (what: string) => void
+  readonly log: (what: string) => void
 }
 
 /**
@@ -18,16 +18,16 @@ interface Parts {
  * blocks: in the same kernel, with the same number of virtual servers, and the same noise.
  */
 export async function measureChanges(context: IpvsContext, parts: Parts): Promise<void> {
-  const { repeats, say } = parts
+  const { repeats, log } = parts
   const size = Math.min(repeats.burst, context.cluster.size)
   const raw = await openRawChanges(context.topology.node, size)
   try {
-    say(`${repeats.replace} endpoints replaced`)
+    log(`${repeats.replace} endpoints replaced`)
     await replacements(context, parts, raw)
-    say(`${repeats.add} Services added`)
+    log(`${repeats.add} Services added`)
     parts.measured.rawAdd = await raw.times('add', repeats.add)
     parts.measured.add = await addServices(context, repeats.add)
-    say(`bursts of ${size}`)
+    log(`bursts of ${size}`)
     parts.measured.rawBurst = await raw.bursts(repeats.bursts)
     parts.measured.burst = await bursts(context, size, repeats.bursts)
   } finally {

@@ -16,7 +16,7 @@ export async function coldStarts(parts: IpvsCellParts, measured: Draft): Promise
   const raw: SenderReport[] = []
   const samples: FullSyncSample[] = []
   for (let n = 1; ; n++) {
-    parts.say(`full sync ${n} of ${repeats.fullSync}`)
+    parts.log(`full sync ${n} of ${repeats.fullSync}`)
     raw.push(await fillOnce(cluster.size))
     measured.rawFullSync = toFill(raw)
     const topology = buildTopology(parts.freshSerial())

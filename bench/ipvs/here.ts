@@ -29,7 +29,7 @@ export async function measureHere(
     const cluster = await seededCluster(size)
     await measureIpvsCell({
       ...{ cluster, folder, repeats, freshSerial },
-      say: (what) => process.stderr.write(`bench: ${size} Services, ipvs: ${what}\n`),
+      log: (what) => process.stderr.write(`bench: ${size} Services, ipvs: ${what}\n`),
       freshAddress: () => replacementAddress(address()),
       save: (cell: IpvsCell) => store.put(machine, cell),
     })
@@ -52,12 +52,12 @@ async function warmUp(folder: string, serial: number): Promise<void> {
 }
 
 function describeMachine(): IpvsMachine {
-  const said = spawnSync('ipvsadm', ['--version'], { encoding: 'utf8' }).stdout
+  const output = spawnSync('ipvsadm', ['--version'], { encoding: 'utf8' }).stdout
   return {
     cores: availableParallelism(),
     kernel: /^\d+\.\d+/.exec(release())?.[0] ?? release(),
     isUserMode: readFileSync('/proc/cpuinfo', 'utf8').includes('User Mode Linux'),
-    ipvsadm: /v[\d.]+/.exec(said)?.[0] ?? 'unknown',
+    ipvsadm: /v[\d.]+/.exec(output)?.[0] ?? 'unknown',
     node: process.version,
   }
 }

@@ -36,11 +36,11 @@ export async function measureInUml(
     const out = join(folder, `uml-${size}`)
     mkdirSync(out)
     const others = new OthersLoad()
-    const trouble = await bootFor(size, options, out)
+    const failure = await bootFor(size, options, out)
     const found = readIpvsResults(out)
     const cell = found?.cells.find(({ services }) => services === size)
     const machine = found?.machine ?? UNKNOWN
-    store.put(machine, withFacts(cell ?? { services: size, measured: {} }, others, trouble))
+    store.put(machine, withFacts(cell ?? { services: size, measured: {} }, others, failure))
   }
 }
 
@@ -64,8 +64,8 @@ async function bootFor(size: number, options: Options, out: string): Promise<str
   }
 }
 
-function withFacts(cell: IpvsCell, others: OthersLoad, trouble: string | undefined): IpvsCell {
-  const unfinished = cell.unfinished ?? trouble
+function withFacts(cell: IpvsCell, others: OthersLoad, failure: string | undefined): IpvsCell {
+  const unfinished = cell.unfinished ?? failure
   return {
     ...cell,
     ...(unfinished === undefined ? {} : { unfinished }),

@@ -26,7 +26,7 @@ const TIMEOUT = Buffer.from([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 /** struct sockaddr_nl of the kernel. */
 const KERNEL = Buffer.from([AF_NETLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
-/** linux/genetlink.h: who knows the number of a family. */
+/** linux/genetlink.h: the controller, which resolves the number of a family. */
 const CONTROL = 16
 const GET_FAMILY = { command: 3, version: 1 } as const
 const FAMILY_ID = 1
@@ -34,7 +34,7 @@ const FAMILY_NAME = 2
 
 /**
  * A generic netlink family of another namespace, queried by blocking system calls: two for
- * one object, three for a list, and no event loop. That is as cheap as a look gets.
+ * one object, three for a list, and no event loop. No read of the kernel is cheaper.
  */
 export class BlockingNetlink {
   readonly #socket: number

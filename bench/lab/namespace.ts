@@ -76,8 +76,8 @@ export function enter(name: string): void {
 }
 
 export function pidsIn(name: string): readonly number[] {
-  const said = spawnSync('ip', ['netns', 'pids', name], { encoding: 'utf8' }).stdout
-  return said.split('\n').filter(Boolean).map(Number)
+  const output = spawnSync('ip', ['netns', 'pids', name], { encoding: 'utf8' }).stdout
+  return output.split('\n').filter(Boolean).map(Number)
 }
 
 function run(command: readonly string[], input = ''): void {

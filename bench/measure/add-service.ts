@@ -25,7 +25,7 @@ export async function addServices(context: Context, count: number): Promise<Chan
   return { ms, writeMs, cpuSecondsEach }
 }
 
-/** Removes Services again, until the daemon knows. */
+/** Removes Services again, and waits until the daemon counts no more than `size`. */
 export async function shrinkTo(
   { cluster, daemon }: Pick<Context, 'cluster' | 'daemon'>,
   size: number,

@@ -25,8 +25,8 @@ export interface FullSyncSample {
 
 /**
  * Starts the daemon on an empty kernel and waits until the last Service answers
- * and the daemon reports that the last write is in the kernel. Its page is not asked
- * before the packets get through, because asking costs it time.
+ * and the daemon reports that the last write is in the kernel. Its metrics page is not
+ * read before the packets get through, because serving it costs the daemon time.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, prober, boundMs } = parts

@@ -44,7 +44,7 @@ export function saveApiserverResults(into: string, results: ApiserverResults): v
   save(into, APISERVER, resultsText(results))
 }
 
-/** The page is made from the files, so that anybody can make it again. */
+/** The page is made from the files, so that it can be made again. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
   writeFileSync(join(into, name), text)

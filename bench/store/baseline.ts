@@ -4,7 +4,7 @@ import { openForWriting } from '../../src/storage/embedded/database.ts'
 import { LogWriter } from '../../src/storage/embedded/log-writer.ts'
 import { VALUE } from './writers.ts'
 
-/** Times per second that so many bytes appended to a file are flushed to the disk: what one writer can hope for. */
+/** Appends of so many bytes that are flushed to the disk per second: the bound for one writer. */
 export function flushesPerSecond(file: string, milliseconds: number, bytes = 4096): number {
   const descriptor = openSync(file, 'w')
   const page = Buffer.alloc(bytes, 'x')

@@ -27,7 +27,7 @@ async function main(parent = '.'): Promise<void> {
   }
 }
 
-/** Everything in turns, so that a disk that changes its mind meets all alike. */
+/** Measures by turns, so that changes in the speed of the disk affect all alike. */
 async function rates(directory: string): Promise<ReadonlyMap<string, Sample[]>> {
   const samples = new Map<string, Sample[]>()
   const take = async (name: string, work: () => number | Promise<number>): Promise<void> => {

@@ -6,13 +6,13 @@ import type { LoadOrder, LoadReports } from './load/order.ts'
 import { descriptorLimit } from './machine.ts'
 import { buildPath, type Path } from './path.ts'
 import { appendSample, type Sample } from './sample.ts'
-import type { Place, Running, Subject } from './subjects/subject.ts'
+import type { ProxySetup, Running, Subject } from './subjects/subject.ts'
 
-/** One subject in the contest: where it works, whether it runs, and what is known of it. */
+/** One subject of the comparison: its setup, its process and its results. */
 export class Contestant {
   readonly subject: Subject
   readonly path: Path
-  readonly #place: Place
+  readonly #setup: ProxySetup
   readonly #load: Load
   #running: Running | undefined
   #measured: Sample = {}
@@ -22,7 +22,7 @@ export class Contestant {
     this.subject = subject
     this.path = buildPath(subject.name)
     this.#load = load
-    this.#place = {
+    this.#setup = {
       ...{ node: this.path.node, folder },
       listen: { ip: CLIENT.node, port: SERVICE_PORT },
       backend: { ip: BACKENDS.host, port: TARGET_PORT },
@@ -41,18 +41,18 @@ export class Contestant {
     return this.#running?.pids ?? []
   }
 
-  /** Has it loaded, while it runs. */
-  ask<What extends keyof LoadReports>(
+  /** Has the load generator send load to it, while it runs. */
+  request<What extends keyof LoadReports>(
     what: What,
     { connections = 1, ms = 0 }: Partial<LoadOrder> = {},
   ): Promise<LoadReports[What]> {
     if (this.#running === undefined) throw new Error(`${this.subject.name} does not run`)
     const { client } = this.path
     const order = { what, client, ...this.#running.address, connections, ms, pids: this.pids }
-    return this.#load.ask(order)
+    return this.#load.request(order)
   }
 
-  /** What fails leaves what was measured before, and ends its part in the contest. */
+  /** A failure keeps the earlier samples of the subject, and ends its measurements. */
   async attempt(act: () => Promise<Sample>): Promise<void> {
     if (this.#unfinished !== undefined) return
     try {
@@ -66,7 +66,7 @@ export class Contestant {
   }
 
   async start(): Promise<Sample> {
-    this.#running = await this.subject.start(this.#place)
+    this.#running = await this.subject.start(this.#setup)
     return {}
   }
 

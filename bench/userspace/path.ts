@@ -9,8 +9,8 @@ import { BACKENDS, CLIENT } from '../lab/plan.ts'
 import { link } from '../lab/topology.ts'
 
 /**
- * The way from client to backend of one subject, which has it for itself: no other's rules,
- * connection tracking or ports in TIME_WAIT are there.
+ * The path from client to backend of one subject, in namespaces of its own: without foreign rules,
+ * connection tracking or ports in TIME_WAIT.
  *
  *     client ── [ node: the proxy ] ── backends      veth, routed
  */

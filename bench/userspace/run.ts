@@ -15,7 +15,7 @@ const WARM_UP_MS = 300
 /** Between two subjects: for the ends of the connections before. */
 const REST_MS = 200
 
-/** Compares the ways from client to backend, all of them in every round. */
+/** Compares the paths from client to backend, all of them in every round. */
 export async function runUserspace(options: Options, folder: string): Promise<void> {
   const load = startLoad()
   const all = SUBJECTS.map((subject) => new Contestant(subject, load, folder))
@@ -53,13 +53,13 @@ class Contest {
     this.#busyPercent = await busyPercent()
     await this.#round(WARM_UP_MS, false)
     for (let round = 1; round <= rounds; round++) {
-      say(`round ${round} of ${rounds}`)
+      log(`round ${round} of ${rounds}`)
       await this.#round(roundMs, true)
       this.#save()
     }
     for (const contestant of this.#all) await contestant.stop()
     for (let start = 1; start <= idleStarts; start++) {
-      say(`idle connections, ${start} of ${idleStarts}`)
+      log(`idle connections, ${start} of ${idleStarts}`)
       for (const contestant of this.#all) await this.#idle(contestant)
       this.#save()
     }
@@ -95,6 +95,6 @@ class Contest {
   }
 }
 
-function say(what: string): void {
+function log(what: string): void {
   process.stderr.write(`bench: userspace: ${what}\n`)
 }

@@ -19,10 +19,10 @@ export class Crowd implements Disposable {
   async open(target: Target, watchers: number): Promise<void> {
     const path = await watchFromNow(target, SERVICES)
     const place = { target, path, secureContext: createSecureContext({ ca: target.ca }) }
-    const tell = (line: string): void => this.onLine(line)
+    const onLine = (line: string): void => this.onLine(line)
     while (this.size < watchers) {
       const length = Math.min(AT_ONCE, watchers - this.size)
-      const more = Array.from({ length }, () => Watcher.open(place, tell))
+      const more = Array.from({ length }, () => Watcher.open(place, onLine))
       this.#watchers.push(...(await Promise.all(more)))
     }
   }

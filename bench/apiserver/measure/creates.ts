@@ -18,7 +18,7 @@ export async function creates(context: Context, kind: 'services' | 'endpoints'):
   await using store = await openBareStore(context)
   for (let from = 0; from < repeats.objects; from += count) {
     const order = { what: 'create', kind, from, count, clients, ...server.target } as const
-    const latest = await round(context, () => load.ask(order))
+    const latest = await round(context, () => load.request(order))
     done.push(latest)
     flushes.push(flushesPerSecond(join(folder, 'flushed'), roundMs / 2, latest.bytes))
     const value = Buffer.alloc(latest.bytes, 'x')

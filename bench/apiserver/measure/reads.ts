@@ -17,9 +17,9 @@ export async function get(context: Context): Promise<Reads> {
   using bare = await startBareServer(server)
   for (let n = 0; n < repeats.rounds; n++) {
     const path = `${SERVICES}/${objectName(n)}`
-    const latest = await round(context, () => load.ask({ ...order, path, ...server.target }))
+    const latest = await round(context, () => load.request({ ...order, path, ...server.target }))
     done.push(latest)
-    const same = await load.ask({ ...order, path: `/${latest.bytes}`, ...bare.target })
+    const same = await load.request({ ...order, path: `/${latest.bytes}`, ...bare.target })
     barePerSecond.push(same.perSecond)
   }
   return { ...requestsOf(done), barePerSecond }
@@ -43,9 +43,9 @@ async function list(context: Context, headers: Readonly<Record<string, string>>)
   let bytes = 0
   using bare = await startBareServer(server)
   for (let n = 0; n < repeats.rounds; n++) {
-    const work = () => load.ask({ ...order, path: SERVICES, ...server.target })
+    const work = () => load.request({ ...order, path: SERVICES, ...server.target })
     const [[done, delay], cpuMs] = await withCpu(context, () => watchDelay(server.probe, work))
-    const same = await load.ask({ ...order, path: `/${done.bytes}`, ...bare.target })
+    const same = await load.request({ ...order, path: `/${done.bytes}`, ...bare.target })
     bytes = done.bytes
     samples.ms.push(...done.ms)
     samples.cpuMsEach.push(cpuMs / repeats.lists)

@@ -34,8 +34,8 @@ async function kilobytesOfEach(
 ): Promise<number> {
   const watchers = repeats.idleWatchers
   const before = await resident()
-  await load.ask({ what: 'hold', watchers, ...target })
+  await load.request({ what: 'hold', watchers, ...target })
   const grown = (await resident()) - before
-  await load.ask({ what: 'hold', watchers: 0, ...target })
+  await load.request({ what: 'hold', watchers: 0, ...target })
   return (grown * 1.024) / watchers
 }

@@ -12,7 +12,7 @@ export async function patches(context: Context): Promise<Patches> {
   const order = { what: 'patch', services, clients, ms, ...server.target } as const
   const done: Round<LoadReports['patch']>[] = []
   for (let n = 0; n < repeats.rounds; n++) {
-    done.push(await round(context, () => load.ask(order)))
+    done.push(await round(context, () => load.request(order)))
   }
   return {
     ...requestsOf(done),
@@ -46,14 +46,14 @@ async function seenBy(
   watchers: number,
 ): Promise<Pick<FanOut, 'p50' | 'p99' | 'cpuMsEach'>> {
   const { writes, restMs, rounds } = repeats
-  await load.ask({ what: 'hold', watchers, ...target })
+  await load.request({ what: 'hold', watchers, ...target })
   const done: LoadReports['fanOut'][] = []
   const cpuMsEach: number[] = []
   for (let n = 0; n < rounds; n++) {
     const before = cpuSeconds()
-    done.push(await load.ask({ what: 'fanOut', writes, restMs, ...target }))
+    done.push(await load.request({ what: 'fanOut', writes, restMs, ...target }))
     cpuMsEach.push(((cpuSeconds() - before) * 1_000) / writes)
   }
-  await load.ask({ what: 'hold', watchers: 0, ...target })
+  await load.request({ what: 'hold', watchers: 0, ...target })
   return { p50: done.map(({ p50 }) => p50), p99: done.map(({ p99 }) => p99), cpuMsEach }
 }

@@ -22,7 +22,7 @@ const server = createServer(
     noDelay: true,
   },
   (request, response) => {
-    if (request.method === 'PATCH') void tellAll(request, response)
+    if (request.method === 'PATCH') void notifyAll(request, response)
     else if (request.url?.includes('watch=1')) hold(response)
     else if (request.url?.includes('limit=1')) response.end('{"metadata":{"resourceVersion":"1"}}')
     else answer(request.url ?? '/0', response)
@@ -46,7 +46,7 @@ function hold(response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'application/json' }).flushHeaders()
 }
 
-async function tellAll(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function notifyAll(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const event = Buffer.from(`${await text(request)}\n`)
   for (const watcher of watchers) watcher.write(event)
   response.end('{}')

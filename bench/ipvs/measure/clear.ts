@@ -24,7 +24,7 @@ export async function clears(context: IpvsContext, count: number): Promise<Clear
 
 async function clearOnce(context: IpvsContext) {
   const clearedAt = await clearUnseen(context)
-  const noticedAt = await heard(() => context.daemon.saidAt(NOTICED, clearedAt))
+  const noticedAt = await logTime(() => context.daemon.loggedAt(NOTICED, clearedAt))
   const repair = (await repaired(context)) - noticedAt
   demandAll(context.view, context.cluster.size)
   await delay(repair * 1.5 + 1_500)
@@ -39,7 +39,7 @@ async function repaired({ cluster, view }: IpvsContext): Promise<number> {
   return repairedAt
 }
 
-/** Clears at a moment at which the daemon does not look: it would repair while ipvsadm goes on. */
+/** Clears between two checks by the daemon, which would otherwise repair while ipvsadm goes on. */
 async function clearUnseen(context: IpvsContext) {
   const { topology, view } = context
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -50,10 +50,10 @@ async function clearUnseen(context: IpvsContext) {
   throw new Error(`ipvsadm -C left a virtual server, ${MAX_ATTEMPTS} times`)
 }
 
-async function heard(said: () => number | undefined): Promise<number> {
+async function logTime(read: () => number | undefined): Promise<number> {
   const deadline = performance.now() + BOUND_MS
   while (performance.now() < deadline) {
-    const at = said()
+    const at = read()
     if (at !== undefined) return at
     await delay(POLL_MS)
   }

@@ -11,13 +11,13 @@ import { addCommands, replaceCommands } from '../objects.ts'
 import type { SenderOrder, SenderReport } from './order.ts'
 
 /**
- * The minimal sender: a program of its own that knows netlink and the messages of ip_vs,
- * and nothing of Services, watches or modes. What it takes is the lower bound
- * who speaks through the same socket.
+ * The minimal sender: a program of its own that uses netlink and the messages of ip_vs,
+ * without Services, watches or modes. Its time is the lower bound for
+ * every program that sends through the same socket.
  */
 const BATCH = 500
 const ipvs = new NetlinkIpvs(requestTransport(NETLINK_GENERIC), systemClock)
-/** Its virtual servers are numbered from here: in a kernel that others use as well. */
+/** Its virtual servers are numbered from here: the kernel has foreign ones as well. */
 const first = Number(process.argv[2])
 /** Real servers by virtual server. */
 const held: (readonly number[])[] = []

@@ -15,7 +15,7 @@ export function exchanges(
   const times: number[] = []
   const talks = new Talks(sockets, target, (socket, took) => {
     times.push(took)
-    if (what === 'roundTrips') talks.ask(socket)
+    if (what === 'roundTrips') talks.sendRequest(socket)
     else talks.close(socket)
   })
   const startedAt = performance.now()

@@ -5,7 +5,7 @@ import { Talks } from './talks.ts'
 /** Connections that are being made at a time. */
 const AT_ONCE = 32
 const TIMEOUT_MS = 60_000
-/** More than these say that the proxy does not want to. */
+/** More failures than these mean that the proxy refuses. */
 const MAX_FAILURES = 1_000
 const MAX_WAIT_MS = 100
 

@@ -55,7 +55,7 @@ export class Talks {
   }
 
   /** Sends the next request. */
-  ask(socket: number): void {
+  sendRequest(socket: number): void {
     const talk = this.#talks.get(socket)
     if (talk === undefined) return
     talk.received = 0

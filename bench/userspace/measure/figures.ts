@@ -9,25 +9,25 @@ const STREAMS = 64
 /** One figure of one subject in one round, by so many milliseconds of load. */
 export type TakeFigure = (contestant: Contestant, ms: number) => Promise<Sample>
 
-/** In the order of a round: everybody has a turn with one before the next one begins. */
+/** In the order of a round: every subject is measured for one figure before the next one begins. */
 export const FIGURES: Readonly<Record<string, TakeFigure>> = {
   'one stream': async (contestant, ms) => ({ stream: await streams(contestant, 1, ms) }),
   streams: async (contestant, ms) => ({ streams: await streams(contestant, STREAMS, ms) }),
   connections: async (contestant, ms) => {
     const load = { connections: CONCURRENCY, ms }
-    const { perSecond, failures } = await contestant.ask('exchanges', load)
+    const { perSecond, failures } = await contestant.request('exchanges', load)
     return { connections: { perSecond: [perSecond], failures: [failures] } }
   },
   'round trip': async (contestant, ms) => ({
-    roundTrip: latency(await contestant.ask('roundTrips', { ms })),
+    roundTrip: latency(await contestant.request('roundTrips', { ms })),
   }),
   'first byte': async (contestant, ms) => ({
-    firstByte: latency(await contestant.ask('exchanges', { ms })),
+    firstByte: latency(await contestant.request('exchanges', { ms })),
   }),
 }
 
 async function streams(contestant: Contestant, connections: number, ms: number) {
-  const report = await contestant.ask('stream', { connections, ms })
+  const report = await contestant.request('stream', { connections, ms })
   return {
     gigabytesPerSecond: [report.gigabytesPerSecond],
     cpuSecondsPerGigabyte: [report.cpuSecondsPerGigabyte],

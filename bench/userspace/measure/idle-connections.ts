@@ -24,12 +24,12 @@ export async function idleConnections(
   const resident: number[] = []
   let failures = 0
   for (const more of [0, FIRST, connections - FIRST]) {
-    if (more > 0) failures += (await contestant.ask('hold', { connections: more })).failures
+    if (more > 0) failures += (await contestant.request('hold', { connections: more })).failures
     await delay(SETTLE_MS)
     resident.push(residentKib(contestant.pids))
   }
   const cpuPercent = await usedPercent(contestant.pids, restMs)
-  const held = (await contestant.ask('release')).connections
+  const held = (await contestant.request('release')).connections
   const [start = 0, early = 0, all = 0] = resident
   const idle = {
     connections: held,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { hostPort, type IpAddress } from '../../../src/lib/ip.ts'
 import { writeSysctls } from '../../lab/namespace.ts'
-import type { Place, Subject } from './subject.ts'
+import type { ProxySetup, Subject } from './subject.ts'
 
 /** Connections that were reset leave the table at once. */
 const FORGETFUL = { 'net/netfilter/nf_conntrack_tcp_timeout_close': 1 } as const
@@ -9,20 +9,20 @@ const FORGETFUL = { 'net/netfilter/nf_conntrack_tcp_timeout_close': 1 } as const
 /** What the iptables mode does to a packet, by a single rule. */
 export const dnat: Subject = {
   name: 'dnat',
-  async start(place) {
-    rule('-A', place)
-    writeSysctls(place.node, FORGETFUL)
+  async start(setup) {
+    rule('-A', setup)
+    writeSysctls(setup.node, FORGETFUL)
     return {
-      address: place.listen,
+      address: setup.listen,
       pids: [],
       async stop() {
-        rule('-D', place)
+        rule('-D', setup)
       },
     }
   },
 }
 
-function rule(act: '-A' | '-D', { node, listen, backend }: Place): void {
+function rule(act: '-A' | '-D', { node, listen, backend }: ProxySetup): void {
   const match = ['-d', listen.ip, '-p', 'tcp', '--dport', String(listen.port)]
   const to = hostPort(backend.ip as IpAddress, backend.port)
   const words = ['-w', '-t', 'nat', act, 'PREROUTING', ...match, '-j', 'DNAT', '--to', to]

@@ -3,7 +3,7 @@ import type { IpAddress } from '../../../src/lib/ip.ts'
 import type { DataPath, ForwarderLimits } from '../../../src/modes/userspace/forwarder.ts'
 import { openForwarder } from '../../../src/modes/userspace/pool/open-forwarder.ts'
 import type { Route } from '../../../src/modes/userspace/route.ts'
-import type { Endpoint, Place } from './subject.ts'
+import type { Endpoint, ProxySetup } from './subject.ts'
 
 /** A process with the data path of the userspace mode and one route, until it is killed. */
 const { dataPath, workers, listen, backend, descriptors } = JSON.parse(
@@ -21,7 +21,7 @@ const route = routeOf(listen, backend)
 for (const [, refusal] of await forwarder.apply(new Map([[route.id, route]]))) fail(refusal.message)
 setInterval(() => forwarder.counts(), 60_000)
 
-interface Task extends Place {
+interface Task extends ProxySetup {
   readonly dataPath: DataPath
 }
 

@@ -11,10 +11,10 @@ const CACHE = new URL('../../../node_modules/.cache/node-proxy', import.meta.url
 export function forwarder(dataPath: DataPath): Subject {
   return {
     name: dataPath,
-    start(place) {
-      const task = JSON.stringify({ ...place, dataPath })
+    start(setup) {
+      const task = JSON.stringify({ ...setup, dataPath })
       const command = [process.execPath, ...FLAGS, PROGRAM, task]
-      return startProgram(place, command, { NODE_COMPILE_CACHE: CACHE })
+      return startProgram(setup, command, { NODE_COMPILE_CACHE: CACHE })
     },
   }
 }

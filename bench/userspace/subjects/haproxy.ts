@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProgram } from './program.ts'
-import type { Place, Subject } from './subject.ts'
+import type { ProxySetup, Subject } from './subject.ts'
 
 /** Pipes for splicing, two descriptors each, and some more for what it needs itself. */
 const PIPES = 256
@@ -22,17 +22,17 @@ const SPLICING: Readonly<Record<HaproxyName, string>> = {
 export function haproxy(name: HaproxyName): Subject {
   return {
     name,
-    start(place) {
-      const file = join(place.folder, `${name}.cfg`)
-      writeFileSync(file, haproxyConfig(name, place))
-      return startProgram(place, ['haproxy', '-db', '-f', file])
+    start(setup) {
+      const file = join(setup.folder, `${name}.cfg`)
+      writeFileSync(file, haproxyConfig(name, setup))
+      return startProgram(setup, ['haproxy', '-db', '-f', file])
     },
   }
 }
 
 /** A connection takes two descriptors; HAProxy refuses to start with more than it may have. */
-export function haproxyConfig(name: HaproxyName, place: Place): string {
-  const { listen, backend, workers, descriptors } = place
+export function haproxyConfig(name: HaproxyName, setup: ProxySetup): string {
+  const { listen, backend, workers, descriptors } = setup
   return `global
   maxconn ${Math.floor((descriptors - SPARE) / 2) - PIPES}
   maxpipes ${PIPES}

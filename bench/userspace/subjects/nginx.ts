@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProgram } from './program.ts'
-import type { Place, Subject } from './subject.ts'
+import type { ProxySetup, Subject } from './subject.ts'
 
 export const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
 const SPARE = 500
 
 export const nginx: Subject = {
   name: 'nginx',
-  start(place) {
-    const file = join(place.folder, 'nginx.conf')
-    writeFileSync(file, nginxConfig(place))
-    return startProgram(place, ['nginx', '-e', 'stderr', '-c', file])
+  start(setup) {
+    const file = join(setup.folder, 'nginx.conf')
+    writeFileSync(file, nginxConfig(setup))
+    return startProgram(setup, ['nginx', '-e', 'stderr', '-c', file])
   },
 }
 
 /** A listening socket for each worker, by which the kernel spreads the clients evenly. */
-export function nginxConfig({ listen, backend, workers, descriptors, folder }: Place): string {
+export function nginxConfig({ listen, backend, workers, descriptors, folder }: ProxySetup): string {
   return `load_module ${STREAM_MODULE};
 user root;
 worker_processes ${workers};

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Place, Running } from './subject.ts'
+import type { ProxySetup, Running } from './subject.ts'
 
 const POLL_MS = 20
 const TIMEOUT_MS = 15_000
@@ -12,7 +12,7 @@ const LISTENING = '0A'
 
 /** Starts a proxy in its namespace; resolves when it listens. Throws with its output otherwise. */
 export async function startProgram(
-  { node, listen }: Place,
+  { node, listen }: ProxySetup,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
@@ -20,10 +20,10 @@ export async function startProgram(
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-2_000)
+      output = (output + chunk.toString()).slice(-2_000)
     })
   const ended = once(child, 'exit')
   const pid = child.pid ?? 0
@@ -35,10 +35,10 @@ export async function startProgram(
   }
   const until = performance.now() + TIMEOUT_MS
   while (!listens(pid, listen.port)) {
-    if (child.exitCode !== null) throw new Error(`${command[0]} ended: ${said.trim()}`)
+    if (child.exitCode !== null) throw new Error(`${command[0]} ended: ${output.trim()}`)
     if (performance.now() > until) {
       await stop()
-      throw new Error(`${command[0]} does not listen: ${said.trim()}`)
+      throw new Error(`${command[0]} does not listen: ${output.trim()}`)
     }
     await delay(POLL_MS)
   }

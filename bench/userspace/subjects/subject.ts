@@ -5,8 +5,8 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** Where a proxy works and what it has to do there. */
-export interface Place {
+/** Where a proxy runs and what it has to forward. */
+export interface ProxySetup {
   /** Namespace of the proxy. */
   readonly node: string
   readonly listen: Endpoint
@@ -19,11 +19,11 @@ export interface Place {
   readonly descriptors: number
 }
 
-/** A way from client to backend that is compared with the others. */
+/** A path from client to backend that is compared with the others. */
 export interface Subject {
   readonly name: SubjectName
   /** Resolves when connections arrive. */
-  start(place: Place): Promise<Running>
+  start(setup: ProxySetup): Promise<Running>
 }
 
 export interface Running {

@@ -13,7 +13,7 @@ test.each([
   expect(read.ok && read.value.map(describeBinding)).toEqual([text])
 })
 
-test('TCP need not be said', () => {
+test('TCP is the default protocol', () => {
   const read = bindMap.decode(['[FD00::01]:80=shop/cart/TCP'])
   expect(read.ok && bindMap.encode(read.value)).toEqual(['[fd00::1]:80=shop/cart'])
 })

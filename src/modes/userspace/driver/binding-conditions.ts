@@ -47,7 +47,7 @@ export function reviewBindings(conditions: ConditionSink, facts: BindingFacts): 
 
 /**
  * An address of `userspace.bindMap` that cannot be listened on blocks readiness, because the
- * configuration asks for it.
+ * configuration requires it.
  */
 export const listenErrors: Pick<ModeReview, 'isConfigured' | 'configuredErrors'> = {
   isConfigured: ({ code }) => code === LISTEN_CODE,

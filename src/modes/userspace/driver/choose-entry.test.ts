@@ -22,20 +22,20 @@ test.each([
   ['redirect', 'root', [], 'redirect'],
   ['bind', 'root', BINDINGS, 'bind'],
   ['bind', 'user', BINDINGS, 'bind'],
-] as const)('entry %s as %s with %j is %s', (asked, who, bindings, entry) => {
-  expect(choose(asked, who === 'root' ? ROOT : USER, bindings)).toEqual({ ok: true, entry })
+] as const)('entry %s as %s with %j is %s', (configured, who, bindings, entry) => {
+  expect(choose(configured, who === 'root' ? ROOT : USER, bindings)).toEqual({ ok: true, entry })
 })
 
 test.each([
   ['auto', [], ['NP_USERSPACE_REDIRECT', 'NP_USERSPACE_BIND_MAP']],
   ['redirect', BINDINGS, ['NP_USERSPACE_REDIRECT']],
   ['bind', [], ['NP_USERSPACE_BIND_MAP']],
-] as const)('entry %s without rights and with %j missing %j', (asked, bindings, codes) => {
-  const choice = choose(asked, USER, bindings)
+] as const)('entry %s without rights and with %j missing %j', (configured, bindings, codes) => {
+  const choice = choose(configured, USER, bindings)
   expect(choice.ok ? [] : choice.missing.map(({ code }) => code)).toEqual(codes)
 })
 
-test('what stands in the way of rules is told, and the way around it once', () => {
+test('the missing requirements of rules are reported, and the alternative once', () => {
   const missing = { code: 'NP_X', what: 'no iptables', remedy: 'install it' }
   const choice = choose('redirect', { ok: false, missing })
   expect(choice).toMatchObject({

@@ -2,7 +2,7 @@ import type { MissingRequirement } from '../../mode.ts'
 import type { RulesAccess } from '../../netfilter/access.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 
-/** How packets reach the workers, or what it would take. */
+/** How packets reach the workers, or the missing requirements. */
 export type EntryChoice =
   | { readonly ok: true; readonly entry: 'redirect' | 'bind' }
   | { readonly ok: false; readonly missing: readonly MissingRequirement[] }
@@ -13,7 +13,7 @@ const NO_BINDINGS: MissingRequirement = {
   remedy: 'give one: --userspace-bind-map=127.0.0.1:8080=NAMESPACE/NAME:PORT',
 }
 
-/** `auto` is redirect where rules can be written, else bind where it is said at which addresses. */
+/** `auto` is redirect where rules can be written, else bind where addresses are configured. */
 export function chooseEntry(
   { userspace: { entry, bindMap } }: Pick<UserspaceConfiguration, 'userspace'>,
   access: RulesAccess,

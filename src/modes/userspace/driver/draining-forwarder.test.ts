@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { FakeForwarder } from '../testing/fake-forwarder.ts'
 import { DrainingForwarder } from './draining-forwarder.ts'
 
-test('whoever lets it drain spends it', async () => {
+test('a forwarder that was drained is spent', async () => {
   const fake = new FakeForwarder()
   const forwarder = new DrainingForwarder(fake)
   expect(forwarder.isSpent).toBe(false)
@@ -59,7 +59,7 @@ test('a predecessor that still has clients when the time is over keeps them', as
   expect((await former.apply(new Map())).size).toBe(0)
 })
 
-test('it is closed once, whoever asks', async () => {
+test('it is closed once, however many callers request it', async () => {
   const fake = new FakeForwarder()
   let closed = 0
   fake.close = async () => void closed++

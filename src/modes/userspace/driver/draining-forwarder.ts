@@ -1,7 +1,7 @@
 import type { Forwarder } from '../forwarder.ts'
 
 /**
- * A forwarder that remembers whether somebody let it drain: it listens no more then. Clients of
+ * A forwarder that remembers whether it was drained: it listens no more then. Clients of
  * its predecessor need the same rules as its own, so neither has drained before the other.
  */
 export class DrainingForwarder implements Forwarder {

@@ -36,7 +36,7 @@ test('a range of ports is the forwarder’s as well', () => {
   })
 })
 
-test('whoever binds listens at listeners', () => {
+test('the entry "bind" listens at its bindings', () => {
   const listening = { entry: 'bind', families: [4] } as const
   const { listening: at, families } = forwarderOptions(configuration(), listening, MACHINE)
   expect([at, families]).toEqual(['bound', [4]])
@@ -50,8 +50,8 @@ test.each([
   ['javascript', 'redirect', true, 'javascript'],
 ] as const)(
   'data path %s to %s, system calls: %s, is %s',
-  (asked, entry, hasSyscalls, dataPath) => {
-    const config = configuration({ 'userspace.dataPath': asked })
+  (configured, entry, hasSyscalls, dataPath) => {
+    const config = configuration({ 'userspace.dataPath': configured })
     const options = forwarderOptions(config, { entry, families: [4] }, { ...MACHINE, hasSyscalls })
     expect(options.dataPath).toBe(dataPath)
   },
@@ -61,8 +61,8 @@ test.each([
   [0, 2, 2],
   [0, 96, 8],
   [12, 2, 12],
-])('%d workers on %d processors are %d', (asked, processors, workers) => {
-  expect(optionsFor({ 'userspace.workers': asked }, { processors }).workers).toBe(workers)
+])('%d workers on %d processors are %d', (configured, processors, workers) => {
+  expect(optionsFor({ 'userspace.workers': configured }, { processors }).workers).toBe(workers)
 })
 
 test.each([
@@ -70,8 +70,8 @@ test.each([
   [0, Number.POSITIVE_INFINITY, 1_048_576],
   [7, 1_024, 7],
   [1_000_000, 1_024, 256],
-])('%d connections with %d open files are %d', (asked, openFiles, connections) => {
-  const { limits } = optionsFor({ 'userspace.maxConnections': asked }, { openFiles })
+])('%d connections with %d open files are %d', (configured, openFiles, connections) => {
+  const { limits } = optionsFor({ 'userspace.maxConnections': configured }, { openFiles })
   expect(limits.connections).toBe(connections)
 })
 
@@ -79,10 +79,10 @@ test.each([
   [0, 100, 50],
   [0, 1, 1],
   [10, 100, 10],
-])('%d of one client, of %d, are %d', (asked, all, perClient) => {
+])('%d of one client, of %d, are %d', (configured, all, perClient) => {
   const { limits } = optionsFor({
     'userspace.maxConnections': all,
-    'userspace.maxConnectionsPerClient': asked,
+    'userspace.maxConnectionsPerClient': configured,
   })
   expect(limits.perClient).toBe(perClient)
 })

@@ -17,17 +17,17 @@ export interface Entry {
 }
 
 const MAX_WORKERS = 8
-/** The kernel's own limit for one process, unless somebody raised it (fs.nr_open). */
+/** The kernel's own limit for one process, unless an administrator raised it (fs.nr_open). */
 const MAX_CONNECTIONS = 1_048_576
 /** The client's socket and the backend's. */
 const FILES_PER_CONNECTION = 2
 /** For listeners, pipes, pages and the API server; less where files are few. */
 const OTHER_FILES = 1_024
 
-/** What configuration and machine say of a data path. */
+/** The options of a data path, from configuration and machine. */
 export type ConfiguredForwarder = Omit<ForwarderOptions, 'mark' | 'onLost'>
 
-/** The data path that configuration and machine ask for. */
+/** Computes the options of the data path from configuration and machine. */
 export function forwarderOptions(
   { userspace, udpIdleTimeout, portRange }: UserspaceConfiguration,
   { entry, families }: Entry,
@@ -55,8 +55,8 @@ export function forwarderOptions(
   }
 }
 
-function workersOf(asked: number, processors: number): number {
-  return asked === 0 ? Math.min(processors, MAX_WORKERS) : asked
+function workersOf(configured: number, processors: number): number {
+  return configured === 0 ? Math.min(processors, MAX_WORKERS) : configured
 }
 
 function connectionsOf(

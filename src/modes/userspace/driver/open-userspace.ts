@@ -23,7 +23,7 @@ import { forwarderOptions } from './forwarder-options.ts'
 import type { CleanupRuntime } from './pending-cleanup.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
 
-/** What every system gives, where this one does not say. */
+/** The default of every system, where this one reports none. */
 const USUAL_OPEN_FILES = 1_024
 
 export interface UserspaceRuntimeOptions {
@@ -61,7 +61,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
-      // Nobody else serves those who come while it waits for the others.
+      // No other process serves new clients while this one waits for its connections to end.
       if (!forwarder.isSpent) await forwarder.untilIdle(serving)
       await forwarder.drain(all)
       await forwarder.close()
@@ -70,7 +70,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   }
 }
 
-/** Opens it to be removed: nobody listens for changes, and no worker is started. */
+/** Opens it to be removed: without a monitor for changes, and without workers. */
 export function openUserspaceForCleanup({
   iptables,
   sets,
@@ -95,7 +95,7 @@ async function openRedirect({
 
 type OpenRedirect = RedirectKernel & { close(): void }
 
-/** Sockets of this mode alone; they open with the first question to each. */
+/** Sockets of this mode alone; each opens with its first query. */
 function openSockets(clock: Clock) {
   const routes = new NetlinkRoutes(rawTransport(NETLINK_ROUTE), clock)
   const conntrack = new NetlinkConntrack(rawTransport(NETLINK_NETFILTER), clock)

@@ -41,7 +41,7 @@ test('where there is none nothing is loaded', async () => {
   expect(calls).toEqual([])
 })
 
-test('sets that cannot be asked are no reason to believe that', async () => {
+test('sets that cannot be read are no proof that none is left', async () => {
   const { sets, leftovers } = rig()
   sets.names = () => Promise.reject(new NodeProxyError('NP_KERNEL_NETLINK', 'lost'))
   await expect(leftovers.drainAndCleanup(new AbortController().signal)).rejects.toThrow('lost')

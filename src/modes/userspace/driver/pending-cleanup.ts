@@ -20,7 +20,7 @@ export interface UserspacePendingCleanupParts {
   readonly inputs: () => ModeInputs<UserspaceConfiguration>
 }
 
-/** What an earlier run in userspace mode left: rules that lead to nobody. */
+/** What an earlier run in userspace mode left: rules that lead to no process. */
 export class UserspacePendingCleanup implements PendingCleanup {
   readonly #parts: UserspacePendingCleanupParts
 

@@ -48,7 +48,7 @@ interface Opened extends UserspaceRuntime {
 function rig(netfilter: NetfilterAccess = ROOT) {
   const clock = new FakeClock()
   const { log, lines } = recordingLog()
-  const grounds: Opened[] = []
+  const runtimes: Opened[] = []
   const built: UserspaceSettings[] = []
   const world = { missing: [] as Missing[], openError: undefined as Error | undefined, hears: true }
   const closing = Promise.withResolvers<void>()
@@ -58,11 +58,11 @@ function rig(netfilter: NetfilterAccess = ROOT) {
     ...{ netfilter, clock, log },
     async open(_config, entry, former) {
       if (world.openError !== undefined) throw world.openError
-      const ground: Opened = {
+      const runtime: Opened = {
         ...{ entry, former, closed: undefined, serving: undefined, isSpent: false },
         forwarder: new DrainingForwarder(new FakeForwarder()),
         hears: world.hears,
-        suits: () => !ground.isSpent,
+        suits: () => !runtime.isSpent,
         build(settings) {
           built.push(settings)
           const mode = new ScriptedMode()
@@ -70,41 +70,44 @@ function rig(netfilter: NetfilterAccess = ROOT) {
           return mode
         },
         close({ serving, all }) {
-          ground.closed = all
-          ground.serving = serving
+          runtime.closed = all
+          runtime.serving = serving
           return rig.closing
         },
       }
-      grounds.push(ground)
-      return ground
+      runtimes.push(runtime)
+      return runtime
     },
     leftovers: () => undefined,
   })
-  return Object.assign(rig, { driver, clock, lines, grounds, built, world })
+  return Object.assign(rig, { driver, clock, lines, runtimes, built, world })
 }
 
-test('with rights packets are redirected, without them it listens where it is told', async () => {
+test('with rights packets are redirected, without them it listens at its bindings', async () => {
   const root = rig()
   const { missing, facts } = await root.driver.prepare(inputs())
   expect([missing, facts]).toEqual([[], { entry: 'redirect', workers: '2' }])
   const user = rig(USER)
   await user.driver.prepare(inputs(bindings('127.0.0.1:80=a/b')))
-  expect([...root.grounds, ...user.grounds].map(({ entry }) => entry)).toEqual(['redirect', 'bind'])
+  expect([...root.runtimes, ...user.runtimes].map(({ entry }) => entry)).toEqual([
+    'redirect',
+    'bind',
+  ])
 })
 
 test('without rights and without an address nothing is opened', async () => {
-  const { driver, grounds } = rig(USER)
+  const { driver, runtimes } = rig(USER)
   const { missing } = await driver.prepare(inputs())
   expect(missing.map(({ code }) => code)).toEqual([
     'NP_USERSPACE_REDIRECT',
     'NP_USERSPACE_BIND_MAP',
   ])
-  expect(grounds).toEqual([])
+  expect(runtimes).toEqual([])
   expect(() => driver.spec(inputs())).toThrow('not prepared')
 })
 
-test('what the kernel missing is said, and the workers end', async () => {
-  const { driver, grounds, world } = rig()
+test('what the kernel does not offer is reported, and the workers end', async () => {
+  const { driver, runtimes, world } = rig()
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   expect((await driver.prepare(inputs())).missing).toEqual([
     {
@@ -113,18 +116,18 @@ test('what the kernel missing is said, and the workers end', async () => {
       remedy: 'modprobe -a ip_set xt_set',
     },
   ])
-  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([true])
+  expect(runtimes.map(({ closed }) => closed?.aborted)).toEqual([true])
 })
 
 test('what was open before stays open', async () => {
-  const { driver, grounds, world } = rig()
+  const { driver, runtimes, world } = rig()
   await driver.prepare(inputs())
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   await driver.prepare(inputs())
-  expect(grounds.map(({ closed }) => closed)).toEqual([undefined])
+  expect(runtimes.map(({ closed }) => closed)).toEqual([undefined])
 })
 
-test('workers that cannot start are a missing, a bug is none', async () => {
+test('workers that cannot start are a missing requirement, a bug is none', async () => {
   const { driver, world } = rig()
   world.openError = new NodeProxyError('NP_X', 'cannot listen', { hint: 'free the port' })
   expect((await driver.prepare(inputs())).missing).toEqual([
@@ -135,8 +138,8 @@ test('workers that cannot start are a missing, a bug is none', async () => {
 })
 
 test.each([
-  ['hears others', true, 600_000],
-  ['is deaf', false, 9_000],
+  ['sees changes by other processes', true, 600_000],
+  ['sees none', false, 9_000],
 ])('everything is read again after a while, sooner where it %s', async (_, hears, verify) => {
   const { driver, world } = rig()
   world.hears = hears
@@ -148,7 +151,7 @@ test.each([
 })
 
 test('other bindings make another mode over the same workers', async () => {
-  const { driver, built, grounds } = rig(USER)
+  const { driver, built, runtimes } = rig(USER)
   const [one, two] = ['127.0.0.1:80=a/b', '127.0.0.1:81=a/b'].map((text) => inputs(bindings(text)))
   await driver.prepare(one!)
   const [before, same, after] = [one!, one!, two!].map((each) => driver.spec(each))
@@ -158,7 +161,7 @@ test('other bindings make another mode over the same workers', async () => {
   expect(built.at(-1)).toMatchObject({
     listening: { bindings: new Map([['a/b/TCP', [{ ip: '127.0.0.1', port: 81 }]]]) },
   })
-  expect(grounds).toHaveLength(1)
+  expect(runtimes).toHaveLength(1)
 })
 
 test('only the first and the last binding make it look at the kernel again', () => {
@@ -168,7 +171,7 @@ test('only the first and the last binding make it look at the kernel again', () 
   expect(of()).not.toEqual(of('127.0.0.1:80=a/b'))
 })
 
-test('rules of an earlier run serve nobody', async () => {
+test('rules of an earlier run serve no client', async () => {
   expect(await rig().driver.isServing()).toBe(false)
 })
 
@@ -181,20 +184,20 @@ test('so does another mark of own packets', () => {
 
 test('at the end connections have the time that is in force then', async () => {
   const made = rig()
-  const { driver, clock, lines, grounds } = made
+  const { driver, clock, lines, runtimes } = made
   const ended = Promise.withResolvers<void>()
   made.closing = ended.promise
   await driver.prepare(inputs({ 'userspace.shutdownTimeout': 60_000 }))
   driver.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
   const closed = driver.close()
   await clock.advance(3_999)
-  expect(grounds[0]?.serving?.aborted).toBe(false)
+  expect(runtimes[0]?.serving?.aborted).toBe(false)
   await clock.advance(1)
-  expect(grounds[0]?.serving?.aborted).toBe(true)
+  expect(runtimes[0]?.serving?.aborted).toBe(true)
   await clock.advance(999)
-  expect(grounds[0]?.closed?.aborted).toBe(false)
+  expect(runtimes[0]?.closed?.aborted).toBe(false)
   await clock.advance(1)
-  expect(grounds[0]?.closed?.aborted).toBe(true)
+  expect(runtimes[0]?.closed?.aborted).toBe(true)
   ended.resolve()
   await closed
   await driver.close()
@@ -202,22 +205,22 @@ test('at the end connections have the time that is in force then', async () => {
 })
 
 test('workers that do not suit any more are replaced, and end with the daemon', async () => {
-  const { driver, grounds } = rig()
+  const { driver, runtimes } = rig()
   await driver.prepare(inputs())
-  grounds[0]!.isSpent = true
+  runtimes[0]!.isSpent = true
   await driver.prepare(inputs())
-  expect(grounds.map(({ closed }) => closed)).toEqual([undefined, undefined])
-  expect(grounds.map(({ former }) => former)).toEqual([undefined, grounds[0]])
+  expect(runtimes.map(({ closed }) => closed)).toEqual([undefined, undefined])
+  expect(runtimes.map(({ former }) => former)).toEqual([undefined, runtimes[0]])
   await driver.close()
-  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([false, false])
+  expect(runtimes.map(({ closed }) => closed?.aborted)).toEqual([false, false])
 })
 
 test('where their successors cannot work, those at work stay', async () => {
-  const { driver, grounds, world } = rig()
+  const { driver, runtimes, world } = rig()
   await driver.prepare(inputs())
-  grounds[0]!.isSpent = true
+  runtimes[0]!.isSpent = true
   world.missing = [{ what: 'IPv4 sets of addresses', remedy: 'modprobe -a ip_set xt_set' }]
   await driver.prepare(inputs())
-  expect(grounds.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])
+  expect(runtimes.map(({ closed }) => closed?.aborted)).toEqual([undefined, true])
   expect(driver.spec(inputs()).mode).toBe('userspace')
 })

@@ -33,13 +33,13 @@ export interface UserspaceDriverParts {
   ) => PendingCleanup | undefined
 }
 
-/** Where changes by others are heard, reading everything back is only a second pair of eyes. */
+/** Between two full reads where a monitor reports changes: they are only a second check there. */
 const VERIFY_MS = 600_000
 /** At the end of the time to shut down no new connection is taken, so that the last ones can end. */
 const LAST_MS = 1_000
 const AT_ONCE: Ending = { serving: AbortSignal.abort(), all: AbortSignal.abort() }
 
-/** The userspace mode. Nothing of it is loaded and no worker runs before it is asked for. */
+/** The userspace mode. Its code is loaded and its workers start when it is first prepared. */
 export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
   readonly name = 'userspace'
   readonly #parts: UserspaceDriverParts

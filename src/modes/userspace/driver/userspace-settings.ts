@@ -6,7 +6,7 @@ import type { Listening, UserspaceSettings } from '../settings.ts'
 import type { Binding, UserspaceConfiguration } from './configuration.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
 
-/** What configuration, Node object, kernel and interfaces ask of the userspace mode together. */
+/** The settings of the userspace mode, from configuration, Node object, kernel and interfaces. */
 export function userspaceSettings(
   inputs: ModeInputs<UserspaceConfiguration>,
   entry: UserspaceRuntime['entry'],

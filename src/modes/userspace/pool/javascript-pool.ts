@@ -7,7 +7,7 @@ import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, ForwarderOptions } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
-import { QUIET_MS, relief } from './successor.ts'
+import { QUIET_MS, successorCheck } from './successor.ts'
 import { untilIdle } from './until-idle.ts'
 import { WantedListeners } from './wanted-listeners.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -37,7 +37,7 @@ export class JavascriptPool implements Forwarder {
     return this.#mutex.run(async () => {
       const { open, close } = this.#listeners.plan(changes)
       const listeners = { open, close }
-      const answers = await this.#pool.tell(changes, () => ({ listeners }))
+      const answers = await this.#pool.applyRoutes(changes, () => ({ listeners }))
       const reasons = new Map(answers.flatMap((answer) => answer?.refused ?? []))
       const refused = open.filter((at) => reasons.has(listenerKey(at)))
       await this.#close(refused)
@@ -51,8 +51,8 @@ export class JavascriptPool implements Forwarder {
 
   untilIdle(signal: AbortSignal): Promise<void> {
     const open = () => new Map([...this.#listeners.open].map((key) => [key, this.workers]))
-    const isRelieved = relief(open, new ProcListeners())
-    return untilIdle({ counts: () => this.counts(), isRelieved, quietMs: QUIET_MS }, signal)
+    const hasSuccessor = successorCheck(open, new ProcListeners())
+    return untilIdle({ counts: () => this.counts(), hasSuccessor, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {
@@ -64,7 +64,7 @@ export class JavascriptPool implements Forwarder {
     return this.#mutex.run(() => this.#pool.end())
   }
 
-  /** Where one worker may not listen, others shall not either. */
+  /** Where one worker cannot listen, the others must not listen either. */
   async #close(close: readonly ListenerAddress[]): Promise<void> {
     if (close.length === 0) return
     await this.#pool.give(() => ({ listeners: { open: [], close } }))

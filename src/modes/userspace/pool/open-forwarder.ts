@@ -5,8 +5,8 @@ import { JavascriptPool } from './javascript-pool.ts'
 import { WorkerGroup } from './worker-group.ts'
 
 /**
- * Starts the workers. Throws NP_KERNEL_SOCKET where it may not listen as asked, and
- * NP_USERSPACE_DATA_PATH where the data path cannot be had.
+ * Starts the workers. Throws NP_KERNEL_SOCKET where it cannot listen as configured, and
+ * NP_USERSPACE_DATA_PATH where the data path is not available.
  */
 export async function openForwarder(options: ForwarderOptions): Promise<Forwarder> {
   if (options.dataPath === 'javascript') return new JavascriptPool(options)

@@ -39,7 +39,7 @@ export class PoolWorker {
     this.#worker.on('exit', (code) => this.#lost(new Error(`the worker ended with ${code}`)))
   }
 
-  /** Resolves when the worker has obeyed, or to nothing when it is lost. */
+  /** Resolves when the worker has carried out the order, or to undefined when it is lost. */
   give(order: Omit<Order, 'number'>): Promise<Answer | undefined> {
     if (this.#isLost) return Promise.resolve(undefined)
     const number = ++this.#last

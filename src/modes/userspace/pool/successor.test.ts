@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Listener } from '../../../kernel/listener/listeners.ts'
 import { FakeListeners } from '../../../kernel/listener/testing/fake-listeners.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
-import { relief } from './successor.ts'
+import { successorCheck } from './successor.ts'
 
 const WEB: Listener = { protocol: 'TCP', ip: ip('127.0.0.1'), port: 8080 }
 const DNS: Listener = { protocol: 'UDP', ip: ip('::1'), port: 53 }
@@ -12,7 +12,7 @@ const MINE = new Map([
 ])
 
 test.each([
-  ['nobody else listens', [WEB, DNS, DNS], false],
+  ['no other process listens', [WEB, DNS, DNS], false],
   ['another process listens at one listener only', [WEB, WEB, DNS, DNS], false],
   ['another process listens at all listeners', [WEB, WEB, DNS, DNS, DNS], true],
   ['it listens at another port', [WEB, DNS, DNS, DNS, { ...WEB, port: 8081 }], false],
@@ -21,9 +21,9 @@ test.each([
 ] as const)('%s: %j', (_, listening, expected) => {
   const listeners = new FakeListeners()
   listeners.listeners = listening
-  expect(relief(() => MINE, listeners)()).toBe(expected)
+  expect(successorCheck(() => MINE, listeners)()).toBe(expected)
 })
 
-test('who listens nowhere is not relieved', () => {
-  expect(relief(() => new Map(), new FakeListeners())()).toBe(false)
+test('a process without listeners has no successor', () => {
+  expect(successorCheck(() => new Map(), new FakeListeners())()).toBe(false)
 })

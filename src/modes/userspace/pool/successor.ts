@@ -11,7 +11,7 @@ export type OpenListener = ReadonlyMap<string, number>
  * Returns whether another process listens at each of these listeners: only one of the same user can, by
  * SO_REUSEPORT, and it opens a listener when it serves it.
  */
-export function relief(own: () => OpenListener, listeners: Listeners): () => boolean {
+export function successorCheck(own: () => OpenListener, listeners: Listeners): () => boolean {
   return () => {
     const mine = own()
     if (mine.size === 0) return false

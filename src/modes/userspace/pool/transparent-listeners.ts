@@ -7,10 +7,13 @@ import type { EntryPorts, ForwarderOptions } from '../forwarder.ts'
 import type { Side } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 
-/** Redirected packets keep their address. Who comes by himself asks for no Service, and is reset. */
+/**
+ * Redirected packets keep their address. A client that connects here directly reaches no Service,
+ * and is reset.
+ */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
-/** Of the sides, where nothing else is asked for; 10248 to 10260 belong to other daemons. */
+/** Of the sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
 const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
 const MAX_ATTEMPTS = 16
@@ -23,7 +26,7 @@ export interface TransparentListeners {
 
 /**
  * Opens where redirected packets arrive: at the same ports after every start, if they are free,
- * because rules of an earlier run lead clients there who would otherwise wait in vain. Throws
+ * because rules of an earlier run lead clients there, which would otherwise time out. Throws
  * NP_KERNEL_SOCKET.
  */
 export function openTransparent(
@@ -64,7 +67,7 @@ function* candidatesOf(range: PortRange | undefined): Generator<number, undefine
 interface PortWanted {
   readonly ip: IpAddress
   readonly workers: number
-  /** Each is tried once, for whoever asks. */
+  /** Each is tried once, whichever side needs a port. */
   readonly candidates: Generator<number, undefined>
 }
 
@@ -91,6 +94,6 @@ function openPort(sockets: Sockets, { ip, workers, candidates }: PortWanted) {
 
 function noPortLeft(ip: IpAddress): NodeProxyError {
   const message = `no port is left to listen on at ${ip}`
-  const hint = 'give portRange two ports or more that nobody else uses'
+  const hint = 'give portRange two ports or more that no other process uses'
   return new NodeProxyError('NP_KERNEL_SOCKET', message, { hint })
 }

@@ -3,7 +3,7 @@ import { untilIdle } from './until-idle.ts'
 
 const PATIENT = new AbortController().signal
 
-/** Counts as they are at each look; the last one stays. */
+/** The counts at each check; the last one stays. */
 function looks(...numbers: readonly (readonly [connections: number, now: number])[]) {
   let look = 0
   return {
@@ -22,7 +22,7 @@ test('it is idle when the last client has left', async () => {
   expect(looked()).toBe(4)
 })
 
-test('where quiet is asked for, one that came and left between two looks begins it anew', async () => {
+test('a client that came and left between two checks restarts the quiet time', async () => {
   const { counts, looked } = looks([5, 0], [5, 0], [6, 0], [7, 0], [7, 0])
   await untilIdle({ counts, quietMs: 150 }, PATIENT)
   expect(looked()).toBe(6)
@@ -30,7 +30,7 @@ test('where quiet is asked for, one that came and left between two looks begins 
 
 test('another process that serves, or the signal, ends it however many clients there are', async () => {
   const { counts, looked } = looks([5, 3])
-  await untilIdle({ counts, isRelieved: () => true }, PATIENT)
+  await untilIdle({ counts, hasSuccessor: () => true }, PATIENT)
   await untilIdle({ counts }, AbortSignal.abort())
   // Neither looked at more than what there was at the beginning.
   expect(looked()).toBe(2)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TrafficCounts } from '../../mode.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_EVERY_MS = 100
 
 export interface IdleParts {
@@ -9,17 +9,17 @@ export interface IdleParts {
   /** Milliseconds for which no client may have come; absent: it is enough that none is there. */
   readonly quietMs?: number
   /** Another process serves in its place. */
-  readonly isRelieved?: () => boolean
+  readonly hasSuccessor?: () => boolean
 }
 
 /** Resolves when no client is left and none comes, another process serves, or the signal comes. */
 export async function untilIdle(
-  { counts, quietMs = 0, isRelieved = () => false }: IdleParts,
+  { counts, quietMs = 0, hasSuccessor = () => false }: IdleParts,
   signal: AbortSignal,
 ): Promise<void> {
   let before = counts().connections
   let quietFor = 0
-  while (!signal.aborted && !isRelieved()) {
+  while (!signal.aborted && !hasSuccessor()) {
     const { connections, connectionsNow, udpFlowsNow } = counts()
     const isQuiet = connectionsNow + udpFlowsNow === 0 && connections === before
     before = connections

@@ -12,53 +12,53 @@ function routeAt(id: EntryId | undefined, ...ports: readonly number[]): Route {
   return route({ id: id!, listeners: ports.map((port) => ({ ...listener!, port })) })
 }
 
-/** Tells one change after the other; what is opened and closed, as text. */
-function teller() {
+/** Applies one change after the other; returns what is opened and closed, as text. */
+function planner() {
   const wanted = new WantedListeners()
-  const tell = (
+  const plan = (
     ...changes: readonly (readonly [EntryId | undefined, ...(readonly number[])])[]
   ) => {
-    const plan = wanted.plan(
+    const { open, close } = wanted.plan(
       new Map(
         changes.map(([id, ...ports]) => [id!, ports[0] === 0 ? undefined : routeAt(id, ...ports)]),
       ),
     )
-    return [...plan.open.map(({ port }) => `+${port}`), ...plan.close.map(({ port }) => `-${port}`)]
+    return [...open.map(({ port }) => `+${port}`), ...close.map(({ port }) => `-${port}`)]
   }
-  return { wanted, tell }
+  return { wanted, plan }
 }
 
 test('only what changed is opened and closed', () => {
-  const { tell } = teller()
-  expect(tell([ONE, 80, 81])).toEqual(['+80', '+81'])
-  expect(tell([ONE, 80, 82], [TWO, 90])).toEqual(['+82', '+90', '-81'])
-  expect(tell([ONE, 80, 82])).toEqual([])
-  expect(tell([ONE, 0])).toEqual(['-80', '-82'])
+  const { plan } = planner()
+  expect(plan([ONE, 80, 81])).toEqual(['+80', '+81'])
+  expect(plan([ONE, 80, 82], [TWO, 90])).toEqual(['+82', '+90', '-81'])
+  expect(plan([ONE, 80, 82])).toEqual([])
+  expect(plan([ONE, 0])).toEqual(['-80', '-82'])
 })
 
-test('a listener stays open while anybody wants it', () => {
-  const { tell } = teller()
-  tell([ONE, 80])
-  expect(tell([TWO, 80])).toEqual([])
-  expect(tell([ONE, 0])).toEqual([])
-  expect(tell([TWO, 0], [ONE, 80])).toEqual([])
-  expect(tell([ONE, 0])).toEqual(['-80'])
+test('a listener stays open while any route wants it', () => {
+  const { plan } = planner()
+  plan([ONE, 80])
+  expect(plan([TWO, 80])).toEqual([])
+  expect(plan([ONE, 0])).toEqual([])
+  expect(plan([TWO, 0], [ONE, 80])).toEqual([])
+  expect(plan([ONE, 0])).toEqual(['-80'])
 })
 
-test('what was refused is tried again with the next change of whoever wants it', () => {
-  const { wanted, tell } = teller()
-  tell([ONE, 80])
+test('a refused listener is tried again with the next change of a route that wants it', () => {
+  const { wanted, plan } = planner()
+  plan([ONE, 80])
   const at = { protocol: 'TCP', ip: route().listeners[0]!.ip, port: 80 } as const
   expect(listenerKey(at)).toBe('TCP 10.96.0.1:80')
   expect(wanted.refuse(at)).toEqual([ONE])
-  expect(tell([TWO, 90])).toEqual(['+90'])
-  expect(tell([ONE, 80])).toEqual(['+80'])
+  expect(plan([TWO, 90])).toEqual(['+90'])
+  expect(plan([ONE, 80])).toEqual(['+80'])
 })
 
 test('all are closed at once, and can be opened again', () => {
-  const { wanted, tell } = teller()
-  tell([ONE, 80], [TWO, 90])
+  const { wanted, plan } = planner()
+  plan([ONE, 80], [TWO, 90])
   expect(wanted.closeAll().map(({ port }) => port)).toEqual([80, 90])
   expect(wanted.closeAll()).toEqual([])
-  expect(tell([ONE, 80])).toEqual(['+80'])
+  expect(plan([ONE, 80])).toEqual(['+80'])
 })

@@ -3,12 +3,12 @@ import type { Route } from '../route.ts'
 import { type ListenerAddress, listenerKey } from '../worker/listener-address.ts'
 
 export interface ListenerPlan {
-  /** What was refused before is tried again. */
+  /** Those that were refused before are tried again. */
   readonly open: readonly ListenerAddress[]
   readonly close: readonly ListenerAddress[]
 }
 
-/** Which addresses routes want to be open, which may pass from one to the other, and which are. */
+/** The addresses that routes want open, and those that are open. One may pass between routes. */
 export class WantedListeners {
   readonly #wanted = new Map<EntryId, ReadonlyMap<string, ListenerAddress>>()
   readonly #owners = new Map<string, Set<EntryId>>()
@@ -19,7 +19,7 @@ export class WantedListeners {
     return this.#open.keys()
   }
 
-  /** What has to be done for these changes, which counts as done then. */
+  /** The listeners to open and close for these changes; they count as opened and closed then. */
   plan(changes: ReadonlyMap<EntryId, Route | undefined>): ListenerPlan {
     const touched = new Map<string, ListenerAddress>()
     for (const [id, route] of changes) {
@@ -39,7 +39,7 @@ export class WantedListeners {
     return [...(this.#owners.get(key) ?? [])]
   }
 
-  /** All that are open; they count as closed then, and nobody wants them any more. */
+  /** All that are open; they count as closed then, and no route wants them any more. */
   closeAll(): readonly ListenerAddress[] {
     const all = [...this.#open.values()]
     this.#open.clear()
@@ -51,7 +51,7 @@ export class WantedListeners {
   /** The listeners that it wanted, and those that it wants. */
   #replace(id: EntryId, route: Route | undefined): readonly (readonly [string, ListenerAddress])[] {
     const old = this.#wanted.get(id) ?? new Map<string, ListenerAddress>()
-    const listeners = doorsOf(route)
+    const listeners = listenersOf(route)
     for (const key of old.keys()) this.#disown(key, id)
     for (const key of listeners.keys()) {
       this.#owners.set(key, (this.#owners.get(key) ?? new Set()).add(id))
@@ -68,7 +68,7 @@ export class WantedListeners {
   }
 }
 
-function doorsOf(route: Route | undefined): ReadonlyMap<string, ListenerAddress> {
+function listenersOf(route: Route | undefined): ReadonlyMap<string, ListenerAddress> {
   if (route === undefined) return new Map()
   const { protocol, listeners } = route
   const all = listeners.map(({ ip, port }): ListenerAddress => ({ protocol, ip, port }))

@@ -10,7 +10,7 @@ import type { Route } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 import { BoundListeners, type ListenerChange } from './bound-listeners.ts'
 import { closeGently } from './close-gently.ts'
-import { QUIET_MS, relief } from './successor.ts'
+import { QUIET_MS, successorCheck } from './successor.ts'
 import { openTransparent, type TransparentListeners } from './transparent-listeners.ts'
 import { untilIdle } from './until-idle.ts'
 import { WakeUp } from './wake-up.ts'
@@ -62,7 +62,7 @@ export class WorkerGroup implements Forwarder {
         open: waiting[worker] ?? [],
         ...listeners?.changes[worker],
       })
-      await this.#pool.tell(changes, orderFor)
+      await this.#pool.applyRoutes(changes, orderFor)
       for (const change of listeners?.changes ?? []) this.#keepAccount(change)
       return listeners?.refused ?? new Map<EntryId, KernelError>()
     })
@@ -76,8 +76,8 @@ export class WorkerGroup implements Forwarder {
     const counts = () => this.counts()
     const listeners = this.#listeners
     if (listeners === undefined) return untilIdle({ counts }, signal)
-    const isRelieved = relief(() => listeners.open, new ProcListeners())
-    return untilIdle({ counts, isRelieved, quietMs: QUIET_MS }, signal)
+    const hasSuccessor = successorCheck(() => listeners.open, new ProcListeners())
+    return untilIdle({ counts, hasSuccessor, quietMs: QUIET_MS }, signal)
   }
 
   async drain(signal: AbortSignal): Promise<void> {

@@ -12,14 +12,14 @@ import { PoolWorker } from './pool-worker.ts'
 import { StickyRoutes } from './sticky-routes.ts'
 import type { WakeUp } from './wake-up.ts'
 
-/** The workers of one data path: what all of them are told, and what they count together. */
+/** The workers of one data path: sends orders to all of them, and sums their counters. */
 export class WorkerPool {
   readonly #members: readonly PoolWorker[]
   readonly #counters
   readonly #affinity: AffinityTable
   readonly #sticky = new StickyRoutes()
 
-  /** Native workers need a way to be woken up each. */
+  /** Each native worker needs a wake-up descriptor. */
   constructor(options: ForwarderOptions, wakeUps: readonly WakeUp[] = []) {
     const { dataPath, workers, limits, mark, onLost } = options
     const affinity = createAffinityMemory(limits.affinityClients, systemRandom)
@@ -41,15 +41,15 @@ export class WorkerPool {
     return this.#members.length
   }
 
-  /** Resolves when all have obeyed, to their answers; a lost one has none. */
+  /** Resolves to the answers when all have carried out the order; a lost worker has none. */
   give(
     orderFor: (worker: number) => Omit<Order, 'number'>,
   ): Promise<readonly (Answer | undefined)[]> {
     return Promise.all(this.#members.map((member, worker) => member.give(orderFor(worker))))
   }
 
-  /** As `give`, of changed routes; what nobody asks for any more is forgotten when all know. */
-  async tell(
+  /** As `give`, for changed routes; then forgets affinity groups that have no route any more. */
+  async applyRoutes(
     changes: ReadonlyMap<EntryId, Route | undefined>,
     orderFor: (worker: number) => Omit<Order, 'number' | 'routes'>,
   ): Promise<readonly (Answer | undefined)[]> {

@@ -7,17 +7,17 @@ import type { Session } from './session.ts'
 const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 30_000
 
-/** A backend of one route, with what this worker knows of it. */
+/** A backend of one route and its state in this worker. */
 export class BackendState {
-  /** Its weight may change while it is at work. */
+  /** Its weight may change while it has connections. */
   backend: Backend
   readonly address: SocketAddress
-  /** What affinity remembers it by. */
+  /** The token under which the affinity table remembers it. */
   readonly token: number
   readonly sessions = new Set<Session>()
   /** Undefined while it may get new clients; else when its last connections are ended (ms, epoch). */
   leavesAt: number | undefined
-  /** What weighted round robin owes it. */
+  /** Its current weight in smooth weighted round robin. */
   credit = 0
   #failures = 0
   #asideUntil = 0

@@ -37,7 +37,7 @@ test('in every round each backend is served as often as its weight says', () => 
   )
 })
 
-test('at no moment, whoever begins, is anybody two clients away from their share', () => {
+test('no backend is ever two clients away from its share, whichever is first', () => {
   const credits = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 12 })
   fc.assert(
     fc.property(weights, credits, fc.integer({ min: 0, max: 200 }), (each, begin, clients) => {
@@ -65,7 +65,7 @@ test('a heavy backend is not served in one go', () => {
   expect([choose(), choose(), choose()]).toEqual([all[0], all[1], all[0]])
 })
 
-test('least connections: nobody else has fewer clients for their weight', () => {
+test('least connections: no other backend has fewer clients for its weight', () => {
   const sessions = fc.array(fc.nat({ max: 5 }), { minLength: 12, maxLength: 12 })
   fc.assert(
     fc.property(weights, sessions, (each, loads) => {
@@ -90,7 +90,7 @@ test('least connections: those with equally many are served in turn', () => {
   expect([choose(), choose(), choose()]).toEqual([all[0], all[2], all[0]])
 })
 
-test('who was tried is not tried again', () => {
+test('a backend that was tried is not tried again', () => {
   const all = states([1, 1])
   const choose = chooser(all)
   expect([choose(all.slice(0, 1)), choose(all.slice(1)), choose(all)]).toEqual([
@@ -100,7 +100,7 @@ test('who was tried is not tried again', () => {
   ])
 })
 
-test('who is set aside is chosen only when nobody else is left', () => {
+test('a backend that is set aside is chosen only when no other is left', () => {
   const all = states([1, 1])
   const choose = chooser(all)
   all[0]?.failed(0)

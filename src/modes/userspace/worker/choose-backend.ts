@@ -1,10 +1,10 @@
 import type { Balancing } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 
-/** What may be chosen from, and what speaks against some of it. */
+/** The backends to choose from, and those to avoid. */
 export interface Choice {
   readonly pool: ReadonlyMap<number, BackendState>
-  /** Those that this client was sent to already, in vain. */
+  /** Those that have already failed for this client. */
   readonly tried: ReadonlySet<BackendState>
   readonly balancing: Balancing
   readonly now: number
@@ -22,8 +22,9 @@ export function chooseBackend({ pool, tried, balancing, now }: Choice): BackendS
 }
 
 /**
- * Smooth weighted round robin: everybody earns their weight, the richest is served and pays for
- * all. Of equal weights it makes plain turns.
+ * Smooth weighted round robin: each backend's credit grows by its weight, the backend with the
+ * most credit gets the client, and its credit falls by the total weight. With equal weights this
+ * is plain round robin.
  */
 function inTurn(candidates: readonly BackendState[]): BackendState | undefined {
   let best: BackendState | undefined

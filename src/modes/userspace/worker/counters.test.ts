@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Counters, createCounterMemory, sumCounts } from './counters.ts'
 
-test('numbers of all workers are summed up, whoever opened their memory', () => {
+test('the counters of all workers are summed', () => {
   const memories = [createCounterMemory(), createCounterMemory()]
   const [one, two] = memories.map((memory) => new Counters(memory))
   one?.add('connections')

@@ -30,7 +30,7 @@ export function createCounterMemory(): CounterMemory {
   return new SharedArrayBuffer(NAMES.length * Float64Array.BYTES_PER_ELEMENT)
 }
 
-/** Numbers of one worker, which alone writes them; the main thread reads them at any time. */
+/** Counters of one worker. Only the worker writes them; the main thread reads them at any time. */
 export class Counters {
   readonly #values: Float64Array
 

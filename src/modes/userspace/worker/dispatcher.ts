@@ -8,10 +8,10 @@ import { RouteTable } from './route-table.ts'
 import type { SelectionParts } from './selection.ts'
 import { SessionBook } from './session-book.ts'
 
-/** Milliseconds between two looks at idle clients and backends that drain. */
-export const HOUSEKEEPING_MS = 1_000
+/** Milliseconds between two checks of idle clients and draining backends. */
+export const MAINTENANCE_MS = 1_000
 
-/** What a worker knows, however it moves the bytes: routes, clients, numbers. */
+/** The state of a worker on either data path: routes, sessions and counters. */
 export class Dispatcher {
   readonly routeTable: RouteTable
   readonly book: SessionBook
@@ -42,8 +42,8 @@ export class Dispatcher {
     this.#endDrained(now)
   }
 
-  /** Ends what was idle for too long, and what stayed too long with a backend that left. */
-  keepHouse(now: number): void {
+  /** Ends sessions that exceeded their idle timeout, or the drain time of a removed backend. */
+  runMaintenance(now: number): void {
     this.book.expire(now)
     this.#endDrained(now)
     for (const state of this.#aside) if (!state.isAside(now)) this.#aside.delete(state)

@@ -46,7 +46,7 @@ export interface Order {
   readonly routes?: readonly (readonly [EntryId, Route | undefined])[]
   /** Sockets; the main thread closes them once all workers have answered. */
   readonly close?: readonly number[]
-  /** Sockets that no other worker has any more: this one closes them, once nobody waits there. */
+  /** Sockets that no other worker uses any more: this one closes each once no client waits there. */
   readonly release?: readonly number[]
   /** For JavaScript workers. */
   readonly listeners?: ListenerOrder

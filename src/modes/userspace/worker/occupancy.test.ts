@@ -3,7 +3,7 @@ import { createOccupancy, Occupancy } from './occupancy.ts'
 
 const memory = () => createOccupancy({ below: (bound) => bound - 1 })
 
-test('sessions are counted in one memory for all who open it', () => {
+test('all workers count sessions in one memory', () => {
   const shared = memory()
   const [one, two] = [new Occupancy(shared), new Occupancy(shared)]
   one.add({ protocol: 'TCP', client: 'a' }, 1)

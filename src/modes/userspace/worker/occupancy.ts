@@ -19,8 +19,8 @@ export function createOccupancy(random: Pick<Random, 'below'>): OccupancyMemory 
 
 /**
  * How many sessions all workers have together, by protocol and by client. Clients share 65,536
- * numbers, so a client may be charged for another one that nobody can choose; the limits are
- * large beside that.
+ * counters, so a client may be charged for another one, which no client can choose; the limits are
+ * large compared with that.
  */
 export class Occupancy {
   readonly #numbers: Int32Array

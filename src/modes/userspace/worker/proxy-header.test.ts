@@ -33,7 +33,7 @@ test('the longest line is within the limit that receivers count on', () => {
 })
 
 test('an address within the memory of a longer one is read to its end only', () => {
-  const room = new Uint8Array(28).fill(0xff)
-  room.set(FOUR.client)
-  expect(hex(proxyHeader('v2', { ...FOUR, client: room }))).toBe(hex(proxyHeader('v2', FOUR)))
+  const memory = new Uint8Array(28).fill(0xff)
+  memory.set(FOUR.client)
+  expect(hex(proxyHeader('v2', { ...FOUR, client: memory }))).toBe(hex(proxyHeader('v2', FOUR)))
 })

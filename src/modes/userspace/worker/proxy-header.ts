@@ -1,7 +1,7 @@
 import { ipOf, ipPart, portOf, type SocketAddress } from '../../../kernel/sockets/socket-address.ts'
 import type { ProxyProtocol } from '../route.ts'
 
-/** Who talks to whom, of one family. */
+/** Both ends of a connection, of one family. */
 export interface Talk {
   readonly client: SocketAddress
   /** The address that the client connected to. */
@@ -13,7 +13,7 @@ const SIGNATURE = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0
 const VERSION_2_PROXY = 0x21
 const TCP_OVER = { 4: 0x11, 16: 0x21 } as const
 
-/** What a backend is told before the client speaks (haproxy.org, PROXY protocol). */
+/** The header that a backend receives before the client's bytes (haproxy.org, PROXY protocol). */
 export function proxyHeader(version: ProxyProtocol, talk: Talk): Uint8Array {
   return version === 'v1' ? text(talk) : binary(talk)
 }

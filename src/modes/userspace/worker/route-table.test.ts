@@ -39,15 +39,15 @@ test('listeners come and go with changes, the state stays', () => {
 })
 
 test.each([[true], [false]])(
-  'a listener passes to another route, which is told first: %s',
+  'a listener passes to another route, which is added first: %s',
   (isFirst) => {
     const { routeTable, id } = newRouteTable()
     routeTable.replace(route().id, route(), 0)
-    const tell = [
+    const steps = [
       () => routeTable.replace(OTHER, route({ id: OTHER }), 0),
       () => routeTable.replace(route().id, undefined, 0),
     ]
-    for (const step of isFirst ? tell : tell.toReversed()) step()
+    for (const step of isFirst ? steps : steps.toReversed()) step()
     expect(id()).toBe(OTHER)
   },
 )

@@ -8,7 +8,7 @@ import type { Route, RouteListener, RouteProtocol } from '../route.ts'
 import type { BackendState } from './backend-state.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
 
-/** Where a client knocked. */
+/** The route and listener at which a client arrived. */
 export interface RouteMatch {
   readonly served: ServedRoute
   readonly listener: RouteListener
@@ -18,9 +18,9 @@ export interface RouteMatch {
 export class RouteTable {
   readonly #environment: RouteEnvironment
   readonly #routes = new Map<EntryId, ServedRoute>()
-  /** Routes that are gone and whose last clients are not. */
-  readonly #retired = new Map<EntryId, ServedRoute>()
-  /** Of both, those with backends that left and still have clients. */
+  /** Routes that were removed and still have clients. */
+  readonly #removed = new Map<EntryId, ServedRoute>()
+  /** Of both, those with removed backends that still have clients. */
   readonly #draining = new Set<ServedRoute>()
   readonly #matches: Readonly<Record<RouteProtocol, Map<string, RouteMatch>>> = {
     TCP: new Map(),
@@ -35,35 +35,35 @@ export class RouteTable {
     return this.#matches[protocol].get(addressKey(destination))
   }
 
-  /** Undefined takes the route away; its clients may stay while its backends drain. */
+  /** Undefined removes the route; its clients may stay while its backends drain. */
   replace(id: EntryId, route: Route | undefined, now: number): void {
     const known = this.#routes.get(id)
     if (known) this.#closeListeners(known)
-    if (route) this.#serve(known ?? this.#retired.get(id), route, now)
+    if (route) this.#serve(known ?? this.#removed.get(id), route, now)
     else if (known) this.#drain(known, now)
   }
 
-  /** Backends that left and still have clients. */
+  /** Backends that were removed and still have clients. */
   *draining(): IterableIterator<BackendState> {
     for (const served of this.#draining) {
       for (const state of served.states()) if (state.leavesAt !== undefined) yield state
     }
   }
 
-  /** Forgets what left and has no clients any more. */
+  /** Forgets removed routes and backends that have no clients any more. */
   sweep(): void {
     for (const served of this.#draining) {
       served.sweep()
       if (!served.isDraining) this.#draining.delete(served)
       const { id } = served.route
-      if (served.isEmpty && this.#retired.get(id) === served) this.#retired.delete(id)
+      if (served.isEmpty && this.#removed.get(id) === served) this.#removed.delete(id)
     }
   }
 
   #serve(known: ServedRoute | undefined, route: Route, now: number): void {
     const served = known ?? new ServedRoute(route, now, this.#environment)
     if (known) known.update(route, now)
-    this.#retired.delete(route.id)
+    this.#removed.delete(route.id)
     this.#routes.set(route.id, served)
     if (served.isDraining) this.#draining.add(served)
     for (const listener of route.listeners) {
@@ -76,11 +76,11 @@ export class RouteTable {
     this.#routes.delete(id)
     served.drain(now)
     if (served.isEmpty) return
-    this.#retired.set(id, served)
+    this.#removed.set(id, served)
     this.#draining.add(served)
   }
 
-  /** But for those at which another route has been served since. */
+  /** Except listeners that another route has taken over since. */
   #closeListeners(served: ServedRoute): void {
     const { protocol, listeners } = served.route
     const matches = this.#matches[protocol]

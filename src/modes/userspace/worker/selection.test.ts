@@ -35,10 +35,10 @@ function setUp(overrides: Partial<Route> = {}) {
   }
 }
 
-const isSomebody = (state: ReturnType<Selection['next']>) => state !== undefined
+const isChosen = (state: ReturnType<Selection['next']>) => state !== undefined
 const ipOf = (state: ReturnType<Selection['next']>) => state?.backend.ip
 
-test('a client is sent to one after the other, to nobody twice', () => {
+test('a client is sent to one backend after the other, to none twice', () => {
   const { come, counters, parts } = setUp()
   const selection = come(0)
   const tried = [selection.next(0), selection.next(1), selection.next(2), selection.next(3)]
@@ -54,20 +54,20 @@ test('each side has its pool', () => {
   expect(request(0).next(0)?.backend).toBe(THREE[1])
 })
 
-test('not more are tried than allowed, and none once it has taken too long', () => {
+test('no more backends are tried than allowed, and none after the deadline', () => {
   const { come, limits } = setUp()
   const slow = come(0)
-  expect([slow.next(5000), slow.next(999), slow.next(1000)].map(isSomebody)).toEqual([
+  expect([slow.next(5000), slow.next(999), slow.next(1000)].map(isChosen)).toEqual([
     ...[true, true, false],
   ])
   limits.attempts = 2
   const quick = come(0)
-  expect([quick.next(0), quick.next(0), quick.next(0)].map(isSomebody)).toEqual([
+  expect([quick.next(0), quick.next(0), quick.next(0)].map(isChosen)).toEqual([
     ...[true, true, false],
   ])
 })
 
-test('who failed is left out by the next clients until its pause is over', () => {
+test('a backend that failed gets no clients until its pause is over', () => {
   const { come } = setUp({ pools: { cluster: THREE.slice(0, 2), local: [] } })
   const selection = come(0)
   const failing = selection.next(0)
@@ -78,7 +78,7 @@ test('who failed is left out by the next clients until its pause is over', () =>
   expect(new Set([come(1000).next(1000), come(1000).next(1000)]).size).toBe(2)
 })
 
-test('with affinity a client comes back to whom it was sent last', () => {
+test('with affinity a client comes back to its last backend', () => {
   const { come } = setUp({ affinity: { seconds: 10 } })
   const selection = come(0)
   selection.next(0)
@@ -89,18 +89,18 @@ test('with affinity a client comes back to whom it was sent last', () => {
   expect(new Set(late).size).toBeGreaterThan(1)
 })
 
-test('one that is set aside loses its client to who takes it', () => {
+test('a backend that is set aside loses its client to the one that takes it', () => {
   const { come } = setUp({ affinity: { seconds: 10 } })
   const first = come(0)
   const old = first.next(0)
   if (old) first.failed(old, 100)
   const second = come(200)
-  const heir = second.next(200)
-  expect(ipOf(heir)).not.toBe(ipOf(old))
-  expect(ipOf(come(5000).next(5000))).toBe(ipOf(heir))
+  const successor = second.next(200)
+  expect(ipOf(successor)).not.toBe(ipOf(old))
+  expect(ipOf(come(5000).next(5000))).toBe(ipOf(successor))
 })
 
-test('without affinity nobody is remembered', () => {
+test('without affinity no client is remembered', () => {
   const { come, parts } = setUp()
   const selection = come(0)
   const taken = selection.next(0)

@@ -22,12 +22,12 @@ export interface ConnectionRequest {
   readonly match: RouteMatch
   readonly side: Side
   readonly client: SocketAddress
-  /** The address that the client asked for. */
+  /** The address that the client connected to. */
   readonly destination: SocketAddress
   readonly now: number
 }
 
-/** One client on its way to a backend: which one to try next, and what came of it. */
+/** The choice of a backend for one client: which one to try next, and the result of each attempt. */
 export class Selection {
   readonly request: ConnectionRequest
   readonly #parts: SelectionParts
@@ -38,7 +38,7 @@ export class Selection {
     this.request = request
   }
 
-  /** Undefined: nobody is left, or enough were tried, or for long enough. */
+  /** Undefined: no backend is left, or the limit of attempts or time is reached. */
   next(now: number): BackendState | undefined {
     if (this.#tried.size > 0 && this.#isOver(now)) return undefined
     const chosen = this.#choose(now)

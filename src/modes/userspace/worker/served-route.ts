@@ -11,13 +11,13 @@ export type PoolName = 'cluster' | 'local'
 export type Pool = ReadonlyMap<number, BackendState>
 
 export interface RouteEnvironment {
-  /** Milliseconds that connections may stay with a backend that left, if the route does not say. */
+  /** Milliseconds that connections may stay with a removed backend, if the route has no own value. */
   readonly drainMs: number
-  /** Whose turn is first, so that several workers do not all begin with the same backend. */
+  /** Chooses the first backend, so that several workers do not all begin with the same one. */
   readonly random: Random
 }
 
-/** A route at work: its backends by pool, whose state outlives changes of the route. */
+/** A served route: its backends by pool, whose state outlives changes of the route. */
 export class ServedRoute {
   /** For affinity: 52 bits that stand for the id. */
   readonly group: number
@@ -41,17 +41,17 @@ export class ServedRoute {
     return this.#pools[name]
   }
 
-  /** All backends, those included that left and still have clients. */
+  /** All backends, including removed ones that still have clients. */
   states(): Iterable<BackendState> {
     return this.#states.values()
   }
 
-  /** Whether backends left and still have clients. */
+  /** Whether removed backends still have clients. */
   get isDraining(): boolean {
     return this.#states.values().some(({ leavesAt }) => leavesAt !== undefined)
   }
 
-  /** Nobody is left. */
+  /** No backend is left. */
   get isEmpty(): boolean {
     return this.#states.size === 0
   }
@@ -78,7 +78,7 @@ export class ServedRoute {
     this.update({ ...this.#route, pools: { cluster: [], local: [] } }, now)
   }
 
-  /** Forgets backends that left and have no clients any more. */
+  /** Forgets removed backends that have no clients any more. */
   sweep(): void {
     for (const [key, { leavesAt, sessions }] of this.#states) {
       if (leavesAt !== undefined && sessions.size === 0) this.#states.delete(key)

@@ -48,7 +48,7 @@ test('workers share one limit', () => {
   expect(two.book.admit(tcp('d'), 10)).toBe(false)
 })
 
-test('who has been idle for half a minute makes room', () => {
+test('a session that has been idle for half a minute is evicted', () => {
   const { book, counters, enter } = newBook()
   const [busy, idle] = [enter('a', 'TCP', 30_000), enter('b', 'TCP', 1), enter('c', 'TCP', 30_000)]
   expect(book.admit(tcp('d'), 30_000)).toBe(false)
@@ -57,7 +57,7 @@ test('who has been idle for half a minute makes room', () => {
   expect([counters.get('evicted'), counters.get('overLimit')]).toEqual([1, 1])
 })
 
-test('only some are looked at for one newcomer, others for the next', () => {
+test('only some sessions are examined for one new session, others for the next', () => {
   const { book, enter } = newBook({ connections: 20 })
   for (let count = 0; count < 19; count++) enter(`busy ${count}`, 'TCP', 60_000)
   const idle = enter('idle')
@@ -76,7 +76,7 @@ test('idle sessions end by the timeout of their protocol', () => {
   expect([tcp.isAborted, book.size]).toEqual([true, 0])
 })
 
-test('without a timeout nobody is too idle', () => {
+test('without a timeout no session ends for being idle', () => {
   const { book, enter } = newBook({ idleMs: 0 })
   enter('a')
   book.expire(1e9)
@@ -85,7 +85,7 @@ test('without a timeout nobody is too idle', () => {
   expect(book.size).toBe(0)
 })
 
-test('datagrams take a quarter of the room at most, and the oldest flow makes way for a new one', () => {
+test('UDP flows take a quarter of the limit at most, and a new one evicts the oldest', () => {
   const { book, enter, counters } = newBook({ connections: 8, perClient: 8 })
   const [oldest] = [enter('a', 'UDP', 10), enter('b', 'UDP', 10)]
   expect(book.admit({ protocol: 'UDP', client: 'c' }, 10)).toBe(true)

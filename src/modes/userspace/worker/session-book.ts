@@ -3,9 +3,9 @@ import type { Counters } from './counters.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Session } from './session.ts'
 
-/** Who has said nothing for so long makes room for somebody new, when there is none. */
+/** A session that has been idle for so long may be evicted for a new one at the limit. */
 const IDLE_ENOUGH_MS = 30_000
-/** Sessions that are looked at for one newcomer. */
+/** Sessions that are examined for one new session. */
 const LOOKS = 8
 
 const NOW = { TCP: 'connectionsNow', UDP: 'udpFlowsNow' } as const
@@ -38,17 +38,17 @@ export class SessionBook {
   }
 
   /**
-   * Whether there is room for one more of this client, if need be after ending one that is idle.
-   * No client may fill everything, lest it shut out the others.
+   * Whether this client may open one more session, if need be after an idle one is evicted. No
+   * client may use up the whole limit, which would exclude the others.
    */
   admit({ protocol, client }: Pick<Session, 'protocol' | 'client'>, now: number): boolean {
     const { occupancy, limits, counters } = this.#parts
     const most = protocol === 'TCP' ? limits.connections : limits.connections * UDP_SHARE
     const isShare = occupancy.ofClient(client) < limits.perClient
     if (isShare && occupancy.of(protocol) < most) return true
-    const hasRoom = isShare && this.#evict(protocol, now)
-    counters.add(hasRoom ? 'evicted' : 'overLimit')
-    return hasRoom
+    const isAdmitted = isShare && this.#evict(protocol, now)
+    counters.add(isAdmitted ? 'evicted' : 'overLimit')
+    return isAdmitted
   }
 
   add(session: Session): void {
@@ -83,17 +83,17 @@ export class SessionBook {
     }
   }
 
-  /** Those that are not idle enough go to the end of the queue. Nobody waits for a datagram. */
+  /** Sessions that are not idle enough go to the end of the queue. A UDP flow need not be idle. */
   #evict(protocol: Session['protocol'], now: number): boolean {
     const sessions = this.#sessions[protocol]
     const idleEnough = protocol === 'TCP' ? IDLE_ENOUGH_MS : 0
-    let looks = 0
+    let examined = 0
     for (const session of sessions) {
       if (now - session.lastActive >= idleEnough) {
         session.abort()
         return true
       }
-      if (++looks === LOOKS) return false
+      if (++examined === LOOKS) return false
       sessions.delete(session)
       sessions.add(session)
     }

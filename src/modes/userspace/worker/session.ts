@@ -1,4 +1,4 @@
-/** One client's connection or flow, as those see it who may have to end it. */
+/** One client's connection or flow, as the code that may have to end it sees it. */
 export interface Session {
   readonly protocol: 'TCP' | 'UDP'
   /** Whose it is: the same for all sessions of one host (`hostKey`). */

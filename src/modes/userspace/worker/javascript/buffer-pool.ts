@@ -1,4 +1,4 @@
-/** Large buffers for those who have much to say at the moment, at most so many at a time. */
+/** A limited number of large buffers, lent to sockets that receive much at the moment. */
 export class BufferPool {
   readonly #bytes: number
   readonly #most: number

@@ -1,7 +1,7 @@
 import type { Socket, SocketOptions } from 'node:dgram'
 import { familyOf, type IpAddress } from '../../../../lib/ip.ts'
 
-/** Bytes that may wait for room in the kernel; what comes after them is lost. */
+/** Bytes that may wait for space in the kernel's send buffer; later datagrams are lost. */
 const MAX_WAITING = 1 << 20
 
 /** Addresses are numbers already, so that nothing has to be looked up. */

@@ -1,5 +1,5 @@
 import { Mutex } from '../../../../lib/mutex.ts'
-import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
+import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
 import { type ListenerAddress, listenerKey } from '../listener-address.ts'
 import type { Answer, ListenerOrder, Order, WorkerSetup } from '../messages.ts'
 import { BufferPool } from './buffer-pool.ts'
@@ -26,7 +26,7 @@ class JavascriptWorker {
   readonly #dispatcher: Dispatcher
   readonly #parts: ListenerParts
   readonly #listeners = new Map<string, OpenListener>()
-  readonly #housekeeping: NodeJS.Timeout
+  readonly #maintenance: NodeJS.Timeout
 
   constructor(setup: WorkerSetup) {
     this.#setup = setup
@@ -37,9 +37,9 @@ class JavascriptWorker {
       buffers: new BufferPool(LARGE_BUFFER_BYTES, MAX_LARGE_BUFFERS),
       connectMs: setup.limits.connectMs,
     }
-    this.#housekeeping = setInterval(() => {
-      this.#dispatcher.keepHouse(Date.now())
-    }, HOUSEKEEPING_MS)
+    this.#maintenance = setInterval(() => {
+      this.#dispatcher.runMaintenance(Date.now())
+    }, MAINTENANCE_MS)
   }
 
   async obey(order: Order): Promise<void> {
@@ -76,9 +76,9 @@ class JavascriptWorker {
     await Promise.all(listeners.map((listener) => listener.close()))
   }
 
-  /** Nothing is left that keeps this thread alive. */
+  /** Afterwards no handle keeps this thread alive. */
   async #end(): Promise<void> {
-    clearInterval(this.#housekeeping)
+    clearInterval(this.#maintenance)
     await this.#close(this.#listeners.keys())
     this.#dispatcher.book.abortAll()
     this.#setup.port.close()

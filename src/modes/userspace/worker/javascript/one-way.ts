@@ -22,7 +22,7 @@ export class OneWay {
     return !this.#isWaiting
   }
 
-  /** Passes on what the source said. */
+  /** Passes on what the source sent. */
   pass(bytes: Uint8Array): void {
     this.#onMoved(bytes.length)
     this.#sink.write(bytes, this.#taken)

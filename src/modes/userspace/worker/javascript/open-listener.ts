@@ -4,8 +4,8 @@ import type { BufferPool } from './buffer-pool.ts'
 /** An address at which this worker listens. */
 export interface OpenListener {
   /**
-   * Listens no more. TCP connections go on, and whom the kernel has let in
-   * is served; UDP flows end: they answer from the listener's socket.
+   * Listens no more. TCP connections go on, and clients that the kernel has accepted
+   * are served; UDP flows end, because they answer from the listener's socket.
    */
   close(): Promise<void>
 }

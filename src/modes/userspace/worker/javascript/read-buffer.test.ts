@@ -4,7 +4,7 @@ import { ReadBuffer } from './read-buffer.ts'
 
 const LARGE = 1 << 16
 
-test('who fills its buffer gets a large one, until a read leaves room', () => {
+test('a socket that fills its buffer gets a large one, until a read leaves space in it', () => {
   const buffer = new ReadBuffer(new BufferPool(LARGE, 1))
   const own = buffer.current
   buffer.fit(100)

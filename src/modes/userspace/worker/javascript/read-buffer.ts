@@ -1,11 +1,11 @@
 import type { BufferPool } from './buffer-pool.ts'
 
-/** Enough for most of what is said at once, and little for a connection that says nothing. */
+/** Enough for most reads, and little memory for an idle connection. */
 const OWN_BYTES = 1 << 13
 
 /**
- * Where one socket is read into, again and again. Who fills it has more to say, and gets a large
- * one until a read leaves room in it.
+ * The buffer into which one socket is read again and again. A socket that fills it has more bytes
+ * waiting, and gets a large buffer until a read leaves space in it.
  */
 export class ReadBuffer {
   readonly #pool: BufferPool
@@ -20,7 +20,7 @@ export class ReadBuffer {
     return this.#large ?? this.#own
   }
 
-  /** After a read of so many bytes, which nobody needs any more. */
+  /** After a read of so many bytes that have been passed on. */
   fit(length: number): void {
     if (length === this.current.length) this.#large ??= this.#pool.borrow()
     else if (length < OWN_BYTES) this.release()

@@ -1,4 +1,4 @@
-/** Milliseconds without a word after which the kernel asks whether the other end still lives. */
+/** Milliseconds of silence after which the kernel sends a TCP keepalive probe. */
 const KEEP_ALIVE_MS = 30_000
 
 /** Of both ends of a TCP connection. */

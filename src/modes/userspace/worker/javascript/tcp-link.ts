@@ -79,7 +79,7 @@ export class TcpLink implements Session {
     })
   }
 
-  /** Before it took the client, another backend may; after that, nobody can replace it. */
+  /** Until this backend has taken the client, another one may; after that, none can replace it. */
   #broken(server: Socket): void {
     if (this.#isOver || server !== this.#server) return
     if (this.#down) this.abort()
@@ -119,7 +119,7 @@ export class TcpLink implements Session {
     this.#parts.counters.add(count, bytes)
   }
 
-  /** Both sockets close by themselves once both have said and heard the end. */
+  /** Each socket closes by itself once it has sent and received its FIN. */
   #closed(): void {
     if (this.#isOver || !this.#socket.closed || !this.#server?.closed) return
     this.#isOver = true

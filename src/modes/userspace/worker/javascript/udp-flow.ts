@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 import { DATAGRAM_OPTIONS, sendDatagram } from './datagram.ts'
 import type { ListenerParts } from './open-listener.ts'
 
-/** A datagram that is too long or finds no room is lost, as on any network. */
+/** A datagram that is too long or meets a full send buffer is lost, as on any network. */
 const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE', 'ENOBUFS'])
 /** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
 const MAX_WAITING = 64

@@ -6,7 +6,7 @@ import { EventLoop } from './event-loop.ts'
 const IDLE_MS = 30
 const DESCRIPTOR = 7
 
-/** Says that a descriptor is ready, after nothing was for a while; then nothing ever is. */
+/** Reports one descriptor as ready after a while without events, then none ever again. */
 function quietPoller(): Poller {
   const cell = new Int32Array(new SharedArrayBuffer(4))
   let isFirst = true
@@ -21,7 +21,7 @@ function quietPoller(): Poller {
   return { wait, addReadable: () => true } as unknown as Poller
 }
 
-test('time that nobody was there for is not taken from a timer', () => {
+test('a timer that is set after a long wait runs its full time', () => {
   const loop = new EventLoop({} as Sockets, quietPoller())
   const log: string[] = []
   const begin = loop.now
@@ -38,7 +38,7 @@ test('time that nobody was there for is not taken from a timer', () => {
   expect(log).toEqual(['after the wait', 'another round', 'timer'])
 })
 
-test('what nobody hears of any more is reset at the end, unless it was closed before', () => {
+test('a connection without a handler is reset at the end, unless it was closed before', () => {
   const log: string[] = []
   const sockets = {
     resetOnClose: (socket: number) => log.push(`reset ${socket}`),

@@ -2,18 +2,18 @@ import type { Poller } from '../../../../kernel/sockets/poller.ts'
 import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import { Timers } from './timers.ts'
 
-/** Someone who is told what a descriptor is ready for. */
+/** Handles the events of a descriptor. */
 export interface Handler {
   ready(descriptor: number, events: number): void
 }
 
-/** Milliseconds between two looks at the clock, when nothing happens. */
+/** Milliseconds between two wake-ups without events. */
 const TICK_MS = 1_000
 
 /**
  * The loop of one thread, which waits in the kernel and nowhere else: it never returns to
  * Node's own event loop. Descriptors are closed at the end of a round, because in the middle
- * of it the kernel could give the number to somebody for whom an old event still waits.
+ * of it the kernel could reuse the number, and an old event would reach the new descriptor.
  */
 export class EventLoop {
   readonly #timers = new Timers()
@@ -31,13 +31,13 @@ export class EventLoop {
     this.#poller = poller
   }
 
-  /** Whole milliseconds of a clock that nobody sets, when first asked for after the last wait. */
+  /** Whole milliseconds of the monotonic clock, as first read after the last wait. */
   get now(): number {
     this.#now ??= Math.floor(performance.now())
     return this.#now
   }
 
-  /** Both ways, whenever the state changes. */
+  /** For reading and writing, edge-triggered. */
   watch(descriptor: number, handler: Handler): boolean {
     this.#handlers[descriptor] = handler
     return this.#poller.addEdge(descriptor)
@@ -54,14 +54,14 @@ export class EventLoop {
     return this.#timers.after(this.now, ms, task)
   }
 
-  /** Closes a descriptor; its handler hears nothing any more. */
+  /** Closes a descriptor; its handler gets no further event. */
   close(descriptor: number): void {
     this.#handlers[descriptor] = undefined
     this.#silent.delete(descriptor)
     this.#closing.push(descriptor)
   }
 
-  /** Nobody hears of a connection any more; it stays open until `close`, or is reset at the end. */
+  /** Drops the handler of a connection, which stays open until `close`, or is reset at the end. */
   silence(socket: number): void {
     this.#handlers[socket] = undefined
     this.#silent.add(socket)

@@ -6,13 +6,13 @@ import { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import { openSyscalls, type Syscalls } from '../../../../kernel/sockets/syscalls.ts'
 import { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
 import { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
-import { Dispatcher, HOUSEKEEPING_MS } from '../dispatcher.ts'
+import { Dispatcher, MAINTENANCE_MS } from '../dispatcher.ts'
 import type { Answer, Listener, Order, WorkerSetup } from '../messages.ts'
 import { EventLoop, type Handler } from './event-loop.ts'
 import { TcpListener } from './tcp-listener.ts'
 import { UdpListener, type UdpListenerParts } from './udp-listener.ts'
 
-/** Who has more than this to say at once gets a pipe. */
+/** A direction with more bytes than this at once gets a pipe. */
 const BUFFER_BYTES = 1 << 16
 /** Of all workers; two descriptors each. */
 const MAX_PIPES = 256
@@ -57,7 +57,7 @@ class NativeWorker implements Handler {
 
   run(): void {
     this.#loop.watchReadable(this.#setup.wake, this)
-    this.#keepHouse()
+    this.#runMaintenance()
     this.ready()
     this.#loop.run()
     this.#parts.plumbing.pipes.close()
@@ -66,7 +66,7 @@ class NativeWorker implements Handler {
     this.#poller.close()
   }
 
-  /** The main thread has something to say. */
+  /** The main thread has sent a message. */
   ready(): void {
     this.#sys.read(this.#setup.wake, this.#wakeMemory.address, 8)
     const { port } = this.#setup
@@ -111,8 +111,8 @@ class NativeWorker implements Handler {
     })
   }
 
-  #keepHouse(): void {
-    this.#dispatcher.keepHouse(this.#loop.now)
-    this.#loop.after(HOUSEKEEPING_MS, () => this.#keepHouse())
+  #runMaintenance(): void {
+    this.#dispatcher.runMaintenance(this.#loop.now)
+    this.#loop.after(MAINTENANCE_MS, () => this.#runMaintenance())
   }
 }

@@ -22,14 +22,14 @@ export type Progress = 'waiting' | 'more' | 'done' | 'broken'
 
 /**
  * One direction of a connection: from a source to a sink, at the speed of the slower one. Small
- * amounts are read into this process and written on at once. Who fills the whole buffer has more
- * to say: that goes through a pipe (splice), without a copy, until there is nothing left for now.
+ * amounts are read into this process and written on at once. A source that fills the whole buffer
+ * has more bytes: they go through a pipe (splice), without a copy, until none is left for now.
  */
 export class OneWay {
   /** Set by events, cleared by the kernel's answer. */
   isReadable = false
   isWritable = false
-  /** The source ends, or said something urgent: a short read is not the last one. */
+  /** The source has ended, or sent urgent data: a short read is not the last one. */
   readsOn = false
   /** Payload that the sink took. */
   bytes = 0
@@ -58,7 +58,7 @@ export class OneWay {
     return this.#held !== undefined || this.#piped > 0
   }
 
-  /** Puts bytes before all that the source says. */
+  /** Puts bytes before all that the source sends. */
   prepend(bytes: Uint8Array): void {
     this.#held = bytes
   }
@@ -149,13 +149,13 @@ export class OneWay {
     return 'waiting'
   }
 
-  /** Nothing to do for now: somebody else may need the pipe. */
+  /** Nothing to do for now: another direction may need the pipe. */
   #rest(): Progress {
     this.release()
     return 'waiting'
   }
 
-  /** Whoever pumps passes the end on. */
+  /** The caller of `pump` passes the end on. */
   #end(): Progress {
     this.release()
     this.#isDone = true

@@ -2,7 +2,7 @@ import type { Sockets } from '../../../../kernel/sockets/sockets.ts'
 import type { EventLoop } from './event-loop.ts'
 
 const LOOK_EVERY_MS = 10
-/** So long may the other end take to make room for what it is to hear before the reset. */
+/** The time in which the other end must accept the remaining bytes before the reset. */
 const TIMEOUT_MS = 1_000
 
 export interface ResetParts {

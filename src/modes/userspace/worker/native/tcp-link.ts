@@ -18,7 +18,7 @@ export interface LinkParts {
   readonly book: SessionBook
   readonly counters: Counters
   readonly connectMs: number
-  /** Of packets to backends, by which the rules know our own; 0: none. */
+  /** The mark of packets to backends, by which the rules recognise them; 0: none. */
   readonly mark: number
 }
 
@@ -41,7 +41,7 @@ class TcpLink implements Handler, Session {
   #up: OneWay | undefined
   #down: OneWay | undefined
   #cancel: () => void = nothing
-  /** Ways that will be pumped in the next round. */
+  /** Directions that will be pumped in the next round. */
   readonly #queued = new Set<OneWay>()
   #isOver = false
 
@@ -122,7 +122,7 @@ class TcpLink implements Handler, Session {
     const { request } = this.#selection
     const { proxyProtocol } = request.match.served.route
     if (proxyProtocol) up.prepend(proxyHeader(proxyProtocol, request))
-    // A client that waited has spoken, most likely, and can be spoken to: no need to ask.
+    // The client has most likely sent bytes and can receive: both are tried without an event.
     up.isReadable = true
     down.isWritable = true
     if (!loop.watch(this.#socket, this)) this.abort()
@@ -168,7 +168,7 @@ class TcpLink implements Handler, Session {
     })
   }
 
-  /** One end was reset: so is the other, once what it was told has left this machine. */
+  /** One end was reset: so is the other, once the bytes for it have left this machine. */
   #breakOff(): void {
     if (this.#isOver) return
     const { loop, plumbing } = this.#parts

@@ -24,7 +24,7 @@ export class TcpListener implements Handler {
     this.#listener = listener
   }
 
-  /** Whom the kernel has let in already is served, too; it would reset them. */
+  /** Clients that the kernel has accepted already are served, too; closing would reset them. */
   close(): void {
     this.#cancelPause()
     while (this.#acceptSome());

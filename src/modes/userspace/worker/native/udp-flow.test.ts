@@ -33,7 +33,7 @@ test('a backend that never stops gives others their turn', () => {
   expect(tasks).toHaveLength(2)
 })
 
-test('a flow that has ended asks for no further turn', () => {
+test('a flow that has ended schedules no further turn', () => {
   const { flow, tasks, closed } = endlessFlow()
   flow.ready()
   flow.abort()

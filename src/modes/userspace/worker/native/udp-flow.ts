@@ -7,7 +7,7 @@ import type { ConnectionRequest, Selection } from '../selection.ts'
 import type { Session } from '../session.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 
-/** A datagram that is too long or finds no room is lost, as on any network. */
+/** A datagram that is too long or meets a full send buffer is lost, as on any network. */
 const HARMLESS: ReadonlySet<number> = new Set([
   ERRNO.again,
   ERRNO.interrupted,
@@ -61,7 +61,7 @@ export class UdpFlow implements Handler, Session {
     parts.loop.watch(ends.server, this)
   }
 
-  /** What the client asked for. */
+  /** The client's connection request. */
   get request(): ConnectionRequest {
     return this.#selection.request
   }
@@ -78,7 +78,7 @@ export class UdpFlow implements Handler, Session {
     return true
   }
 
-  /** The backend answers, or somebody says that it is not there. */
+  /** The backend has answered, or an ICMP error reports that it is not there. */
   ready(): void {
     const { datagrams, counters, loop } = this.#parts
     const { server, replies, from, state } = this.#ends

@@ -67,16 +67,16 @@ export class UdpListener implements Handler {
   }
 
   /**
-   * Whether a flow still leads where its client wants to go: its address may have become another
-   * Service's, and when conntrack has forgotten it, the same port may ask for something else.
+   * Whether a flow still leads to its client's destination: the address may now belong to another
+   * Service, and once conntrack has forgotten the client, the same client port may send elsewhere.
    */
   #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
     const { routeTable, loop } = this.#parts
     const { client, destination, match } = request
     if (routeTable.find('UDP', destination)?.served !== match.served) return false
     if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
-    const asked = this.#parts.untranslated.destinationOf(client, addressed)
-    return asked !== undefined && addressKey(asked) === addressKey(destination)
+    const wanted = this.#parts.untranslated.destinationOf(client, addressed)
+    return wanted !== undefined && addressKey(wanted) === addressKey(destination)
   }
 
   /** Goes on until a backend takes the first datagram. */
