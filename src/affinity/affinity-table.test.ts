@@ -129,9 +129,9 @@ test('a shard that chance gave too many clients forgets its oldest one before th
     key.set(GROUP, who)
     return key.shard === 0
   })
-  const room = columns.layout.slotsPerShard
-  for (const who of ofFirstShard.slice(0, room + 1)) table.remember(GROUP, who, 7, START)
-  expect([table.size, table.evicted]).toEqual([room, 1])
+  const slots = columns.layout.slotsPerShard
+  for (const who of ofFirstShard.slice(0, slots + 1)) table.remember(GROUP, who, 7, START)
+  expect([table.size, table.evicted]).toEqual([slots, 1])
   const when = { now: START, seconds: 1 }
   const found = ofFirstShard.slice(0, 2).map((who) => table.find(GROUP, who, when))
   expect(found).toEqual([undefined, 7])

@@ -135,7 +135,7 @@ test('affinity is switched on, changed and off while clients come', () => {
   expect([come(), come()]).toEqual(['10.0.0.1', '10.0.0.1'])
 })
 
-test('tokens tell addresses and ports apart, in 31 bits', () => {
+test('tokens distinguish addresses and ports, in 31 bits', () => {
   const backends = [
     ['10.0.0.1', 80],
     ['10.0.0.1', 81],

@@ -77,7 +77,7 @@ describe('apply', () => {
     ['appears', [], node('node-1')],
     ['changes', [node('node-1')], node('node-1', { leaving: true })],
     ['goes', [node('node-1')], gone],
-  ])('a node that %s is told', (_, before, value) => {
+  ])('a node that %s is reported', (_, before, value) => {
     const store = storeWith(
       ...before.map((one): ClusterEvent => ({ kind: 'node', name: 'node-1', value: one })),
     )

@@ -6,7 +6,7 @@ const ROUND = 300_000
 
 it('forgets what was there a round ago, also after a round that failed', async () => {
   const clock = new FakeClock()
-  const told: unknown[] = []
+  const calls: unknown[] = []
   const revisions = [10, 20, new Error('no etcd'), 40]
   const stop = compactRegularly({
     store: {
@@ -15,13 +15,13 @@ it('forgets what was there a round ago, also after a round that failed', async (
         if (next instanceof Error) throw next
         return next ?? 50
       },
-      compact: async (revision) => void told.push(revision),
+      compact: async (revision) => void calls.push(revision),
     },
     clock,
-    onError: (error) => told.push(String(error)),
+    onError: (error) => calls.push(String(error)),
   })
   for (let round = 0; round < 4; round++) await clock.advance(ROUND)
-  expect(told).toEqual([10, 'Error: no etcd', 20])
+  expect(calls).toEqual([10, 'Error: no etcd', 20])
   stop()
   expect(clock.pending()).toEqual([])
 })

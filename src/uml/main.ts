@@ -16,9 +16,9 @@ process PID booted; Ctrl-] leaves it.
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
-  const asked = /^--enter(?:=(\d+))?$/.exec(args[0] ?? '')
-  if (asked !== null)
-    return visit(findShellSockets(asked[1] === undefined ? undefined : Number(asked[1])))
+  const enter = /^--enter(?:=(\d+))?$/.exec(args[0] ?? '')
+  if (enter !== null)
+    return visit(findShellSockets(enter[1] === undefined ? undefined : Number(enter[1])))
   const run = read(args)
   if (run === undefined) {
     process.stderr.write(USAGE)

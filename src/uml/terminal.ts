@@ -15,9 +15,9 @@ export function rememberTerminal(): RememberedTerminal {
     size: stty('size'),
     follow(onSize) {
       const { stdout } = process
-      const tell = (): void => onSize(`${stdout.rows} ${stdout.columns}`)
-      stdout.on('resize', tell)
-      return () => stdout.off('resize', tell)
+      const reportSize = (): void => onSize(`${stdout.rows} ${stdout.columns}`)
+      stdout.on('resize', reportSize)
+      return () => stdout.off('resize', reportSize)
     },
     restore: () => void stty(settings),
   }

@@ -29,13 +29,13 @@ export class FlowMatcher {
 }
 
 function isStale(flow: Flow, filter: FlowFilter): boolean {
-  const meant = filter.ip === 'node' ? !isSomebodyElses(flow) : isSentTo(flow, filter.ip)
+  const meant = filter.ip === 'node' ? !isForeignMasquerade(flow) : isSentTo(flow, filter.ip)
   const isOurs = filter.ownPorts?.has(flow.reply.sourcePort) ?? false
   return meant && !isOurs && !filter.keep.has(backendOf(flow))
 }
 
 /** Masqueraded on its way through this node by other rules: it would lose its port. */
-function isSomebodyElses(flow: Flow): boolean {
+function isForeignMasquerade(flow: Flow): boolean {
   return !isRewritten(flow) && isMasqueraded(flow)
 }
 

@@ -36,20 +36,20 @@ function setUp(answer: (command: number, message: NetlinkMessage) => number = ()
       got.push(command)
       const errno = answer(command, message)
       if (errno !== 0) transport.receive(errorMessage(message.seq, errno))
-      else if (command === TYPE) tell(captured.TYPE_ANSWER, message.seq)
+      else if (command === TYPE) reply(captured.TYPE_ANSWER, message.seq)
       if (errno === 0 && message.seq === acknowledged) {
         const end = command === LIST ? doneMessage(message.seq) : errorMessage(message.seq, 0)
         transport.receive(end)
       }
     }
   }
-  const tell = (hex: string, seq: number, flags = 2) => {
+  const reply = (hex: string, seq: number, flags = 2) => {
     const bytes = Buffer.from(hex, 'hex')
     bytes.writeUInt32LE(seq, 8)
     bytes.writeUInt16LE(flags, 6)
     transport.receive(bytes)
   }
-  return { transport, got, tell, sets: new NetlinkSets(transport.open, systemClock) }
+  return { transport, got, reply, sets: new NetlinkSets(transport.open, systemClock) }
 }
 
 function doneMessage(seq: number): Buffer {
@@ -120,11 +120,11 @@ test.each([
 })
 
 test('names, headers and members are read, with a prefix, however often a dump is repeated', async () => {
-  const { sets, tell, transport } = setUp((command, { seq }) => {
+  const { sets, reply, transport } = setUp((command, { seq }) => {
     if (command !== LIST) return 0
     const flags = transport.sent.length % 2 === 1 ? NLM_F_DUMP_INTR : 2
     for (const hex of [captured.LIST, captured.LIST_V6, captured.LIST_OF_SETS])
-      tell(hex, seq, flags)
+      reply(hex, seq, flags)
     return 0
   })
   expect(await sets.names('')).toEqual(['A', 'B', 'L'])
@@ -175,11 +175,11 @@ test('lost answers are an error', async () => {
 
 test('a protocol that the kernel no longer speaks is an error', async () => {
   const version = (newest: number, oldest: number) => {
-    const { sets, tell } = setUp((_, { seq }) => {
+    const { sets, reply } = setUp((_, { seq }) => {
       const bytes = Buffer.from(captured.PROTOCOL_ANSWER, 'hex')
       bytes[24] = newest
       bytes[32] = oldest
-      tell(bytes.toString('hex'), seq)
+      reply(bytes.toString('hex'), seq)
       return 0
     })
     return sets.protocolVersion()

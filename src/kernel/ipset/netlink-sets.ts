@@ -120,7 +120,7 @@ export class NetlinkSets implements Sets {
 
   async #send(sendable: readonly Sendable[]): Promise<readonly SetCommandError[]> {
     for (const { command } of sendable) {
-      if (command.do === 'create') await this.#askRevision(command.type)
+      if (command.do === 'create') await this.#readRevision(command.type)
     }
     const messages = sendable.map(({ command }) => this.#encode(command))
     const refusals: SetCommandError[] = []
@@ -148,7 +148,7 @@ export class NetlinkSets implements Sets {
   }
 
   /** A type that the kernel has not is not remembered: its module may be loaded later. */
-  async #askRevision(type: SetType): Promise<void> {
+  async #readRevision(type: SetType): Promise<void> {
     const key = revisionKey(type)
     if (this.#revisions.has(key)) return
     await this.#connect().request(encodeRevisionQuestion(type.type, type.family), (message) => {

@@ -14,8 +14,8 @@ export interface LoadReport {
 }
 
 /**
- * What modules this kernel has, by the names that modprobe takes. Whether a feature
- * works, only trying it can tell. A module that cannot be loaded is a value.
+ * What modules this kernel has, by the names that modprobe takes. Only a trial shows
+ * whether a feature works. A module that cannot be loaded is a value.
  */
 export interface KernelModules {
   states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>>

@@ -98,5 +98,5 @@ test('the fake knows what the test sets, and loads what is loadable', async () =
   const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
   expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])
   expect(report.loaded).toEqual(['ip_vs'])
-  expect([modules.asked, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
+  expect([modules.loadRequests, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
 })

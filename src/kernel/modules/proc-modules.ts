@@ -47,7 +47,7 @@ export class ProcModules implements KernelModules {
     return { states, loaded, said: wordsOf(result) }
   }
 
-  /** What files tell; names that they do not tell of are left out. */
+  /** The states that the files list; names that they do not list are left out. */
   #look(names: readonly string[]): ReadonlyMap<string, ModuleState> {
     const loaded = new Set(lines(this.#files.loaded)?.map((line) => line.split(' ')[0] ?? ''))
     const builtIn = new Set(lines(this.#files.builtIn)?.map(moduleOf))

@@ -30,7 +30,7 @@ async function newClient(): Promise<Socket> {
   return socket
 }
 
-async function ask(
+async function request(
   client: Socket,
   { listen }: Relay,
   datagram: string | Buffer,
@@ -51,7 +51,7 @@ test('datagrams keep their boundaries, empty and large ones too', async () => {
   const relay = await opened(await target('a'))
   const client = await newClient()
   for (const size of [0, 1, 60_000]) {
-    expect((await ask(client, relay, Buffer.alloc(size)))[2]).toBe(String(size))
+    expect((await request(client, relay, Buffer.alloc(size)))[2]).toBe(String(size))
   }
 })
 
@@ -72,38 +72,38 @@ test('datagrams of the first moment all arrive', async () => {
 test('every client has its own port and hears its own answers', async () => {
   const relay = await opened(await target('a'))
   const [one, other] = [await newClient(), await newClient()]
-  const [first, second] = await Promise.all([ask(one, relay, 'x'), ask(other, relay, 'yy')])
+  const [first, second] = await Promise.all([request(one, relay, 'x'), request(other, relay, 'yy')])
   expect([first[2], second[2]]).toEqual(['1', '2'])
   expect(first[1]).not.toBe(second[1])
-  expect((await ask(one, relay, 'x'))[1]).toBe(first[1])
+  expect((await request(one, relay, 'x'))[1]).toBe(first[1])
 })
 
 test('a silent client is forgotten, one that speaks is not', async () => {
   const relay = await opened(await target('a'))
   const [one, other] = [await newClient(), await newClient()]
-  await ask(one, relay, 'x')
+  await request(one, relay, 'x')
   await clock.advance(20_000)
-  const before = await ask(other, relay, 'x')
+  const before = await request(other, relay, 'x')
   await clock.advance(20_000)
   expect(relays.connections()).toBe(1)
-  expect((await ask(other, relay, 'x'))[1]).toBe(before[1])
+  expect((await request(other, relay, 'x'))[1]).toBe(before[1])
   await clock.advance(29_999)
   expect(relays.connections()).toBe(1)
   await clock.advance(1)
   expect(relays.connections()).toBe(0)
-  await ask(one, relay, 'x')
+  await request(one, relay, 'x')
   await clock.advance(30_000)
   expect(relays.connections()).toBe(0)
 })
 
-test('a client that only listens is remembered as long as it is spoken to', async () => {
-  const asked = Promise.withResolvers<number>()
-  const { socket, address } = await datagrams((_bytes, from) => asked.resolve(from.port))
+test('a client that only listens is remembered as long as it receives datagrams', async () => {
+  const subscribed = Promise.withResolvers<number>()
+  const { socket, address } = await datagrams((_bytes, from) => subscribed.resolve(from.port))
   sockets.push(socket)
   const relay = await opened(address)
   const client = await newClient()
   client.send('subscribe', relay.listen.port, relay.listen.ip)
-  const port = await asked.promise
+  const port = await subscribed.promise
   for (const news of ['first', 'second', 'third']) {
     await clock.advance(20_000)
     const heard = once(client, 'message') as Promise<[Buffer]>
@@ -115,42 +115,42 @@ test('a client that only listens is remembered as long as it is spoken to', asyn
 test('beyond the limit the client that was silent for longest is evicted', async () => {
   const relay = await opened(await target('a'))
   const [one, two, three] = [await newClient(), await newClient(), await newClient()]
-  const first = await ask(one, relay, 'x')
-  const second = await ask(two, relay, 'x')
-  await ask(one, relay, 'x')
-  await ask(three, relay, 'x')
+  const first = await request(one, relay, 'x')
+  const second = await request(two, relay, 'x')
+  await request(one, relay, 'x')
+  await request(three, relay, 'x')
   expect(relays.connections()).toBe(2)
-  expect((await ask(one, relay, 'x'))[1]).toBe(first[1])
-  expect((await ask(two, relay, 'x'))[1]).not.toBe(second[1])
+  expect((await request(one, relay, 'x'))[1]).toBe(first[1])
+  expect((await request(two, relay, 'x'))[1]).not.toBe(second[1])
 })
 
 test('another target is used from the next datagram on', async () => {
   const relay = await opened(await target('a'))
   const client = await newClient()
-  expect((await ask(client, relay, 'x'))[0]).toBe('a')
+  expect((await request(client, relay, 'x'))[0]).toBe('a')
   await relays.open({ ...relay, target: await target('b') })
-  expect((await ask(client, relay, 'x'))[0]).toBe('b')
+  expect((await request(client, relay, 'x'))[0]).toBe('b')
 })
 
 test('a target that refuses ends the flow, and the client may try again', async () => {
   const address = await target('early')
   const relay = await opened(address)
   const client = await newClient()
-  await ask(client, relay, 'x')
+  await request(client, relay, 'x')
   expect(relays.connections()).toBe(1)
   sockets.shift()?.close()
   client.send('x', relay.listen.port, relay.listen.ip)
   await expect.poll(() => relays.connections()).toBe(0)
   await target('late', address)
-  expect((await ask(client, relay, 'x'))[0]).toBe('late')
+  expect((await request(client, relay, 'x'))[0]).toBe('late')
 })
 
 test('a closed relay answers no client, and its port is free', async () => {
   const relay = await opened(await target('a'))
   const client = await newClient()
-  await ask(client, relay, 'x')
+  await request(client, relay, 'x')
   await relays.close('UDP', relay.listen)
   expect(relays.connections()).toBe(0)
-  await target('heir', relay.listen)
-  expect((await ask(client, relay, 'x'))[0]).toBe('heir')
+  await target('successor', relay.listen)
+  expect((await request(client, relay, 'x'))[0]).toBe('successor')
 })

@@ -19,7 +19,7 @@ const ROUTE = 'ip -4 route add local default dev lo table 100'
 const [NEWROUTE, DELROUTE, GETROUTE, NEWRULE, DELRULE, GETRULE] = [24, 25, 26, 32, 33, 34]
 const EEXIST = 17
 
-/** Refuses a message with the errno that `answer` gives, and lists `held` when asked for it. */
+/** Refuses a message with the errno that `answer` gives, and lists `held` on request. */
 function setUp(
   answer: (message: NetlinkMessage) => number = () => 0,
   held: readonly OutgoingMessage[] = [],
@@ -30,13 +30,13 @@ function setUp(
     after: (ms, task) => (ms === 100 && timers.push(task), () => undefined),
   }
   const transport = new FakeTransport()
-  const asked: number[] = []
+  const requests: number[] = []
   let flags = 2
   transport.onSend = (bytes) => {
     const messages = [...decodeMessages(bytes)]
     for (const message of messages) {
       const { type, seq } = message
-      asked.push(type)
+      requests.push(type)
       const errno = answer(message)
       if (errno !== 0) transport.receive(errorMessage(seq, errno))
       else if (type === GETROUTE || type === GETRULE) {
@@ -52,7 +52,7 @@ function setUp(
   return {
     transport,
     timers,
-    asked,
+    requests,
     interrupt: () => (flags = NLM_F_DUMP_INTR),
     routes: new NetlinkRoutes(transport.open, clock),
   }
@@ -99,10 +99,10 @@ test.each([
 test('what is gone was removed, and a table that another rule of ours needs keeps its route', async () => {
   const gone = setUp(({ type }) => (type === DELRULE ? 2 : type === DELROUTE ? 3 : 0))
   await gone.routes.remove(route)
-  expect(gone.asked).toEqual([DELRULE, GETRULE, DELROUTE])
+  expect(gone.requests).toEqual([DELRULE, GETRULE, DELROUTE])
   const shared = setUp(() => 0, [encodeRuleAdd({ ...route, mark: 2 })])
   await shared.routes.remove(route)
-  expect(shared.asked).toEqual([DELRULE, GETRULE])
+  expect(shared.requests).toEqual([DELRULE, GETRULE])
 })
 
 test('a family that the kernel has not holds nothing, and nothing can be made in it', async () => {
@@ -126,10 +126,10 @@ test('a route of the other family in the same table is another route', async () 
 test('lists our rules once, also when the listing had to be repeated', async () => {
   const foreign = encodeRuleAdd({ ...route, priority: 8 })
   foreign.payload[foreign.payload.length - 4] = 3
-  const { routes, asked, interrupt } = setUp(() => 0, [encodeRuleAdd(route), foreign])
+  const { routes, requests, interrupt } = setUp(() => 0, [encodeRuleAdd(route), foreign])
   interrupt()
   expect(await routes.list()).toEqual([route])
-  expect(asked).toEqual([GETRULE, GETRULE, GETRULE])
+  expect(requests).toEqual([GETRULE, GETRULE, GETRULE])
   expect(await routes.holds({ ...route, priority: 8 })).toBe(false)
 })
 

@@ -15,7 +15,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
   const sockets = new Sockets(sys)
   const peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
 
-  test('further clients wait for whoever listens next; one that was let in is served', async () => {
+  test('further clients wait for the next listener; an accepted client is served', async () => {
     const first = sockets.listenTcp(LOCALHOST, 0, { shared: true })
     const port = portOf(sockets.localAddress(first))
     const early = connect(port, LOCALHOST)

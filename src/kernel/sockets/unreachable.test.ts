@@ -21,14 +21,14 @@ test('the packets that the kernel sends, but for their identification', () => {
 })
 
 /** Raw sockets need rights. */
-const mayTell = () => {
+const maySend = () => {
   const sys = openSyscalls()
   if (sys === undefined) return false
   const lost = { client: at('127.0.0.1', 9), destination: at('127.0.0.1', 9), length: 0 }
-  return new Unreachable(sys).tell(lost)
+  return new Unreachable(sys).send(lost)
 }
 
-describe.skipIf(!mayTell())('with CAP_NET_RAW', () => {
+describe.skipIf(!maySend())('with CAP_NET_RAW', () => {
   test.each([
     ['udp4', '127.0.0.1'],
     ['udp6', '::1'],
@@ -44,7 +44,7 @@ describe.skipIf(!mayTell())('with CAP_NET_RAW', () => {
       client.send('x', (error) => error && resolve(error))
     })
     const lost = { client: at(ip, client.address().port), destination: at(ip, port), length: 1 }
-    expect(new Unreachable(openSyscalls()!).tell(lost)).toBe(true)
+    expect(new Unreachable(openSyscalls()!).send(lost)).toBe(true)
     expect(await refused).toMatchObject({ code: 'ECONNREFUSED' })
     client.close()
     silent.close()

@@ -34,8 +34,8 @@ export class Unreachable {
   }
 
   /** False: not sent, without CAP_NET_RAW or because the limit of this second is reached. */
-  tell(lost: LostDatagram): boolean {
-    if (!this.#mayTell(performance.now())) return false
+  send(lost: LostDatagram): boolean {
+    if (!this.#maySend(performance.now())) return false
     const { client } = lost
     const socket = this.#socket(client[0] === AF_INET6 ? AF_INET6 : AF_INET)
     if (socket < 0) return false
@@ -55,7 +55,7 @@ export class Unreachable {
     this.#sockets.clear()
   }
 
-  #mayTell(now: number): boolean {
+  #maySend(now: number): boolean {
     const second = Math.floor(now / 1_000)
     if (second !== this.#second) this.#answered = 0
     this.#second = second

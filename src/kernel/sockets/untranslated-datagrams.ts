@@ -10,8 +10,8 @@ const NLM_F_REQUEST = 1
 const REPLY_BYTES = 4096
 
 /**
- * Where datagrams were meant to go before rules of this node translated them: one question to
- * conntrack, which the kernel answers before it returns. Sockets of TCP tell it themselves.
+ * Where datagrams were meant to go before rules of this node translated them: one query to
+ * conntrack, which the kernel answers before it returns. A TCP socket reports it by a socket option.
  */
 export class UntranslatedDatagrams {
   readonly #sys: Syscalls

@@ -4,21 +4,21 @@ import { LegacyChains } from './legacy-chains.ts'
 const PLACE = { family: 4, table: 'nat', chain: 'KUBE-SERVICES' } as const
 
 let names: string[]
-let asked: string[]
+let calls: string[]
 const table = { entries: 3, size: 600, text: '' }
 let chains: LegacyChains
 
 beforeEach(() => {
   names = ['nat']
-  asked = []
+  calls = []
   Object.assign(table, { entries: 3, size: 600, text: 'ERROR\0KUBE-SERVICES\0' })
   const reader = {
     info(family: number, name: string) {
-      asked.push(`info ${family} ${name}`)
+      calls.push(`info ${family} ${name}`)
       return { entries: table.entries, size: table.size }
     },
     entries(family: number, name: string) {
-      asked.push(`entries ${family} ${name}`)
+      calls.push(`entries ${family} ${name}`)
       return Buffer.from(table.text)
     },
     close: () => {},
@@ -36,11 +36,11 @@ test('a chain is found by its whole name', async () => {
 test('a table that has not changed is not read again', async () => {
   await chains.has(PLACE)
   await chains.has(PLACE)
-  expect(asked).toEqual(['info 4 nat', 'entries 4 nat', 'info 4 nat'])
+  expect(calls).toEqual(['info 4 nat', 'entries 4 nat', 'info 4 nat'])
 })
 
 test('a table that does not exist is not read, because reading would create it', async () => {
   names = []
   expect(await chains.has(PLACE)).toBe(false)
-  expect(asked).toEqual([])
+  expect(calls).toEqual([])
 })

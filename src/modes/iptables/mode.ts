@@ -4,7 +4,7 @@ import type { RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ApplyResult, Change, Digest, ForeignChange, Mode, ObjectKey, Probe } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
 import { keyOf } from '../netfilter/chains/object.ts'
-import type { Place } from '../netfilter/chains/place.ts'
+import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { demandRemoved } from '../netfilter/chains/removal.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { AffinitySets } from './affinity-sets.ts'
@@ -95,7 +95,7 @@ function isRuleKey(key: ObjectKey): boolean {
   return !isSetKey(key)
 }
 
-function jumpsIn(settings: NetfilterSettings, place: Place): readonly ObjectKey[] {
+function jumpsIn(settings: NetfilterSettings, place: ChainLocation): readonly ObjectKey[] {
   return jumps(settings, place.family)
     .filter(({ table, chain }) => table === place.table && chain === place.chain)
     .map(keyOf)

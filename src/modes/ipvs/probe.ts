@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
-import { lacking, type Trials, tryNetfilter } from '../netfilter/trial.ts'
+import { missingRequirement, type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
 import { PREFIX, type SetRole, setType } from './names.ts'
 import { trials } from './probe-rules.ts'
@@ -42,7 +42,7 @@ async function tryIpvs(
     return { missing: [{ what: `IPVS scheduler ${scheduler}: ${refusal.message}`, remedy }], facts }
   } catch (error) {
     const remedy = 'load the kernel module: modprobe ip_vs'
-    return { missing: [lacking('IP virtual servers', error, remedy)], facts: {} }
+    return { missing: [missingRequirement('IP virtual servers', error, remedy)], facts: {} }
   }
 }
 

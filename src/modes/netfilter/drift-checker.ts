@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ForeignChange } from '../mode.ts'
 
-/** What tells nobody of changes has to be looked at. */
+/** What reports no changes is read at this interval. */
 const EVERY_MS = 1_000
 
 export interface DriftCheckerParts {

@@ -11,14 +11,14 @@ export interface TrafficMatch {
   readonly interface: string
 }
 
-/** Matches packets that come from pods; undefined when the settings give no way to tell. */
+/** Matches packets that come from pods; undefined when the settings do not identify pods. */
 export function fromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
   return matchPods(settings, family, false)
 }
 
 /**
  * The negation of `fromPods`. Where every source counts as a pod nothing matches,
- * and there is no rule that says so: the nft back end takes no `! -s 0.0.0.0/0`.
+ * and there is no rule that says so: the nft variant takes no `! -s 0.0.0.0/0`.
  */
 export function notFromPods(settings: NetfilterSettings, family: Family): TrafficMatch | undefined {
   return matchPods(settings, family, true)

@@ -20,7 +20,7 @@ const node: Node = {
 const settingsFor = (values: Record<string, unknown> = {}, of: Node | undefined = node) =>
   netfilterSettings(configuration(values), of, facts)
 
-test('the defaults tell nobody apart and open nothing', () => {
+test('the defaults distinguish no sources and open nothing', () => {
   expect(settingsFor()).toEqual({
     families: [4, 6],
     hairpin: 'bpf',

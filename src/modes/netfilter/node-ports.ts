@@ -8,8 +8,8 @@ const LOOPBACK = '127.0.0.1' as IpAddress
 /**
  * The end of a dispatch chain: packets to those of this node's addresses that are in
  * `nodePortScope` go on to `chain`. The kernel decides what is local, so an
- * address that comes or goes needs no new rule. Loopback serves only when asked
- * for, and IPv6 never (the kernel has no route_localnet for ::1).
+ * address that comes or goes needs no new rule. Loopback serves only when
+ * configured, and IPv6 never (the kernel has no route_localnet for ::1).
  */
 export function toNodePorts(
   settings: NetfilterSettings,

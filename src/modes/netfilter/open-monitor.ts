@@ -19,7 +19,7 @@ export interface MonitorOptions {
   readonly owned: OwnedChains
 }
 
-/** Hears who else changes chains; deaf where nothing can be heard. */
+/** Watches for changes to chains by other processes; a noop where the kernel reports none. */
 export async function openMonitor(
   { backend }: Iptables,
   { clock, families, owned }: MonitorOptions,

@@ -35,7 +35,7 @@ test.each([
   expect(isRouted({ masqueradeBit })).toBe(`-m mark --mark ${text}/${text} `)
 })
 
-test('masquerade: hairpin first, then whoever was marked, whose mark is cleared', () => {
+test('masquerade: hairpin first, then every marked packet, whose mark is cleared', () => {
   const rules = postrouting(settings(), 4)
   expect(rules[0]).toMatch(/--bytecode ".*" -j MASQUERADE --random-fully$/)
   expect(rules.slice(1)).toEqual([
@@ -51,7 +51,7 @@ test('masquerade: hairpin first, then whoever was marked, whose mark is cleared'
   expect(plain.at(-1)).toBe('-j MASQUERADE')
 })
 
-test('what we sent is let through; invalid packets only where nobody wants them', () => {
+test('what we sent is accepted; invalid packets are dropped only where dropInvalid is set', () => {
   expect(forward(settings())).toEqual([
     '-m conntrack --ctstate INVALID -j DROP',
     '-m mark --mark 0x4000/0x4000 -j ACCEPT',
@@ -60,7 +60,7 @@ test('what we sent is let through; invalid packets only where nobody wants them'
   expect(forward(settings({ dropInvalid: false }))).toHaveLength(2)
 })
 
-test('foreign packets for loopback are dropped when asked, in IPv4', () => {
+test('foreign packets for loopback are dropped when configured, in IPv4', () => {
   const guarded = settings({ dropMartians: true })
   expect(martians(guarded, 4)).toEqual([
     '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP',

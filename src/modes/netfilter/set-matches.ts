@@ -1,4 +1,4 @@
-/** Pieces of rules that ask sets; `fields` are those of a member, in its order. */
+/** Pieces of rules that match sets; `fields` are those of a member, in its order. */
 export function setMatches<Role>(nameOf: (role: Role) => string) {
   return {
     isIn: (role: Role, fields = 'dst,dst') => `-m set --match-set ${nameOf(role)} ${fields} `,

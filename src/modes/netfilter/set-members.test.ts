@@ -10,7 +10,7 @@ import { SetMembers } from './set-members.ts'
 const key = (text: string) => text as ObjectKey
 const all = ROLES.map((role) => setKey(setName(4, role)))
 const VIP = key('member/NPVS-4-VIPS/10.96.0.1')
-const SHORTCUT = key('member/NPVS-4-SHORTCUT/10.96.0.1,tcp:80')
+const SHORT_CIRCUIT = key('member/NPVS-4-SHORTCUT/10.96.0.1,tcp:80')
 const LEAVING = key('member/NPVS-4-LEAVING/10.96.0.1,tcp:80')
 const setMembers = (sets: FakeSets) =>
   new SetMembers({ sets, prefix: PREFIX, kept: keptSets([4]), code: SET_REFUSED })
@@ -25,15 +25,15 @@ async function made() {
 
 test('members are added, seen with their marks, and deleted', async () => {
   const { kernel, sets } = await made()
-  await sets.add([VIP, SHORTCUT], (member) => (member === SHORTCUT ? 0xa5 : undefined))
+  await sets.add([VIP, SHORT_CIRCUIT], (member) => (member === SHORT_CIRCUIT ? 0xa5 : undefined))
   expect(await membersOf({ sets: kernel }, 'NPVS-4-SHORTCUT')).toEqual(['10.96.0.1,tcp:80 a5'])
   const seen = await sets.observe()
   expect([...seen].filter(([each]) => !each.startsWith('set/'))).toEqual([
     [VIP, 1],
-    [SHORTCUT, 0xa5],
+    [SHORT_CIRCUIT, 0xa5],
   ])
-  expect(sets.keys().toSorted()).toEqual([SHORTCUT, VIP])
-  await sets.delete([VIP, SHORTCUT, VIP])
+  expect(sets.keys().toSorted()).toEqual([SHORT_CIRCUIT, VIP])
+  await sets.delete([VIP, SHORT_CIRCUIT, VIP])
   expect(sets.keys()).toEqual([])
   expect(await membersOf({ sets: kernel }, 'NPVS-4-VIPS')).toEqual([])
 })
@@ -41,14 +41,14 @@ test('members are added, seen with their marks, and deleted', async () => {
 test('a member is known by its mark, and the last mark counts', async () => {
   const { sets } = await made()
   const other = key('member/NPVS-4-SHORTCUT/10.96.0.2,tcp:80')
-  await sets.add([SHORTCUT], () => 1)
-  await sets.add([SHORTCUT, other], () => 2)
+  await sets.add([SHORT_CIRCUIT], () => 1)
+  await sets.add([SHORT_CIRCUIT, other], () => 2)
   expect(sets.keysIn('NPVS-4-SHORTCUT', 1)).toEqual([])
-  expect(sets.keysIn('NPVS-4-SHORTCUT', 2)).toEqual([SHORTCUT, other])
-  expect((await sets.observe()).get(SHORTCUT)).toBe(2)
+  expect(sets.keysIn('NPVS-4-SHORTCUT', 2)).toEqual([SHORT_CIRCUIT, other])
+  expect((await sets.observe()).get(SHORT_CIRCUIT)).toBe(2)
 })
 
-test('the set LEAVING is nobody else’s business', async () => {
+test('observe() leaves out the members of the private set LEAVING', async () => {
   const { sets } = await made()
   await sets.add([LEAVING])
   const seen = await sets.observe()
@@ -57,13 +57,13 @@ test('the set LEAVING is nobody else’s business', async () => {
   expect(sets.has('NPVS-4-LEAVING', '10.96.0.1,tcp:80')).toBe(true)
 })
 
-test('another reader sees the same, or only the sets that it asks for', async () => {
+test('another reader sees the same, or only the sets that it requests', async () => {
   const { kernel, sets } = await made()
-  await sets.add([VIP, SHORTCUT, LEAVING], () => 7)
+  await sets.add([VIP, SHORT_CIRCUIT, LEAVING], () => 7)
   const fresh = setMembers(kernel)
   const some = await fresh.observe(new Set(['NPVS-4-VIPS']))
   expect(some.has(VIP)).toBe(true)
-  expect(some.has(SHORTCUT)).toBe(false)
+  expect(some.has(SHORT_CIRCUIT)).toBe(false)
   expect(await fresh.observe()).toEqual(await sets.observe())
   expect(fresh.has('NPVS-4-LEAVING', '10.96.0.1,tcp:80')).toBe(true)
 })
@@ -86,7 +86,7 @@ test('a set of ours that was made otherwise shows, and a stray one too', async (
   })
 })
 
-test('refusals are told by object, and what was refused is not known', async () => {
+test('refusals are returned by object, and what was refused is not known', async () => {
   const { kernel, sets } = await made()
   kernel.refuse((command) => command.do === 'add' && command.name === 'NPVS-4-VIPS')
   const failed = await sets.add([VIP, LEAVING])
@@ -101,7 +101,7 @@ test('refusals are told by object, and what was refused is not known', async () 
   expect(sets.keys()).toEqual([LEAVING])
 })
 
-test('sets that somebody filled, emptied or destroyed are disturbed', async () => {
+test('sets that another process filled, emptied or destroyed are disturbed', async () => {
   const { kernel, sets } = await made()
   await sets.add([VIP])
   expect(await sets.disturbed()).toEqual([])
@@ -119,7 +119,7 @@ test('sets that somebody filled, emptied or destroyed are disturbed', async () =
   expect(await sets.disturbed()).toEqual(['NPVS-4-REJECT'])
 })
 
-test('all of ours go, and nothing else; what rules name stays and is told', async () => {
+test('all of ours go, and nothing else; what rules name stays and is reported', async () => {
   const { kernel, sets } = await made()
   await kernel.run([{ do: 'create', name: 'OTHER', type: FOREIGN }])
   kernel.isUsed = (name) => name === 'NPVS-4-VIPS'

@@ -22,7 +22,7 @@ const UNMARKED = 0 as Digest
 export interface KeptSet {
   readonly name: string
   readonly type: SetType
-  /** Its members are the business of the mode's own housekeeping, not of its program. */
+  /** The mode's own maintenance sets its members, not its program. */
   readonly isPrivate?: boolean
 }
 
@@ -207,7 +207,7 @@ function isAsWanted(header: SetHeader, type: SetType | undefined): boolean {
   return header.type === type.type && header.family === type.family && header.withMark === isMarked
 }
 
-/** Somebody may be trying what this kernel can do right now; whoever does cleans up. */
+/** Another process may be probing this kernel right now; it removes its own sets. */
 function isOfProbe(name: string): boolean {
   return name.includes('PROBE-')
 }

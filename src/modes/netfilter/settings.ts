@@ -12,7 +12,7 @@ export type LocalTraffic =
 export interface NetfilterSettings {
   /** 0–31; the mark is `1 << masqueradeBit`. */
   readonly masqueradeBit: number
-  /** Masquerade every packet to a ClusterIP, whoever sent it. */
+  /** Masquerade every packet to a ClusterIP, from any source. */
   readonly masqueradeAll: boolean
   readonly localTraffic: LocalTraffic
   readonly nodePortScope: NodePortScope
@@ -25,7 +25,7 @@ export interface NetfilterSettings {
   readonly randomFully: boolean
   /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
   readonly hairpin: 'bpf' | 'rules'
-  /** Rules can ask whether a packet has a socket (xt_socket); absent: they cannot. */
+  /** Rules can match whether a packet has a socket (xt_socket); absent: they cannot. */
   readonly matchesSockets?: boolean
   readonly families: readonly Family[]
 }

@@ -53,7 +53,7 @@ export async function tryNetfilter(
     return missing
   } catch (error) {
     const remedy = 'load the kernel modules: modprobe -a ip_set xt_set'
-    return [lacking(`IPv${family} sets of addresses`, error, remedy)]
+    return [missingRequirement(`IPv${family} sets of addresses`, error, remedy)]
   }
 }
 
@@ -72,7 +72,7 @@ async function tryRules(
 }
 
 /** What a thrown error says is missing. */
-export function lacking(what: string, error: unknown, remedy: string): Missing {
+export function missingRequirement(what: string, error: unknown, remedy: string): Missing {
   const message = error instanceof Error ? error.message : String(error)
   return { what: `${what}: ${message}`, remedy }
 }

@@ -14,7 +14,7 @@ export interface Claim {
 
 export interface Wishes {
   readonly claims: readonly Claim[]
-  /** Wanted whoever else wants it too. */
+  /** Wanted by any number of entries at once. */
   readonly shared: Objects
 }
 
@@ -31,7 +31,7 @@ interface Placed {
 
 /**
  * The objects that all entries together want. Several may claim one point: the lower rank wins,
- * then the smaller id, whoever came first; the others get it when the winner goes.
+ * then the smaller id, in any order of arrival; the others get it when the winner goes.
  */
 export class WantedObjects {
   readonly #placed = new Map<EntryId, Placed>()
@@ -73,7 +73,7 @@ export class WantedObjects {
     return changes
   }
 
-  /** The entry that an object is made for; of a shared one the last that asked for it. */
+  /** The entry that an object is made for; of a shared one the last that wanted it. */
   ownerOf(key: ObjectKey): EntryId | undefined {
     return this.#owners.get(key)
   }

@@ -2,7 +2,7 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
-import type { Place } from '../netfilter/chains/place.ts'
+import type { ChainLocation } from '../netfilter/chains/place.ts'
 import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
 import { WantedObjects } from '../netfilter/wanted-objects.ts'
 import { describe } from './describe.ts'
@@ -72,7 +72,7 @@ export class UserspaceProgram implements Program {
   }
 
   /** The wanted jumps of one built-in chain. */
-  jumpsIn({ family, table, chain }: Place): readonly ObjectKey[] {
+  jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
     const { listening } = this.#settings
     if (listening.kind === 'bound') return []
     return jumps(listening.netfilter, family)

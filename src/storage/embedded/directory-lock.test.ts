@@ -6,7 +6,7 @@ import { lockDirectory } from './directory-lock.ts'
 import { newDirectory } from './testing/fixtures.ts'
 
 const MODULE = new URL('./directory-lock.ts', import.meta.url).href
-const NOBODY = 65_534
+const UNPRIVILEGED_UID = 65_534
 
 /** Prints `taken` or the code of the refusal; root becomes a user whom permissions bind. */
 const PROGRAM = `
@@ -51,7 +51,7 @@ test('a lock that may not be written is refused, not shared', () => {
   const directory = newDirectory()
   chmodSync(directory, 0o755)
   writeFileSync(join(directory, 'lock'), '', { mode: 0o444 })
-  expect(takeElsewhere(directory, NOBODY)).toBe('NP_STORAGE_OPEN')
+  expect(takeElsewhere(directory, UNPRIVILEGED_UID)).toBe('NP_STORAGE_OPEN')
 })
 
 test('a directory in the place of the lock is refused', () => {

@@ -3,14 +3,17 @@ import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
 import { put } from '../testing/conformance-steps.ts'
 import { GroupCommit } from './group-commit.ts'
-import type { Outcome, WriterOrder } from './writer-messages.ts'
+import type { TransactionOutcome, WriterOrder } from './writer-messages.ts'
 
 /** A writer whose answers are given by the test. */
 function newWriter() {
-  const orders: { order: WriterOrder; answer: PromiseWithResolvers<readonly Outcome[]> }[] = []
+  const orders: {
+    order: WriterOrder
+    answer: PromiseWithResolvers<readonly TransactionOutcome[]>
+  }[] = []
   const arrivals: (() => void)[] = []
   const obey = (order: WriterOrder) => {
-    const answer = Promise.withResolvers<readonly Outcome[]>()
+    const answer = Promise.withResolvers<readonly TransactionOutcome[]>()
     orders.push({ order, answer })
     arrivals.shift()?.()
     return answer.promise
@@ -24,11 +27,11 @@ function newWriter() {
 
 function newCommits() {
   const writer = newWriter()
-  const told: (number | Error)[] = []
-  const tell = (what: number | Error) => void told.push(what)
-  const commits = new GroupCommit(writer, { committed: tell, failed: tell })
+  const reports: (number | Error)[] = []
+  const report = (what: number | Error) => void reports.push(what)
+  const commits = new GroupCommit(writer, { committed: report, failed: report })
   const create = (key: string) => commits.commit({ compare: [], operations: [put(key, 'x')] })
-  return { writer, commits, told, create }
+  return { writer, commits, reports, create }
 }
 
 function keysOf(order: WriterOrder): readonly string[] {
@@ -37,7 +40,7 @@ function keysOf(order: WriterOrder): readonly string[] {
 }
 
 test('what comes in one turn, or while the disk is busy, is committed together', async () => {
-  const { writer, told, create } = newCommits()
+  const { writer, reports, create } = newCommits()
   const results = [create('/a'), create('/b')]
   const first = await writer.next()
   expect(keysOf(first.order)).toEqual(['/a', '/b'])
@@ -47,11 +50,11 @@ test('what comes in one turn, or while the disk is busy, is committed together',
   expect(keysOf(second.order)).toEqual(['/c', '/d'])
   second.answer.resolve([3, 4].map((revision) => ({ committed: true, revision })))
   expect((await Promise.all(results)).map(({ revision }) => revision)).toEqual([1, 2, 3, 4])
-  expect(told).toEqual([2, 4])
+  expect(reports).toEqual([2, 4])
 })
 
 test('a full disk refuses what did not fit, and the next transaction is tried again', async () => {
-  const { writer, told, create } = newCommits()
+  const { writer, reports, create } = newCommits()
   const refused = create('/a')
   const full = new NodeProxyError('NP_STORAGE_FULL', 'full')
   ;(await writer.next()).answer.reject(full)
@@ -59,11 +62,11 @@ test('a full disk refuses what did not fit, and the next transaction is tried ag
   const kept = create('/b')
   ;(await writer.next()).answer.resolve([{ committed: true, revision: 1 }])
   expect(await kept).toEqual({ committed: true, revision: 1 })
-  expect(told).toEqual([1])
+  expect(reports).toEqual([1])
 })
 
 test('after a commit of unknown outcome everything is refused, and no caller waits for ever', async () => {
-  const { writer, told, create, commits } = newCommits()
+  const { writer, reports, create, commits } = newCommits()
   const lost = create('/a')
   const order = await writer.next()
   const waiting = create('/b')
@@ -72,22 +75,22 @@ test('after a commit of unknown outcome everything is refused, and no caller wai
   for (const one of [lost, waiting, create('/c'), commits.compact(0, 5)]) {
     await expect(one).rejects.toBe(broken)
   }
-  expect(told).toEqual([broken])
+  expect(reports).toEqual([broken])
 })
 
 test('a compaction without space on the disk changes nothing', async () => {
-  const { writer, told, create, commits } = newCommits()
+  const { writer, reports, create, commits } = newCommits()
   const compaction = commits.compact(0, 5)
   const full = new NodeProxyError('NP_STORAGE_FULL', 'full')
   ;(await writer.next()).answer.reject(full)
   await expect(compaction).rejects.toBe(full)
   const created = create('/a')
   ;(await writer.next()).answer.resolve([{ committed: true, revision: 1 }])
-  expect([await created, told]).toEqual([{ committed: true, revision: 1 }, [1]])
+  expect([await created, reports]).toEqual([{ committed: true, revision: 1 }, [1]])
 })
 
 test('a compaction of unknown outcome ends the store, for those who wait for their turn, too', async () => {
-  const { writer, told, create, commits } = newCommits()
+  const { writer, reports, create, commits } = newCommits()
   const compaction = commits.compact(0, 5)
   const order = await writer.next()
   const waiting = create('/a')
@@ -96,7 +99,7 @@ test('a compaction of unknown outcome ends the store, for those who wait for the
   order.answer.reject(broken)
   for (const one of [compaction, waiting, create('/b')]) await expect(one).rejects.toBe(broken)
   await commits.close()
-  expect(told).toEqual([broken])
+  expect(reports).toEqual([broken])
 })
 
 test('compaction goes in slices, so that a commit need not wait for all of it', async () => {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type { Transaction } from '../store.ts'
-import type { Outcome, PlainTransaction, WriterOrder } from './writer-messages.ts'
+import type { PlainTransaction, TransactionOutcome, WriterOrder } from './writer-messages.ts'
 import type { WriterThread } from './writer-thread.ts'
 
 /** Transactions that share one flush to the disk, at most. */
@@ -28,7 +28,7 @@ export interface CommitListener {
 
 interface Waiting {
   readonly transaction: Transaction
-  readonly resolve: (outcome: Outcome) => void
+  readonly resolve: (outcome: TransactionOutcome) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -51,7 +51,7 @@ export class GroupCommit {
   }
 
   /** Resolves when the transaction is on the disk, or was found not to apply. */
-  commit(transaction: Transaction): Promise<Outcome> {
+  commit(transaction: Transaction): Promise<TransactionOutcome> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ transaction, resolve, reject })

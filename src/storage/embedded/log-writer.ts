@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LogReader } from './log-reader.ts'
 import { changeMeta } from './meta.ts'
 import { type LogRow, rowChecksum } from './row-checksum.ts'
-import type { Outcome, PlainOperation, PlainTransaction } from './writer-messages.ts'
+import type { PlainOperation, PlainTransaction, TransactionOutcome } from './writer-messages.ts'
 
 /**
  * Appends to the log. A group of transactions is one SQLite transaction: one
@@ -31,7 +31,7 @@ export class LogWriter {
   }
 
   /** Commits a group; the outcomes are true, and on the disk, when this returns. */
-  commit(group: readonly PlainTransaction[]): readonly Outcome[] {
+  commit(group: readonly PlainTransaction[]): readonly TransactionOutcome[] {
     return this.#transact(() => group.map((transaction) => this.#apply(transaction)))
   }
 
@@ -60,7 +60,7 @@ export class LogWriter {
     }
   }
 
-  #apply({ compare, operations }: PlainTransaction): Outcome {
+  #apply({ compare, operations }: PlainTransaction): TransactionOutcome {
     const holds = compare.every(
       ({ key, modRevision }) => this.#present(key).revision === modRevision,
     )

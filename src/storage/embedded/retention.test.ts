@@ -8,9 +8,9 @@ test('history is shortened only when it is longer by a sixteenth', () => {
 })
 
 test('bytes are measured only when enough was written, and the newest revision stays', () => {
-  const asked: number[] = []
+  const measuredFrom: number[] = []
   const rule = new RetentionRule({ revisions: 100, bytes: 160 }, (oldest) => {
-    asked.push(oldest)
+    measuredFrom.push(oldest)
     return 9
   })
   const bounds = { oldest: 3, newest: 9 }
@@ -19,5 +19,5 @@ test('bytes are measured only when enough was written, and the newest revision s
   rule.wrote(1)
   expect(rule.due(bounds)).toBe(8)
   expect(rule.due(bounds)).toBeUndefined()
-  expect(asked).toEqual([3])
+  expect(measuredFrom).toEqual([3])
 })

@@ -5,7 +5,7 @@ import { LogWriter } from './log-writer.ts'
 import { OpenFiles } from './open-files.ts'
 import { storageError } from './sqlite-error.ts'
 import type {
-  Outcome,
+  TransactionOutcome,
   WriterAnswer,
   WriterFailure,
   WriterOrder,
@@ -23,7 +23,7 @@ function main(): void {
   })
 }
 
-function startObeying(): (order: WriterOrder) => readonly Outcome[] {
+function startObeying(): (order: WriterOrder) => readonly TransactionOutcome[] {
   const database = openForWriting(setup.file, setup.now)
   const writer = new LogWriter(database)
   const files = new OpenFiles(setup.file)
@@ -36,7 +36,7 @@ function startObeying(): (order: WriterOrder) => readonly Outcome[] {
   }
 }
 
-function answer(work: () => readonly Outcome[]): void {
+function answer(work: () => readonly TransactionOutcome[]): void {
   let message: WriterAnswer
   try {
     message = { outcomes: work() }

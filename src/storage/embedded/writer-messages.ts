@@ -24,7 +24,7 @@ export type WriterOrder =
   | { readonly do: 'close' }
 
 /** What became of one transaction, and the newest revision after it. */
-export interface Outcome {
+export interface TransactionOutcome {
   readonly committed: boolean
   readonly revision: number
 }
@@ -37,5 +37,5 @@ export interface WriterFailure {
 }
 
 export type WriterAnswer =
-  | { readonly outcomes: readonly Outcome[]; readonly failure?: never }
+  | { readonly outcomes: readonly TransactionOutcome[]; readonly failure?: never }
   | { readonly failure: WriterFailure; readonly outcomes?: never }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { NodeProxyError } from '../../lib/error.ts'
 import type {
-  Outcome,
+  TransactionOutcome,
   WriterAnswer,
   WriterFailure,
   WriterOrder,
@@ -13,7 +13,7 @@ const HEAP = { maxYoungGenerationSizeMb: 8 } as const
 
 /** Runs one order at a time; rejects with a NodeProxyError. */
 export interface WriterThread {
-  obey(order: WriterOrder): Promise<readonly Outcome[]>
+  obey(order: WriterOrder): Promise<readonly TransactionOutcome[]>
   /** Closes the file, if it still can, and ends the thread. */
   end(): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startWriter(setup: WriterSetup): Promise<WriterThread> {
 class Writer implements WriterThread {
   readonly #file: string
   readonly #worker: Worker
-  #waiting: PromiseWithResolvers<readonly Outcome[]> | undefined
+  #waiting: PromiseWithResolvers<readonly TransactionOutcome[]> | undefined
   #lost: NodeProxyError | undefined
 
   constructor(setup: WriterSetup) {
@@ -47,13 +47,13 @@ class Writer implements WriterThread {
     this.#worker.on('exit', (status) => this.#lose(`it ended with ${status}`))
   }
 
-  obey(order: WriterOrder): Promise<readonly Outcome[]> {
+  obey(order: WriterOrder): Promise<readonly TransactionOutcome[]> {
     this.#worker.postMessage(order)
     return this.answer()
   }
 
   /** The next answer; while none is awaited, the thread does not keep the process alive. */
-  answer(): Promise<readonly Outcome[]> {
+  answer(): Promise<readonly TransactionOutcome[]> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost)
     this.#worker.ref()
     this.#waiting = Promise.withResolvers()

@@ -15,7 +15,7 @@ const CONNECT_MS = 2000
 /** Between two rounds in which no endpoint could be connected. */
 const ROUND_MS = 100
 
-const STRANGER = 'it is of another cluster than the first that was reached'
+const FOREIGN_CLUSTER = 'it is of another cluster than the first that was reached'
 
 /** Pings show who fell silent to those who only listen; etcd allows one every five seconds. */
 const CHANNEL_OPTIONS = {
@@ -121,7 +121,7 @@ export class EndpointPool {
       const cluster = header?.clusterId
       this.#cluster ??= cluster
       const belongs = cluster !== undefined && cluster === this.#cluster
-      if (!isKnown && !belongs) return new Error(STRANGER)
+      if (!isKnown && !belongs) return new Error(FOREIGN_CLUSTER)
       this.#members.add(client)
       return undefined
     } catch (error) {

@@ -7,7 +7,7 @@ import { remedyOfTls } from './tls-fault.ts'
  * nothing happened. `unsent`: nothing happened, and another attempt may succeed.
  * `unknown`: it may have happened.
  */
-export type Outcome = 'refused' | 'unsent' | 'unknown'
+export type CallOutcome = 'refused' | 'unsent' | 'unknown'
 
 const LOST: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
@@ -28,7 +28,7 @@ const CUT_OFF = /^Bandwidth exhausted/
 /** What etcd answers when its database holds as much as it may; it goes on answering reads. */
 const QUOTA_USED_UP = /database space exceeded/
 
-export function outcomeOf(error: unknown): Outcome {
+export function outcomeOf(error: unknown): CallOutcome {
   if (!isServiceError(error)) return 'refused'
   if (UNSENT.test(error.details)) return 'unsent'
   if (CUT_OFF.test(error.details)) return 'unknown'
@@ -54,7 +54,7 @@ export function refused(what: string, error: unknown): NodeProxyError {
   })
 }
 
-const NOBODY_THERE =
+const UNREACHABLE_HINT =
   'check that etcd runs and has a leader (etcdctl endpoint health), that the addresses and ports are right, and that both sides use TLS or neither'
 
 export function unreachable(endpoints: readonly string[], error: unknown): NodeProxyError {
@@ -62,7 +62,7 @@ export function unreachable(endpoints: readonly string[], error: unknown): NodeP
   const words = wordsOf(error)
   return new NodeProxyError('NP_STORAGE_ETCD_UNREACHABLE', `no etcd answers at ${list}: ${words}`, {
     object: list,
-    hint: remedyOfTls(words) ?? NOBODY_THERE,
+    hint: remedyOfTls(words) ?? UNREACHABLE_HINT,
     cause: briefly(error),
   })
 }

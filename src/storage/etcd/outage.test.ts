@@ -102,13 +102,13 @@ describe.runIf(hasEtcd())('when etcd', () => {
   })
 
   test('dies, another cluster among the endpoints does not take its place', async () => {
-    await using stranger = await startEtcd()
-    const endpoints = [stranger.endpoint, etcd.endpoint]
+    await using foreign = await startEtcd()
+    const endpoints = [foreign.endpoint, etcd.endpoint]
     const store = open({ endpoints, timeoutMs: 500, ...beginningAt(1) })
     await write(store, put('/a', '1'))
     await etcd.kill()
     await expect(store.get('/a')).rejects.toMatchObject({ code: 'NP_STORAGE_ETCD_UNREACHABLE' })
-    expect(await open({ endpoints: [stranger.endpoint] }).revision()).toBe(0)
+    expect(await open({ endpoints: [foreign.endpoint] }).revision()).toBe(0)
   })
 
   test('refuses, the error contains its message', async () => {

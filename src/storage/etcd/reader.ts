@@ -50,7 +50,7 @@ export class Reader {
     }
   }
 
-  /** The revision of the last change by anybody. */
+  /** The revision of the last change by any client. */
   async etcdRevision(): Promise<number> {
     return revisionOf((await this.#range({ key: this.#keys.marker })).header)
   }
@@ -63,7 +63,7 @@ export class Reader {
   /**
    * Compaction may have gone beyond the requested revision, as other clients
    * advance etcd's: what did not change in between is read from where history
-   * begins now. `oldest` of a `future` refusal is 0: etcd does not tell it.
+   * begins now. `oldest` of a `future` refusal is 0: etcd does not return it.
    */
   async list(query: ListQuery): Promise<ListResult> {
     const { revision } = query

@@ -90,9 +90,9 @@ describe.runIf(hasEtcd())('an etcd that demands certificates', () => {
   })
 
   test('is used without an endpoint that is not trusted', async () => {
-    const stranger = etcd.endpoint.replace('127.0.0.1', '127.0.0.2')
+    const untrusted = etcd.endpoint.replace('127.0.0.1', '127.0.0.2')
     const store = createEtcdStore({
-      ...{ endpoints: [stranger, etcd.endpoint], tls: clientTls() },
+      ...{ endpoints: [untrusted, etcd.endpoint], tls: clientTls() },
       ...beginningAt(0),
     })
     expect(await write(store, put('/a', '2'))).toBeGreaterThan(0)

@@ -47,7 +47,7 @@ const deleteServer = (id: VirtualServerId, server: RealServer): IpvsCommand => {
   return { do: 'deleteServer', id, server }
 }
 
-/** What ip_vs takes and what it refuses: the fake and the kernel are held against it. */
+/** What ip_vs accepts and what it refuses: the fake and the kernel are both checked against it. */
 export const CONFORMANCE: readonly ConformanceCase[] = [
   {
     name: 'virtual servers are added, changed and deleted',

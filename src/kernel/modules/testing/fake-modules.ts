@@ -9,8 +9,8 @@ import {
 export class FakeModules implements KernelModules {
   readonly known: Map<string, ModuleState>
   /** What was to be loaded, call by call. */
-  readonly asked: (readonly string[])[] = []
-  /** Said whenever something could not be loaded. */
+  readonly loadRequests: (readonly string[])[] = []
+  /** Reported whenever something could not be loaded. */
   complaint = 'modprobe: FATAL: Module not found'
 
   constructor(states: Readonly<Record<string, ModuleState>> = {}) {
@@ -23,7 +23,7 @@ export class FakeModules implements KernelModules {
 
   async load(names: readonly string[]): Promise<LoadReport> {
     const wanted = names.filter((name) => !isPresent(this.known.get(name)))
-    if (wanted.length > 0) this.asked.push(wanted)
+    if (wanted.length > 0) this.loadRequests.push(wanted)
     for (const name of wanted) {
       if (this.known.get(name) === 'loadable') this.known.set(name, 'loaded')
     }

@@ -58,7 +58,7 @@ export class FakeRoutes implements Routes {
     const isLost = (held: Held) => held.route.family === family
     const lost = this.#rules.filter(isLost)
     this.#rules = this.#rules.filter((held) => !isLost(held))
-    if (lost.some(({ isOurs }) => isOurs)) this.#tell()
+    if (lost.some(({ isOurs }) => isOurs)) this.#notify()
   }
 
   /** Another process removes every route of a table: `ip route flush table TABLE`. */
@@ -67,7 +67,7 @@ export class FakeRoutes implements Routes {
     const left = this.#routes.filter((held) => !isLost(held))
     const isLoss = left.length < this.#routes.length
     this.#routes = left
-    if (isLoss) this.#tell()
+    if (isLoss) this.#notify()
   }
 
   #make(wanted: Held): readonly string[] {
@@ -84,7 +84,7 @@ export class FakeRoutes implements Routes {
     return made
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const onChange of this.#watchers) onChange()
   }
 }

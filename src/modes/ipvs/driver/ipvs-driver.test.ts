@@ -81,7 +81,7 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
 test('where everything is there it is ready, and says with what', async () => {
   const { driver, modules, sysctl } = rig()
   const { missing, facts } = await driver.prepare(inputs())
-  expect([missing, modules.asked]).toEqual([[], []])
+  expect([missing, modules.loadRequests]).toEqual([[], []])
   expect(facts).toMatchObject({
     ipvs: '1.2.1',
     modules: { ip_vs: 'loaded', ip_vs_rr: 'loaded' },
@@ -94,7 +94,7 @@ test('modules are loaded first, that of the configured scheduler too', async () 
   const { driver, modules } = rig({ ip_vs: 'loadable', ip_vs_mh: 'loadable' })
   const { missing, facts } = await driver.prepare(inputs({ 'ipvs.scheduler': 'mh' }))
   expect(missing).toEqual([])
-  expect(modules.asked).toEqual([['ip_vs', 'ip_vs_mh']])
+  expect(modules.loadRequests).toEqual([['ip_vs', 'ip_vs_mh']])
   expect(facts).toMatchObject({ modules: { ip_vs_mh: 'loaded' } })
 })
 
@@ -305,7 +305,7 @@ test('a module that somebody removed is loaded again, and its settings made agai
   const { driver, modules, sysctl, lines } = rig()
   modules.known.set('ip_vs', 'loadable')
   await driver.recover(inputs().config)
-  expect(modules.asked).toEqual([['ip_vs']])
+  expect(modules.loadRequests).toEqual([['ip_vs']])
   expect(lines[0]).toMatch(/^warn .*"modules":\["ip_vs"\]/)
   expect(sysctl.writes).toContain(CONNTRACK)
 })
@@ -324,5 +324,5 @@ test('a module that stays away is an error with its remedy, once a minute', asyn
 test('trouble of another kind leaves modules and settings alone', async () => {
   const { driver, modules, sysctl, lines } = rig()
   await driver.recover(inputs().config)
-  expect([modules.asked, sysctl.writes, lines]).toEqual([[], [], []])
+  expect([modules.loadRequests, sysctl.writes, lines]).toEqual([[], [], []])
 })

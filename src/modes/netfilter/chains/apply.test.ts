@@ -20,7 +20,7 @@ function answering(change: (result: RestoreResult) => RestoreResult) {
   })
 }
 
-/** The legacy back end when the kernel, not iptables, refuses: only the COMMIT is named. */
+/** The legacy variant when the kernel, not iptables, refuses: only the COMMIT is named. */
 const onlyTheCommit = answering((result) => {
   if (result.ok) return result
   const { line: _, ...rest } = result
@@ -67,7 +67,7 @@ test('a chain that is refused alone is created too', async () => {
   expect(iptables.dump()).toContain(`:${chain} -`)
 })
 
-test('a chain that somebody deleted and others lead to is made again, empty', async () => {
+test('a chain that another process deleted and others lead to is made again, empty', async () => {
   const { iptables, tracker, sync, retry } = fakeNode()
   const allow = iptables.refuse(/10\.66\.0\.1/)
   await sync(serviceAt('bad', '172.30.0.6', through('10.66.0.1')))

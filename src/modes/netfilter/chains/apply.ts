@@ -27,7 +27,7 @@ export interface Applied {
   readonly failed: Map<ObjectKey, KernelError>
   /** Chains that now stand empty: their rules were refused, or they could not be deleted. */
   readonly emptied: Set<ObjectKey>
-  /** Nobody knows which of the failed commits took effect. */
+  /** It is unknown which of the failed commits took effect. */
   uncertain: boolean
 }
 
@@ -81,9 +81,9 @@ function afterFailure(
   if (faults.missing) {
     return [{ ...refused, stubs: [...refused.stubs, faults.missing] }, ...rest]
   }
-  if (faults.culprits.length === 0) return [...halves(refused, failure, progress), ...rest]
-  for (const culprit of faults.culprits) progress.applied.failed.set(culprit, refusal(failure))
-  return [without(refused, faults.culprits, progress.context), ...rest].filter(hasWork)
+  if (faults.faulty.length === 0) return [...halves(refused, failure, progress), ...rest]
+  for (const object of faults.faulty) progress.applied.failed.set(object, refusal(failure))
+  return [without(refused, faults.faulty, progress.context), ...rest].filter(hasWork)
 }
 
 function finish(commits: readonly Commit[], { context, applied }: Progress): void {
@@ -103,13 +103,13 @@ function giveUp(
 }
 
 /**
- * The commit without the culprits. A new chain that others lead to is at least
+ * The commit without the faulty objects. A new chain that others lead to is at least
  * created; one that could not be deleted is emptied, so that it holds up nothing
  * that it led to.
  */
-function without(commit: Commit, culprits: readonly ObjectKey[], context: ApplyContext): Commit {
-  const keep = (keys: readonly ObjectKey[]) => keys.filter((key) => !culprits.includes(key))
-  const chains = culprits.filter((key) => objectOf(key).kind === 'chain')
+function without(commit: Commit, faulty: readonly ObjectKey[], context: ApplyContext): Commit {
+  const keep = (keys: readonly ObjectKey[]) => keys.filter((key) => !faulty.includes(key))
+  const chains = faulty.filter((key) => objectOf(key).kind === 'chain')
   const stubs = chains.filter((key) =>
     commit.set.includes(key) ? !context.exists(key) : commit.unset.includes(key),
   )
@@ -121,7 +121,7 @@ function without(commit: Commit, culprits: readonly ObjectKey[], context: ApplyC
   }
 }
 
-/** Nobody says which object is at fault: try each half by itself. */
+/** Iptables does not report which object is at fault: try each half by itself. */
 function halves(commit: Commit, failure: Failure, progress: Progress): readonly Commit[] {
   const { set, unset } = commit
   if (set.length + unset.length <= 1) return giveUp([commit], failure, progress)

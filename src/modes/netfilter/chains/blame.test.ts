@@ -11,52 +11,52 @@ const rules = new Map([
 ])
 const contents = { rulesOf: (key: ObjectKey) => rules.get(key), countOf: () => 0 }
 
-/** Words of iptables 1.8.9, captured from both back ends, and what they accuse. */
+/** Messages of iptables 1.8.9, captured from both variants, and the objects at fault. */
 test.each([
   [
     'nft, a rule',
     'iptables-nft-restore v1.8.9 (nf_tables):; line 5: RULE_APPEND failed (Invalid argument): rule in chain NPROXY-A',
     5,
-    { culprits: ['NPROXY-A'], missing: undefined },
+    { faulty: ['NPROXY-A'], missing: undefined },
   ],
   [
     'nft, two rules, the last name perhaps cut',
     'line 5: RULE_APPEND failed (Invalid argument): rule in chain NPROXY-A; line 6: RULE_APPEND failed (Invalid argument): rule in chain NPROXY-B',
     5,
-    { culprits: ['NPROXY-A'], missing: undefined },
+    { faulty: ['NPROXY-A'], missing: undefined },
   ],
   [
     'nft, a chain in use',
     'line 5: CHAIN_DEL failed (Device or resource busy): chain NPROXY-BB',
     5,
-    { culprits: ['NPROXY-BB'], missing: undefined },
+    { faulty: ['NPROXY-BB'], missing: undefined },
   ],
   [
     'nft, a missing chain',
     "iptables-nft-restore v1.8.9 (nf_tables): Chain 'NPROXY-GONE' does not exist; Error occurred at line: 8",
     8,
-    { culprits: [], missing: 'NPROXY-GONE' },
+    { faulty: [], missing: 'NPROXY-GONE' },
   ],
   [
     'legacy, a missing chain',
     "iptables-restore v1.8.9 (legacy): goto 'NPROXY-GONE' is not a chain; Error occurred at line: 7",
     7,
-    { culprits: [], missing: 'NPROXY-GONE' },
+    { faulty: [], missing: 'NPROXY-GONE' },
   ],
   [
     'legacy, a missing target',
     "iptables-restore v1.8.9 (legacy): Couldn't load target `NPROXY-GONE':No such file or directory",
     7,
-    { culprits: [], missing: 'NPROXY-GONE' },
+    { faulty: [], missing: 'NPROXY-GONE' },
   ],
   [
     'a line',
     "host/network `1.2.3.4.5' not found; Error occurred at line: 6",
     6,
-    { culprits: ['NPROXY-B'], missing: undefined },
+    { faulty: ['NPROXY-B'], missing: undefined },
   ],
-  ['the COMMIT', 'iptables-restore: line 8 failed', 8, { culprits: [], missing: undefined }],
-  ['nothing at all', 'exit status 1', undefined, { culprits: [], missing: undefined }],
+  ['the COMMIT', 'iptables-restore: line 8 failed', 8, { faulty: [], missing: undefined }],
+  ['nothing at all', 'exit status 1', undefined, { faulty: [], missing: undefined }],
 ] as const)('%s', (_, message, line, expected) => {
   const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
   const found = blame(commit, line === undefined ? failure : { ...failure, line }, {
@@ -64,7 +64,7 @@ test.each([
     done: [],
   })
   expect(found).toEqual({
-    culprits: expected.culprits.map((chain) => `4/nat/${chain}`),
+    faulty: expected.faulty.map((chain) => `4/nat/${chain}`),
     missing: expected.missing && `4/nat/${expected.missing}`,
   })
 })
@@ -72,7 +72,7 @@ test.each([
 test('lines of commits that took effect are counted', () => {
   const message = 'iptables-restore: line 14 failed'
   const failure = { ok: false, kind: 'refused', message, line: 14, commits: 1, pid: 1 } as const
-  expect(blame(commit, failure, { contents, prefix: 'NPROXY-', done: [commit] }).culprits).toEqual([
+  expect(blame(commit, failure, { contents, prefix: 'NPROXY-', done: [commit] }).faulty).toEqual([
     '4/nat/NPROXY-B',
   ])
 })
@@ -80,7 +80,7 @@ test('lines of commits that took effect are counted', () => {
 test('a commit of one object needs no words', () => {
   const one = { ...commit, set: KEYS.slice(0, 1) }
   const failure = { ok: false, kind: 'refused', message: '', commits: 0, pid: 1 } as const
-  expect(blame(one, failure, { contents, prefix: 'NPROXY-', done: [] }).culprits).toEqual([
+  expect(blame(one, failure, { contents, prefix: 'NPROXY-', done: [] }).faulty).toEqual([
     '4/nat/NPROXY-A',
   ])
 })
@@ -88,7 +88,7 @@ test('a commit of one object needs no words', () => {
 test('chains with the prefix of another mode are not ours', () => {
   const message = 'CHAIN_DEL failed (Device or resource busy): chain NPROXY-A'
   const failure = { ok: false, kind: 'refused', message, commits: 0, pid: 1 } as const
-  expect(blame(commit, failure, { contents, prefix: 'NPVS-', done: [] }).culprits).toEqual([])
+  expect(blame(commit, failure, { contents, prefix: 'NPVS-', done: [] }).faulty).toEqual([])
   const missing = { ...failure, message: "Chain 'NPVS-GONE' does not exist" }
   const found = blame(commit, missing, { contents, prefix: 'NPVS-', done: [] })
   expect(found.missing).toBe('4/nat/NPVS-GONE')

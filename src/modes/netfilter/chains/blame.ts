@@ -5,8 +5,8 @@ import type { Commit } from './plan.ts'
 import { type Contents, type Line, restoreLines } from './restore-text.ts'
 
 export interface Blame {
-  /** Objects of the commit that the kernel refused; empty when nobody says. */
-  readonly culprits: readonly ObjectKey[]
+  /** Objects of the commit that the kernel refused; empty when its message names none. */
+  readonly faulty: readonly ObjectKey[]
   /** A chain of ours that rules lead to and the kernel does not hold. */
   readonly missing: ObjectKey | undefined
 }
@@ -20,9 +20,9 @@ export interface BlameContext {
 }
 
 /**
- * Reads from iptables' words which objects of the refused commit are at fault. A
+ * Reads from the message of iptables which objects of the refused commit are at fault. A
  * single object always is; where neither a chain nor a usable line is named (the
- * legacy back end says only that the COMMIT failed) nobody can tell.
+ * legacy variant reports only that the COMMIT failed) none can be found.
  */
 export function blame(
   commit: Commit,
@@ -33,16 +33,16 @@ export function blame(
   const absent = missingChain(failure.message, context.prefix)
   if (absent !== undefined) {
     const missing = chainKey(commit, absent)
-    if (!keys.includes(missing)) return { culprits: [], missing }
+    if (!keys.includes(missing)) return { faulty: [], missing }
   }
   const named = chainsAtFault(failure.message, context.prefix).map((chain) =>
     chainKey(commit, chain),
   )
-  const culprits = keys.filter((key) => named.includes(key))
-  if (culprits.length > 0) return { culprits, missing: undefined }
-  if (keys.length === 1) return { culprits: keys, missing: undefined }
+  const faulty = keys.filter((key) => named.includes(key))
+  if (faulty.length > 0) return { faulty, missing: undefined }
+  if (keys.length === 1) return { faulty: keys, missing: undefined }
   const key = failure.line === undefined ? undefined : lineAt(failure.line, commit, context)?.key
-  return { culprits: key === undefined ? [] : [key], missing: undefined }
+  return { faulty: key === undefined ? [] : [key], missing: undefined }
 }
 
 /**

@@ -113,7 +113,7 @@ test('two modes in one kernel see, write and remove only their own', async () =>
   expect(iptables.dump()).toBe(empty)
 })
 
-test('what cannot be removed is told by its code', async () => {
+test('what cannot be removed is reported with its error code', async () => {
   const { keeper, keys, iptables } = setUp()
   await keeper.apply({ set: keys, unset: [] })
   iptables.alter(4, '*nat\n:FOREIGN - [0:0]\n-A FOREIGN -j NPVS-POST\nCOMMIT\n')
@@ -135,7 +135,7 @@ test('one refused chain harms no other', async () => {
   expect(seen.get(bad[0] as ObjectKey)).toBe(digestRules([]))
 })
 
-test('nothing to do starts no program and holds nobody up', async () => {
+test('nothing to do starts no program and delays no caller', async () => {
   const { keeper, iptables, monitor } = setUp()
   await keeper.apply({ set: [], unset: [] })
   expect([iptables.texts, monitor.holds]).toEqual([[], []])
@@ -159,23 +159,23 @@ test('a program that dies leaves an unknown number of commits', async () => {
   expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [], commits: undefined } }])
 })
 
-test('changes by others to our chains and jumps are told, with who did it', () => {
+test('changes by other processes to our chains and jumps are reported, with the process', () => {
   const { keeper, monitor } = setUp()
-  const told: ForeignChange[] = []
-  const stop = keeper.watch((change) => told.push(change))
+  const changes: ForeignChange[] = []
+  const stop = keeper.watch((change) => changes.push(change))
   const at = (table: string, chain: string) => ({ family: 4, table, chain }) as const
   monitor.change({ touched: [at('mangle', 'NPVS-ROUTE'), at('mangle', 'PREROUTING')] })
   monitor.change({ touched: [at('nat', 'NPROXY-SERVICES'), at('nat', 'PREROUTING')] })
   monitor.change({ by: { pid: 7, process: 'nft' } })
   stop()
   monitor.change({})
-  expect(told).toEqual([
+  expect(changes).toEqual([
     { keys: ['4/mangle/NPVS-ROUTE', '4/mangle/PREROUTING>-j NPVS-ROUTE'], by: 'another program' },
     { keys: 'all', by: 'nft (pid 7)' },
   ])
 })
 
-test('many objects are read with their tables, and only those asked for are told', async () => {
+test('many objects are read with their tables, and only those requested are returned', async () => {
   const { keeper, keys, iptables } = setUp()
   await keeper.apply({ set: keys, unset: [] })
   iptables.listChain = () => Promise.reject(new Error('not to be called'))
@@ -183,7 +183,7 @@ test('many objects are read with their tables, and only those asked for are told
   expect([...(await keeper.observe([...gone, keys[0]!])).keys()]).toEqual([keys[0]])
 })
 
-test('a large change is cut by rank, and nobody listens meanwhile', async () => {
+test('a large change is cut by rank, and the monitor does not listen meanwhile', async () => {
   const { iptables, monitor, options } = setUp()
   const leaves = Array.from({ length: 500 }, (_, n) => `NPVS-Z${n}`)
   const contents = {

@@ -18,8 +18,8 @@ import { type Commit, plan } from './plan.ts'
 import { demandRemoved } from './removal.ts'
 
 /**
- * The nft back end takes longer per chain the more chains one commit has; the
- * legacy back end swaps whole tables, so one commit is cheapest there.
+ * The nft variant takes longer per chain the more chains one commit has; the
+ * legacy variant swaps whole tables, so one commit is cheapest there.
  */
 const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
 
@@ -94,7 +94,7 @@ export class ChainKeeper {
     return seen
   }
 
-  /** Calls back when somebody else touched our chains or jumps; the result stops it. */
+  /** Calls back when another process touched our chains or jumps; the result stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     return this.#monitor.start((change) => {
       const jumpsIn: ChainContents['jumpsIn'] = (place) => this.#contents.jumpsIn(place)

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import type { TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { concerns, foreignChange } from './foreign-change.ts'
-import type { Place, Table } from './place.ts'
+import type { ChainLocation, Table } from './place.ts'
 
 const touched = (chain: string | undefined, table = 'nat'): TouchedChain => {
   return { family: 4, table, chain }
 }
 const own = (...tables: readonly Table[]) => ({ prefix: 'NPROXY-', tables })
 const JUMP = '4/nat/PREROUTING>-j NPROXY-SERVICES' as ObjectKey
-const jumpsIn = ({ chain }: Place) => (chain === 'PREROUTING' ? [JUMP] : [])
-const told = (...places: readonly TouchedChain[]) =>
+const jumpsIn = ({ chain }: ChainLocation) => (chain === 'PREROUTING' ? [JUMP] : [])
+const reported = (...places: readonly TouchedChain[]) =>
   foreignChange({ touched: places, by: undefined, generation: 1 }, own('nat', 'filter'), jumpsIn)
 
 test.each([
@@ -31,20 +31,20 @@ test('a mode in mangle hears of mangle', () => {
 
 test('chains of ours and jumps in built-in chains are named, each once', () => {
   const places = [touched('NPROXY-VIPS'), touched('PREROUTING'), touched('NPROXY-VIPS')]
-  expect(told(...places)).toEqual({
+  expect(reported(...places)).toEqual({
     keys: ['4/nat/NPROXY-VIPS', JUMP],
     by: 'another program',
   })
 })
 
 test('what touches none of our objects is nothing', () => {
-  expect(told(touched('FOREIGN'), touched('POSTROUTING'))).toBeUndefined()
-  expect(told()).toBeUndefined()
+  expect(reported(touched('FOREIGN'), touched('POSTROUTING'))).toBeUndefined()
+  expect(reported()).toBeUndefined()
 })
 
-test('a whole table, or nobody knows what: everything is looked at', () => {
+test('a whole table, or an unknown change: everything is checked', () => {
   const by = { pid: 7, process: 'nft' }
-  expect(told(touched('NPROXY-VIPS'), touched(undefined))?.keys).toBe('all')
+  expect(reported(touched('NPROXY-VIPS'), touched(undefined))?.keys).toBe('all')
   expect(foreignChange({ touched: 'unknown', by, generation: 1 }, own('nat'), jumpsIn)).toEqual({
     keys: 'all',
     by: 'nft (pid 7)',

@@ -2,7 +2,7 @@ import type { RuleChange, TouchedChain } from '../../../kernel/nftables-monitor/
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import type { OwnedChains } from './keeper-options.ts'
 import { keyOf } from './object.ts'
-import type { Place } from './place.ts'
+import type { ChainLocation } from './place.ts'
 
 /**
  * Whether a chain may hold something of a mode: one of its chains, or a built-in one it
@@ -14,11 +14,11 @@ export function concerns({ prefix, tables }: OwnedChains, touched: TouchedChain)
   return chain === undefined || chain.startsWith(prefix) || /^[A-Z]+$/.test(chain)
 }
 
-/** The objects of a mode that a change by somebody else may have touched; undefined: none. */
+/** The objects of a mode that a change by another process may have touched; undefined: none. */
 export function foreignChange(
   { touched, by }: RuleChange,
   owned: OwnedChains,
-  jumpsIn: (place: Place) => readonly ObjectKey[],
+  jumpsIn: (place: ChainLocation) => readonly ObjectKey[],
 ): ForeignChange | undefined {
   const name = by === undefined ? 'another program' : `${by.process} (pid ${by.pid})`
   if (touched === 'unknown') return { keys: 'all', by: name }
@@ -32,6 +32,6 @@ export function foreignChange(
 }
 
 /** One chain, not a whole table; its table is one of the owned's. */
-function isPlace(touched: TouchedChain): touched is TouchedChain & Place {
+function isPlace(touched: TouchedChain): touched is TouchedChain & ChainLocation {
   return touched.chain !== undefined
 }

@@ -2,7 +2,7 @@ import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import type { RuleMonitor } from '../../../kernel/nftables-monitor/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import type { Place, Table } from './place.ts'
+import type { ChainLocation, Table } from './place.ts'
 
 /** Where a mode's chains are, and how they are known as its own. */
 export interface OwnedChains {
@@ -12,12 +12,12 @@ export interface OwnedChains {
   readonly tables: readonly Table[]
 }
 
-/** What the mode wants. Asked again whenever text is needed, so that no rule is kept in memory. */
+/** What the mode wants. Read again whenever text is needed, so that no rule is kept in memory. */
 export interface ChainContents {
   /** The rules of a chain, without `-A CHAIN`; undefined: not wanted (any more). */
   rulesOf(key: ObjectKey): readonly string[] | undefined
   /** The wanted jumps of one built-in chain. */
-  jumpsIn(place: Place): readonly ObjectKey[]
+  jumpsIn(place: ChainLocation): readonly ObjectKey[]
   /**
    * Orders chains of a change that does not fit one commit (500 chains): a chain of a
    * lower rank is written earlier and removed later, so each leads only to lower ones.

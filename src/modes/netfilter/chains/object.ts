@@ -1,14 +1,14 @@
 import { contentHash } from '../../../lib/hash.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
-import type { Place, Table } from './place.ts'
+import type { ChainLocation, Table } from './place.ts'
 
 /** A chain of ours with its rules, without `-A CHAIN`. */
-export interface ChainObject extends Place {
+export interface ChainObject extends ChainLocation {
   readonly kind: 'chain'
 }
 
 /** Our rule in a built-in chain, always its first. */
-export interface JumpObject extends Place {
+export interface JumpObject extends ChainLocation {
   readonly kind: 'jump'
   readonly rule: string
 }

@@ -4,18 +4,18 @@ import type { ObjectKey } from '../../mode.ts'
 import { digestCount, digestRules } from './object.ts'
 import { observeObjects, observeTable } from './observe.ts'
 
-/** A kernel with rules of ours and of others, and how often it was asked. */
+/** A kernel with rules of ours and of others, and the queries that it got. */
 function kernel() {
   const iptables = new FakeIptables()
-  const asked: string[] = []
+  const queries: string[] = []
   const save = iptables.save.bind(iptables)
   iptables.save = (family, table, options) => {
-    asked.push(`save ${family} ${table}`)
+    queries.push(`save ${family} ${table}`)
     return save(family, table, options)
   }
   const listChain = iptables.listChain.bind(iptables)
   iptables.listChain = (family, table, chain) => {
-    asked.push(`list ${family} ${table} ${chain}`)
+    queries.push(`list ${family} ${table} ${chain}`)
     return listChain(family, table, chain)
   }
   iptables.alter(
@@ -34,7 +34,7 @@ function kernel() {
 COMMIT
 `,
   )
-  return { iptables, asked, prefix: 'NPROXY-' }
+  return { iptables, queries, prefix: 'NPROXY-' }
 }
 
 const key = (text: string) => text as ObjectKey
@@ -51,18 +51,18 @@ test('of a table we see our chains and every jump to them from built-in chains',
   )
 })
 
-test('single objects are asked for one by one; what is not there is absent', async () => {
+test('single objects are queried one by one; what is not there is absent', async () => {
   const node = kernel()
   const keys = ['4/nat/NPROXY-SERVICES', '4/nat/NPROXY-GONE', '6/nat/NPROXY-SERVICES'].map(key)
   expect(await observeObjects(node, keys)).toEqual(new Map([['4/nat/NPROXY-SERVICES', services]]))
-  expect(node.asked).toEqual([
+  expect(node.queries).toEqual([
     'list 4 nat NPROXY-SERVICES',
     'list 4 nat NPROXY-GONE',
     'list 6 nat NPROXY-SERVICES',
   ])
 })
 
-test('a built-in chain is asked once and shows all our jumps', async () => {
+test('a built-in chain is queried once and shows all our jumps', async () => {
   const node = kernel()
   const jumps = ['-j NPROXY-SERVICES', '-j NPROXY-OTHER'].map((rule) =>
     key(`4/nat/PREROUTING>${rule}`),
@@ -70,15 +70,15 @@ test('a built-in chain is asked once and shows all our jumps', async () => {
   expect(await observeObjects(node, jumps)).toEqual(
     new Map([['4/nat/PREROUTING>-j NPROXY-SERVICES', digestCount(2)]]),
   )
-  expect(node.asked).toEqual(['list 4 nat PREROUTING'])
+  expect(node.queries).toEqual(['list 4 nat PREROUTING'])
 })
 
-test('many chains are read with their table, and no others are told', async () => {
+test('many chains are read with their table, and no others are returned', async () => {
   const node = kernel()
   const gone = Array.from({ length: 300 }, (_, n) => key(`4/nat/NPROXY-C-${n}`))
   const seen = await observeObjects(node, [...gone, key('4/nat/NPROXY-SERVICES')])
   expect(seen).toEqual(new Map([['4/nat/NPROXY-SERVICES', services]]))
-  expect(node.asked).toEqual(['save 4 nat'])
+  expect(node.queries).toEqual(['save 4 nat'])
 })
 
 test('with another prefix there is nothing of ours', async () => {

@@ -3,7 +3,7 @@ import type { Family } from '../../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import { hasJumpBefore } from './foreign-jump.ts'
 import { digestBehind, digestCount, digestRules, keyOf, objectOf } from './object.ts'
-import { BUILT_IN, type Place, type Table } from './place.ts'
+import { BUILT_IN, type ChainLocation, type Table } from './place.ts'
 
 /** Where to look, and what the names of our chains begin with. */
 export interface View {
@@ -13,7 +13,7 @@ export interface View {
   readonly precedes?: boolean
 }
 
-type TablePlace = Pick<Place, 'family' | 'table'>
+type TablePlace = Pick<ChainLocation, 'family' | 'table'>
 
 /** What the kernel holds of ours in one table: our chains, and rules elsewhere that lead to them. */
 export async function observeTable(
@@ -31,7 +31,7 @@ const CHAINS_WORTH_A_TABLE = 24
 
 /**
  * The present digests of some chains and jumps; those that do not exist are absent. Of
- * a built-in chain all our jumps are told, so that a second one shows as well.
+ * a built-in chain all our jumps are returned, so that a second one shows as well.
  */
 export async function observeObjects(
   view: View,
@@ -98,7 +98,10 @@ function digestsOf(
 }
 
 /** How often each rule stands in its built-in chain. */
-function countJumps(rules: readonly string[], place: Place): ReadonlyMap<ObjectKey, number> {
+function countJumps(
+  rules: readonly string[],
+  place: ChainLocation,
+): ReadonlyMap<ObjectKey, number> {
   const counts = new Map<ObjectKey, number>()
   for (const rule of rules) {
     const key = keyOf({ kind: 'jump', ...place, rule })

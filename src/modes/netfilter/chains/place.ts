@@ -3,7 +3,7 @@ import type { Family } from '../../../lib/ip.ts'
 export type Table = 'mangle' | 'nat' | 'filter'
 
 /** A chain of one family's table, ours or a built-in one. */
-export interface Place {
+export interface ChainLocation {
   readonly family: Family
   readonly table: Table
   readonly chain: string

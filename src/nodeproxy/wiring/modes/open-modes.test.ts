@@ -62,5 +62,5 @@ test('what the kernel can do is found out by trying, once, whatever the mode', a
   const can = { hairpin: 'bpf', randomFully: false, matchesSockets: false }
   expect(facts).toEqual({ families: [4, 6], ...can })
   expect(modes.current.name).toBe('iptables')
-  expect(modules.asked).toEqual([])
+  expect(modules.loadRequests).toEqual([])
 })

@@ -91,7 +91,7 @@ export class UdpListener implements Handler {
       selection.failed(state, loop.now)
     }
     counters.add('unserved')
-    this.#parts.unreachable.tell({ ...selection.request, length })
+    this.#parts.unreachable.send({ ...selection.request, length })
   }
 
   /** Another backend may take what the first one refused. */
