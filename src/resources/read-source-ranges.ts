@@ -5,7 +5,7 @@ import { present } from './present.ts'
 import type { Reader } from './reader.ts'
 
 const FIELD = 'loadBalancerSourceRanges'
-const INSTEAD = 'it admits nobody'
+const INSTEAD = 'it admits no client'
 
 /**
  * Who may use the load balancer addresses: the field, else the first annotation

@@ -15,7 +15,7 @@ export interface LogDestinationOptions {
 /**
  * Where records go: written at once, so none is pending when the process ends,
  * whatever ends it. A write that fails (a full disk, a terminal or a reader that is
- * gone) does not stop the daemon: records wait, up to a megabyte of them, and each new one is
+ * gone) does not stop the program: records wait, up to a megabyte of them, and each new one is
  * the occasion of one more try.
  */
 export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): DestinationStream {

@@ -124,7 +124,7 @@ test('another mode takes over, is tuned, and what drains in the old one shows', 
   const { proxy, drivers, modes, built, clock, listed, config } = await rig()
   await listed()
   const draining = Promise.withResolvers<void>()
-  Object.assign(built.one[0]!, { draining: 2, duringRetire: () => draining.promise })
+  Object.assign(built.one[0]!, { draining: 2, duringCleanup: () => draining.promise })
   modes.current = drivers.two
   proxy.reconfigure()
   await clock.advance(0)

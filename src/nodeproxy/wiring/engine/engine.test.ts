@@ -328,7 +328,7 @@ test('switching back stops the draining first, and the old mode repairs what it 
   const { to, built, kernelOf, clock, world, engine } = await switched()
   const { promise, resolve } = Promise.withResolvers<void>()
   let aborted = false
-  built[0]!.duringRetire = (signal) => {
+  built[0]!.duringCleanup = (signal) => {
     built[0]!.kernel.clear()
     signal.addEventListener('abort', () => (aborted = true))
     return promise
@@ -351,7 +351,7 @@ test('a mode that is called back while the other one begins is not sent away by 
   const { built, clock, world, engine, kernelOf } = await switched()
   const writing = Promise.withResolvers<void>()
   const removed = Promise.withResolvers<void>()
-  built[0]!.duringRetire = async () => {
+  built[0]!.duringCleanup = async () => {
     await removed.promise
     kernelOf('one').clear()
   }
@@ -387,7 +387,7 @@ test('a change back and forth while a mode ends its work changes nothing', async
 test('the end of the daemon stops the draining and leaves the rest to the next start', async () => {
   const { to, built, engine, clock } = await switched()
   let aborted = false
-  built[0]!.duringRetire = (signal) =>
+  built[0]!.duringCleanup = (signal) =>
     new Promise((resolve) => {
       signal.addEventListener('abort', () => {
         aborted = true
