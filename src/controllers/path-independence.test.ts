@@ -37,7 +37,7 @@ const podParts: fc.Arbitrary<PodParts> = fc
     status: { conditions: [readyCondition(ready)] },
   }))
 
-/** A pod appears, changes or goes, and then perhaps everybody looks. */
+/** A pod appears, changes or goes, and then perhaps every controller reconciles. */
 const event = fc.record({
   serial: fc.nat({ max: 150 }),
   parts: fc.option(podParts, { nil: undefined }),

@@ -8,7 +8,7 @@ import { compileAlone, ip, nodeContext, serviceKey, servicePort } from './testin
 class Claimants {
   readonly table = new ForwardingTable(nodeContext())
 
-  ask(name: string, overrides: Partial<Service>): TableDelta {
+  request(name: string, overrides: Partial<Service>): TableDelta {
     const key = serviceKey(`ns/${name}`)
     return this.table.replace(key, compileAlone({ key, ...overrides }), 0)
   }
@@ -32,13 +32,13 @@ const A = { ...SHARED, clusterIPs: [ip('172.30.0.1')] }
 const B = { ...SHARED, clusterIPs: [ip('172.30.0.2')] }
 const WITH_SHARED = 'externalIP 5.6.7.8:80'
 
-describe('two Services ask for one externalIP:port', () => {
+describe('two Services request one externalIP:port', () => {
   test.each([
     ['a first', ['a', 'b']],
     ['b first', ['b', 'a']],
   ])('%s: the smallest id wins', (_, order) => {
     const claimants = new Claimants()
-    for (const name of order) claimants.ask(name, name === 'a' ? A : B)
+    for (const name of order) claimants.request(name, name === 'a' ? A : B)
     expect(claimants.frontends('a')).toContain(WITH_SHARED)
     expect(claimants.frontends('b')).toEqual(['clusterIP 172.30.0.2:80'])
     expect(claimants.table.statusOf(id('a'))).toBe('Granted')
@@ -58,15 +58,15 @@ describe('two Services ask for one externalIP:port', () => {
 
   test('the loser is reported to the modes when the winner comes', () => {
     const claimants = new Claimants()
-    claimants.ask('b', B)
-    const { upserts } = claimants.ask('a', A)
+    claimants.request('b', B)
+    const { upserts } = claimants.request('a', A)
     expect(upserts.map((entry) => entry.id)).toEqual([id('a'), id('b')])
   })
 
   test('the loser gets it when the winner goes', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
-    claimants.ask('b', B)
+    claimants.request('a', A)
+    claimants.request('b', B)
     const { upserts, removals } = claimants.leave('a')
     expect(upserts.map((entry) => entry.id)).toEqual([id('b')])
     expect(removals).toEqual([id('a')])
@@ -74,28 +74,28 @@ describe('two Services ask for one externalIP:port', () => {
     expect(claimants.table.problems()).toEqual([])
   })
 
-  test('the loser gets it when the winner no longer asks', () => {
+  test('the loser gets it when the winner no longer requests it', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
-    claimants.ask('b', B)
-    claimants.ask('a', { ...A, externalIPs: [] })
+    claimants.request('a', A)
+    claimants.request('b', B)
+    claimants.request('a', { ...A, externalIPs: [] })
     expect(claimants.frontends('b')).toContain(WITH_SHARED)
   })
 
-  test('a third in the middle changes nobody but itself', () => {
+  test('a third in the middle changes only itself', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
-    claimants.ask('c', { ...SHARED, clusterIPs: [ip('172.30.0.3')] })
-    const { upserts } = claimants.ask('b', B)
+    claimants.request('a', A)
+    claimants.request('c', { ...SHARED, clusterIPs: [ip('172.30.0.3')] })
+    const { upserts } = claimants.request('b', B)
     expect(upserts.map((entry) => entry.id)).toEqual([id('b')])
     expect(claimants.table.problems().map(({ winner }) => winner)).toEqual([id('a'), id('a')])
   })
 
   test('different ports and protocols do not meet', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
-    claimants.ask('b', { ...B, ports: [servicePort({ port: 81 })] })
-    claimants.ask('c', {
+    claimants.request('a', A)
+    claimants.request('b', { ...B, ports: [servicePort({ port: 81 })] })
+    claimants.request('c', {
       ...SHARED,
       clusterIPs: [ip('172.30.0.3')],
       ports: [servicePort({ protocol: 'UDP' })],
@@ -107,8 +107,8 @@ describe('two Services ask for one externalIP:port', () => {
 test('one node port, two Services', () => {
   const claimants = new Claimants()
   const ports = [servicePort({ nodePort: 30080 })]
-  claimants.ask('b', { type: 'NodePort', clusterIPs: [ip('172.30.0.2')], ports })
-  claimants.ask('a', { type: 'NodePort', clusterIPs: [ip('172.30.0.1')], ports })
+  claimants.request('b', { type: 'NodePort', clusterIPs: [ip('172.30.0.2')], ports })
+  claimants.request('a', { type: 'NodePort', clusterIPs: [ip('172.30.0.1')], ports })
   expect(claimants.frontends('a')).toContain('nodePort node:30080')
   expect(claimants.frontends('b')).toEqual(['clusterIP 172.30.0.2:80'])
   expect(claimants.table.problems()[0]?.message).toContain('node port 30080 (TCP)')
@@ -117,19 +117,23 @@ test('one node port, two Services', () => {
 test('a node address as externalIP and an equal node port are both served', () => {
   const claimants = new Claimants()
   const clusterIPs = [ip('172.30.0.2')]
-  claimants.ask('a', {
+  claimants.request('a', {
     ...A,
     externalIPs: [ip('192.168.0.2')],
     ports: [servicePort({ port: 30080 })],
   })
-  claimants.ask('b', { type: 'NodePort', clusterIPs, ports: [servicePort({ nodePort: 30080 })] })
+  claimants.request('b', {
+    type: 'NodePort',
+    clusterIPs,
+    ports: [servicePort({ nodePort: 30080 })],
+  })
   expect(claimants.frontends('a')).toContain('externalIP 192.168.0.2:30080')
   expect(claimants.frontends('b')).toContain('nodePort node:30080')
 })
 
 test('two ports of one Service with one number: the smallest id', () => {
   const claimants = new Claimants()
-  claimants.ask('a', { ...A, ports: [servicePort(), servicePort({ name: 'alt' })] })
+  claimants.request('a', { ...A, ports: [servicePort(), servicePort({ name: 'alt' })] })
   expect(claimants.table.get('ns/a:alt/TCP/4' as EntryId)?.frontends.length).toBe(2)
   expect(claimants.table.get(id('a'))).toBeUndefined()
   expect(claimants.table.statusOf(id('a'))).toBe('Conflict')
@@ -143,7 +147,7 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
     ['victim last', ['a', 'victim']],
   ])('%s: refused, whatever the port', (_, order) => {
     const claimants = new Claimants()
-    for (const name of order) claimants.ask(name, name === 'a' ? A : victim)
+    for (const name of order) claimants.request(name, name === 'a' ? A : victim)
     expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
     expect(claimants.table.statusOf(id('a'))).toBe('Refused')
     expect(claimants.table.problems()).toMatchObject([
@@ -153,8 +157,8 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
 
   test('the same port, though its id is smaller', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
-    claimants.ask('victim', { clusterIPs: [ip('5.6.7.8')] })
+    claimants.request('a', A)
+    claimants.request('victim', { clusterIPs: [ip('5.6.7.8')] })
     expect(claimants.frontends('victim')).toEqual(['clusterIP 5.6.7.8:80'])
     expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
   })
@@ -162,15 +166,19 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
   test('a load balancer address too', () => {
     const claimants = new Claimants()
     const loadBalancerIPs = [ip('5.6.7.8')]
-    claimants.ask('a', { type: 'LoadBalancer', clusterIPs: [ip('172.30.0.1')], loadBalancerIPs })
-    claimants.ask('victim', victim)
+    claimants.request('a', {
+      type: 'LoadBalancer',
+      clusterIPs: [ip('172.30.0.1')],
+      loadBalancerIPs,
+    })
+    claimants.request('victim', victim)
     expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
   })
 
   test('it is granted when the ClusterIP is gone', () => {
     const claimants = new Claimants()
-    claimants.ask('victim', victim)
-    claimants.ask('a', A)
+    claimants.request('victim', victim)
+    claimants.request('a', A)
     const { upserts } = claimants.leave('victim')
     expect(upserts.map((entry) => entry.id)).toEqual([id('a')])
     expect(claimants.frontends('a')).toContain(WITH_SHARED)
@@ -178,14 +186,14 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
 
   test('a refused claim does not keep out the next one', () => {
     const claimants = new Claimants()
-    claimants.ask('b', { ...B, clusterIPs: [ip('5.6.7.8')], externalIPs: [] })
-    claimants.ask('a', A)
+    claimants.request('b', { ...B, clusterIPs: [ip('5.6.7.8')], externalIPs: [] })
+    claimants.request('a', A)
     expect(claimants.frontends('b')).toEqual(['clusterIP 5.6.7.8:80'])
   })
 
   test('the ClusterIP of a Service that this node does not serve is protected as well', () => {
     const claimants = new Claimants()
-    claimants.ask('a', A)
+    claimants.request('a', A)
     const foreign = serviceKey('ns/foreign')
     const { upserts } = claimants.table.replace(foreign, [], 0, [ip('5.6.7.8')])
     expect(upserts.map((entry) => entry.id)).toEqual([id('a')])
@@ -198,9 +206,9 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
 test('two Services with one ClusterIP: each port has one holder', () => {
   const claimants = new Claimants()
   const clusterIPs = [ip('172.30.0.1')]
-  claimants.ask('b', { clusterIPs, ports: [servicePort()] })
-  claimants.ask('a', { clusterIPs, ports: [servicePort()] })
-  claimants.ask('c', { clusterIPs, ports: [servicePort({ port: 81 })] })
+  claimants.request('b', { clusterIPs, ports: [servicePort()] })
+  claimants.request('a', { clusterIPs, ports: [servicePort()] })
+  claimants.request('c', { clusterIPs, ports: [servicePort({ port: 81 })] })
   expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
   expect(claimants.table.get(id('b'))).toBeUndefined()
   expect(claimants.frontends('c')).toEqual(['clusterIP 172.30.0.1:81'])

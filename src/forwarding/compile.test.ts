@@ -16,13 +16,13 @@ import {
 } from './testing/fixtures.ts'
 
 function compile(overrides: Partial<Service> = {}, node: Partial<NodeContext> = {}) {
-  const asked = service(overrides)
+  const requested = service(overrides)
   const ports = [endpointPort(), endpointPort({ name: 'dns', protocol: 'UDP', port: 5353 })]
   const sources = [
     slice([endpoint('10.0.0.1')], { ports }),
     slice([endpoint('fd00:1::1')], { name: 'shop/cart-2', ports }),
   ]
-  return compileService(asked.key, clusterOf([asked], sources), nodeContext(node))
+  return compileService(requested.key, clusterOf([requested], sources), nodeContext(node))
 }
 
 const DUAL = { clusterIPs: [CLUSTER_IP, ip('fd00::1')] }
@@ -55,9 +55,9 @@ test('one whole entry', () => {
   ])
 })
 
-test('the PROXY protocol is on every entry, and absent where nobody asks for it', () => {
-  const asked = compile({ ...DUAL, proxyProtocol: 'v2' })
-  expect(asked.map(({ proxyProtocol }) => proxyProtocol)).toEqual(['v2', 'v2'])
+test('the PROXY protocol is on every entry, and absent where no Service requests it', () => {
+  const requested = compile({ ...DUAL, proxyProtocol: 'v2' })
+  expect(requested.map(({ proxyProtocol }) => proxyProtocol)).toEqual(['v2', 'v2'])
   expect(compile().some((entry) => 'proxyProtocol' in entry)).toBe(false)
 })
 
@@ -77,9 +77,9 @@ test('each family has its own endpoints', () => {
 })
 
 test('both pools share their backends', () => {
-  const asked = service({ internalTrafficPolicy: 'Local', externalIPs: [ip('5.6.7.8')] })
+  const requested = service({ internalTrafficPolicy: 'Local', externalIPs: [ip('5.6.7.8')] })
   const sources = [slice([endpoint('10.0.0.1', { nodeName: 'here' })])]
-  const [entry] = compileService(asked.key, clusterOf([asked], sources), nodeContext())
+  const [entry] = compileService(requested.key, clusterOf([requested], sources), nodeContext())
   expect(entry?.pools.local.length).toBe(1)
   expect(entry?.pools.local[0]).toBe(entry?.pools.cluster[0])
 })

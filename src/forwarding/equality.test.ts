@@ -64,7 +64,7 @@ describe('every field that reaches the kernel counts', () => {
     ['frontend masquerade', front({ masquerade: 'onNode' })],
     ['frontend range', front({ sourceRanges: [cidr('8.0.0.0/8')] })],
     ['frontend without ranges', front({ sourceRanges: undefined })],
-    ['frontend for nobody', front({ sourceRanges: [] })],
+    ['frontend for no client', front({ sourceRanges: [] })],
     ['frontend count', { frontends: [] }],
     ['backend ip', pool({ ip: ip('10.0.0.9') })],
     ['backend port', pool({ port: 2 })],
@@ -79,9 +79,9 @@ describe('every field that reaches the kernel counts', () => {
     expect(isSameForwarding(entry(change), entry())).toBe(false)
   })
 
-  test('ranges that admit nobody are not no ranges', () => {
-    const nobody = entry(front({ sourceRanges: [] }))
-    expect(isSameForwarding(nobody, entry(front({ sourceRanges: undefined })))).toBe(false)
+  test('ranges that admit no client are not no ranges', () => {
+    const closed = entry(front({ sourceRanges: [] }))
+    expect(isSameForwarding(closed, entry(front({ sourceRanges: undefined })))).toBe(false)
   })
 })
 

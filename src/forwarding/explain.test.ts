@@ -26,15 +26,19 @@ const HERE = endpoint('10.0.0.1', { nodeName: 'here' })
 const THERE = endpoint('10.0.0.2', { nodeName: 'there' })
 
 function tableOf(overrides: Partial<Service> = {}, endpoints = [HERE, THERE]): ForwardingTable {
-  const asked = service({
+  const requested = service({
     type: 'LoadBalancer',
     loadBalancerIPs: [ip('1.2.3.4')],
     ports: [servicePort({ nodePort: 30080 })],
     ...overrides,
   })
   const table = new ForwardingTable(nodeContext())
-  const entries = compileService(asked.key, clusterOf([asked], [slice(endpoints)]), nodeContext())
-  table.replace(asked.key, entries, 0)
+  const entries = compileService(
+    requested.key,
+    clusterOf([requested], [slice(endpoints)]),
+    nodeContext(),
+  )
+  table.replace(requested.key, entries, 0)
   return table
 }
 
@@ -104,7 +108,7 @@ describe('refused', () => {
 })
 
 describe('unhandled', () => {
-  test('nobody listens', () => {
+  test('no frontend', () => {
     const explanation = explain(tableOf(), packet('10.0.0.9', '8.8.8.8'), SURROUNDINGS)
     expect(explanation).toMatchObject({
       outcome: 'unhandled',

@@ -121,8 +121,8 @@ describe('refused addresses', () => {
 
   test('allowedExternalIPs limits externalIPs and nothing else', () => {
     const node = { allowedExternalIPs: [cidr('5.0.0.0/8')] }
-    const asked = { ...EVERYTHING, externalIPs: [ip('5.6.7.8'), ip('6.6.7.8')] }
-    const { frontends, refused } = listen(asked, node)
+    const requested = { ...EVERYTHING, externalIPs: [ip('5.6.7.8'), ip('6.6.7.8')] }
+    const { frontends, refused } = listen(requested, node)
     expect(kinds(frontends)).toContain('externalIP 5.6.7.8:80')
     expect(kinds(frontends)).toContain('loadBalancerIP 1.2.3.4:80')
     expect(kinds(frontends)).not.toContain('externalIP 6.6.7.8:80')

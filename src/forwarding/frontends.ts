@@ -114,7 +114,7 @@ function screen(
     return rejection('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
   }
   if (kind === 'externalIP' && !isAllowed(ip, node)) {
-    const message = `externalIP ${ip} lies outside allowedExternalIPs; ask the operator to allow its network`
+    const message = `externalIP ${ip} lies outside allowedExternalIPs; the operator has to allow its network`
     return rejection('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
   }
   return undefined

@@ -56,8 +56,8 @@ test('distinct addresses count, a dual-stack Pod once', () => {
     slice([endpoint('fd00::1', HERE), endpoint('fd00::2', HERE)], { name: 'shop/cart-3' }),
     slice([endpoint('10.0.0.9', HERE)], { name: 'shop/cart-4', ports: [] }),
   ]
-  const asked = service({ clusterIPs: [CLUSTER_IP, ip('fd00:9::1')] })
-  expect(localReadyEndpoints(key, clusterOf([asked], sources), nodeContext())).toBe(2)
+  const requested = service({ clusterIPs: [CLUSTER_IP, ip('fd00:9::1')] })
+  expect(localReadyEndpoints(key, clusterOf([requested], sources), nodeContext())).toBe(2)
 })
 
 test('terminating, unready, special and foreign endpoints do not count', () => {

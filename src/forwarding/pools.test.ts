@@ -23,11 +23,11 @@ function pools(
   overrides: Partial<Service> = {},
   context: Partial<NodeContext> = {},
 ) {
-  const asked = service({ externalIPs: [ip('5.6.7.8')], ...overrides })
+  const requested = service({ externalIPs: [ip('5.6.7.8')], ...overrides })
   const node = nodeContext(context)
-  const { frontends } = frontendsOf(asked, servicePort(), 4, node)
+  const { frontends } = frontendsOf(requested, servicePort(), 4, node)
   const { all } = collectCandidates([slice(endpoints)], servicePort(), 4, node.name)
-  const filled = poolsOf(all, frontends, asked, node)
+  const filled = poolsOf(all, frontends, requested, node)
   return {
     cluster: filled.pools.cluster.map((backend) => backend.ip),
     local: filled.pools.local.map((backend) => backend.ip),

@@ -6,7 +6,7 @@ import type { NodeContext } from './node-context.ts'
 /**
  * Who may use one load balancer address: the Service's ranges of the address's
  * family, sorted. A list without any range of this family admits no client of it;
- * a range of length 0 admits everybody.
+ * a range of length 0 admits every client.
  *
  * A process on this node that talks to an address bound on the node has that
  * address as its source. When one of the node's own addresses lies in a range,

@@ -42,7 +42,7 @@ test.each<[string, readonly Hints[], string | undefined, readonly number[]]>([
     [0],
   ],
   [
-    'nobody for this node: zone',
+    'no endpoint for this node: zone',
     [
       [['zone-a'], ['x']],
       [['zone-b'], ['y']],

@@ -27,11 +27,11 @@ test.each([1, 29])('a long wait is cancelled on day %i', (day) => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('no timer is asked for more than it holds', () => {
+test('no timer is set for longer than it can hold', () => {
   vi.useRealTimers()
-  const asked = vi.spyOn(globalThis, 'setTimeout')
+  const timer = vi.spyOn(globalThis, 'setTimeout')
   const cancel = systemClock.after(Number.POSITIVE_INFINITY, () => undefined)
-  expect(asked.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1])
+  expect(timer.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1])
   cancel()
-  asked.mockRestore()
+  timer.mockRestore()
 })

@@ -70,15 +70,15 @@ describe('canonical text', () => {
     )
   })
 
-  test('every spelling of an address has the same canonical text', () => {
-    const spelling = fc.record({
+  test('every form of an address has the same canonical text', () => {
+    const form = fc.record({
       bytes: v6Bytes,
       upper: fc.boolean(),
       padded: fc.boolean(),
       quad: fc.boolean(),
     })
     fc.assert(
-      fc.property(spelling, ({ bytes, upper, padded, quad }) => {
+      fc.property(form, ({ bytes, upper, padded, quad }) => {
         const words = Array.from({ length: 8 }, (_, i) => (bytes[2 * i]! << 8) | bytes[2 * i + 1]!)
         const hex = words.map((word) => word.toString(16).padStart(padded ? 4 : 1, '0'))
         const tail = quad ? [bytes.slice(12).join('.')] : hex.slice(6)

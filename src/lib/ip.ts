@@ -24,7 +24,7 @@ export function parseIpBytes(text: string): Uint8Array | undefined {
 
 /**
  * Parses and canonicalises; undefined when `text` is not an address. IPv4 has one
- * spelling only, so that text is checked and kept.
+ * text form only, so that text is checked and kept.
  */
 export function parseIp(text: string): IpAddress | undefined {
   if (DOTTED_QUAD.test(text)) return text as IpAddress

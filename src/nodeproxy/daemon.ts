@@ -75,8 +75,8 @@ async function work(launch: Launch, started: Started): Promise<void> {
     const loopback = loopbackOf(kernel, log)
     if (connection === undefined) await initialise(open.modes.current, { config, loopback, log })
     else {
-      const ground = { ...open, kernel, connection, loopback, ownership }
-      await keepAlive(() => serve(launch, ground, signals))
+      const runtime = { ...open, kernel, connection, loopback, ownership }
+      await keepAlive(() => serve(launch, runtime, signals))
     }
   } finally {
     await open.modes.close()
@@ -89,24 +89,24 @@ function refuse(error: NodeProxyError, log: Launch['log']): ExitCode {
   return 2
 }
 
-interface Ground extends OpenModes {
+interface DaemonRuntime extends OpenModes {
   readonly kernel: Kernel
   readonly connection: Connection
   readonly loopback: LoopbackRouting
   readonly ownership: Ownership
 }
 
-async function serve(launch: Launch, ground: Ground, signals: Signals): Promise<void> {
+async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): Promise<void> {
   const { config, log } = launch
   const metrics = createMetrics()
-  const client = openClient(ground.connection, launch, metrics)
+  const client = openClient(runtime.connection, launch, metrics)
   try {
-    const node = await runNode({ ...ground, launch, client, metrics, nodeName: nodeName(config) })
+    const node = await runNode({ ...runtime, launch, client, metrics, nodeName: nodeName(config) })
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
     // Nothing is written any more, so a successor may begin while connections drain.
-    ground.ownership.release()
+    runtime.ownership.release()
   } finally {
     await client.close()
   }
@@ -123,7 +123,7 @@ function loopbackOf({ netfilter, sysctl }: Kernel, log: Launch['log']): Loopback
 /** What needs full privileges, for a daemon that runs with fewer afterwards. */
 async function initialise(
   mode: ModeDriver<Launch['config']>,
-  { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<Ground, 'loopback'>,
+  { config, loopback, log }: Pick<Launch, 'config' | 'log'> & Pick<DaemonRuntime, 'loopback'>,
 ): Promise<void> {
   mode.tune(config)
   try {

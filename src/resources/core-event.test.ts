@@ -7,7 +7,7 @@ const REPORT: EventReport = {
   regarding: { apiVersion: 'v1', kind: 'Pod', name: 'web', namespace: 'shop', uid: 'u1' },
 }
 
-test('it stands beside its object, says who tells it, and is named by the server', () => {
+test('it stands beside its object, names its reporter, and is named by the server', () => {
   expect(coreEvent(REPORT)).toEqual({
     apiVersion: 'v1',
     kind: 'Event',

@@ -226,7 +226,7 @@ describe('weights', () => {
     expect([found, problemsOf(decoded).length]).toEqual([weights, warnings])
   })
 
-  test('an IPv6 address may be spelled in any way', () => {
+  test('an IPv6 address may be written in any form', () => {
     const annotations = { 'service.orch.io/weight': '{"FD00:0::1": 4}' }
     const metadata = { labels, annotations }
     const slice = { metadata, addressType: 'IPv6', endpoints: [{ addresses: ['fd00::0001'] }] }

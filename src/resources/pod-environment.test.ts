@@ -14,7 +14,7 @@ function named(name: string, namespace: string, spec: JsonObject = {}): JsonObje
   return { metadata: { name, namespace }, spec: { ...address, ...spec } }
 }
 
-test('the table of the specification, in the ecosystem’s order', () => {
+test('the table of the specification, in the order of Kubernetes', () => {
   const ports = [
     { name: 'my-http', port: 80 },
     { name: 'dns', port: 53, protocol: 'UDP' },

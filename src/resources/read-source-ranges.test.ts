@@ -5,20 +5,20 @@ import { placesOf, problemsOf, rawService, sound, valueOf } from './testing/raw-
 import type { Service } from './types.ts'
 
 const ORCH = 'service.beta.orch.io/load-balancer-source-ranges'
-const ECOSYSTEM = 'service.beta.kubernetes.io/load-balancer-source-ranges'
+const KUBERNETES = 'service.beta.kubernetes.io/load-balancer-source-ranges'
 
 function decoded(field: unknown, annotations: Record<string, unknown> = {}): Decoded<Service> {
   const spec = { type: 'LoadBalancer', loadBalancerSourceRanges: field }
   return decodeService(rawService({ metadata: { annotations }, spec }))
 }
 
-describe('everybody is admitted when nothing is said', () => {
+describe('every client is admitted when nothing is configured', () => {
   test.each<[unknown, Record<string, unknown>]>([
     [undefined, {}],
     [null, {}],
     [[], {}],
     [[], { [ORCH]: '' }],
-    [[], { [ORCH]: ' ', [ECOSYSTEM]: '\t' }],
+    [[], { [ORCH]: ' ', [KUBERNETES]: '\t' }],
   ])('%j %j', (field, annotations) => {
     expect(sound(decoded(field, annotations)).loadBalancerSourceRanges).toBeUndefined()
   })
@@ -32,16 +32,16 @@ describe('ranges that are given', () => {
     [['192.0.2.7'], {}, ['192.0.2.7/32']],
     [['fd00::/8'], {}, ['fd00::/8']],
     [undefined, { [ORCH]: '10.0.0.0/8, fd00::/8' }, ['10.0.0.0/8', 'fd00::/8']],
-    [[], { [ECOSYSTEM]: ' 10.0.0.0/8 ' }, ['10.0.0.0/8']],
-    [[], { [ORCH]: '10.0.0.0/8', [ECOSYSTEM]: '11.0.0.0/8' }, ['10.0.0.0/8']],
-    [[], { [ORCH]: ' ', [ECOSYSTEM]: '11.0.0.0/8' }, ['11.0.0.0/8']],
+    [[], { [KUBERNETES]: ' 10.0.0.0/8 ' }, ['10.0.0.0/8']],
+    [[], { [ORCH]: '10.0.0.0/8', [KUBERNETES]: '11.0.0.0/8' }, ['10.0.0.0/8']],
+    [[], { [ORCH]: ' ', [KUBERNETES]: '11.0.0.0/8' }, ['11.0.0.0/8']],
     [['10.0.0.0/8'], { [ORCH]: '0.0.0.0/0' }, ['10.0.0.0/8']],
   ])('%j %j', (field, annotations, ranges) => {
     expect(sound(decoded(field, annotations)).loadBalancerSourceRanges).toEqual(ranges)
   })
 })
 
-describe('what cannot be read never admits anybody', () => {
+describe('an unreadable value never admits a client', () => {
   const field = 'spec.loadBalancerSourceRanges'
   test.each<[unknown, Record<string, unknown>, readonly string[], readonly string[]]>([
     [['x', '10.0.0.0/8'], {}, ['10.0.0.0/8'], [`${field}[0] "x"`]],
@@ -55,10 +55,10 @@ describe('what cannot be read never admits anybody', () => {
     [0, {}, [], [`${field} 0`]],
     [['x'], { [ORCH]: '0.0.0.0/0' }, [], [`${field}[0] "x"`]],
     [[], { [ORCH]: '10.0.0.0/8,' }, ['10.0.0.0/8'], [`metadata.annotations[${ORCH}] ""`]],
-    [[], { [ECOSYSTEM]: 'everyone' }, [], [`metadata.annotations[${ECOSYSTEM}] "everyone"`]],
+    [[], { [KUBERNETES]: 'everyone' }, [], [`metadata.annotations[${KUBERNETES}] "everyone"`]],
     [[], { [ORCH]: ',' }, [], [`metadata.annotations[${ORCH}] ""`]],
     [[], { [ORCH]: ['10.0.0.0/8'] }, [], [`metadata.annotations[${ORCH}] ["10.0.0.0/8"]`]],
-    [[], { [ORCH]: 'x', [ECOSYSTEM]: '0.0.0.0/0' }, [], [`metadata.annotations[${ORCH}] "x"`]],
+    [[], { [ORCH]: 'x', [KUBERNETES]: '0.0.0.0/0' }, [], [`metadata.annotations[${ORCH}] "x"`]],
   ])('%j %j', (given, annotations, ranges, places) => {
     const result = decoded(given, annotations)
     expect(valueOf(result).loadBalancerSourceRanges).toEqual(ranges)

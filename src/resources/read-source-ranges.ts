@@ -5,11 +5,11 @@ import { present } from './present.ts'
 import type { Reader } from './reader.ts'
 
 const FIELD = 'loadBalancerSourceRanges'
-const INSTEAD = 'it admits nobody'
+const INSTEAD = 'it admits no client'
 
 /**
  * Who may use the load balancer addresses: the field, else the first annotation
- * that is not blank; undefined when neither says anything, and then everybody.
+ * that is not blank; undefined when neither is set: every client is admitted.
  *
  * Whatever was given restricts. A range that cannot be read admits no client, so a
  * list of such ranges is empty, and so is one that is no list at all. Ranges of

@@ -296,7 +296,7 @@ describe('the name of the proxy', () => {
     expect(sound(decodeService(rawService({ metadata: { labels } }))).proxyName).toBe(proxyName)
   })
 
-  test.each([7, {}, 'a b', 'x'.repeat(70_000)])('one that cannot be read is nobody', (name) => {
+  test.each([7, {}, 'a b', 'x'.repeat(70_000)])('an unreadable one names no object', (name) => {
     const labels = { 'service.kubernetes.io/service-proxy-name': name }
     const decoded = decodeService(rawService({ metadata: { labels } }))
     expect(valueOf(decoded).proxyName).toBe('')

@@ -6,7 +6,7 @@ export interface StatusCondition {
   readonly type: string
   /** `True`, `False` or `Unknown`. */
   readonly status: string
-  /** UpperCamelCase, stable: programs tell by it who said so. */
+  /** UpperCamelCase, stable: programs identify the reporter by it. */
   readonly reason: string
   readonly message: string
   /** When `status` became what it is, RFC 3339. */

@@ -7,10 +7,10 @@ test('answers go to standard output, problems to standard error, each with its e
   const written: string[] = []
   const to = (name: string) => ({ write: (text: string) => written.push(`${name} ${text}`) })
   const answers = createAnswers('server', { stdout: to('out'), stderr: to('err') })
-  const error = new NodeProxyError('NP_X', 'no room', { hint: 'make some' })
+  const error = new NodeProxyError('NP_X', 'no space', { hint: 'make some' })
   const codes = [answers.print('1.0\n'), answers.refuse([asProblem(error)]), answers.fail(error)]
   expect(codes).toEqual([0, 2, 1])
-  const problem = 'err server: no room; make some (NP_X)\n'
+  const problem = 'err server: no space; make some (NP_X)\n'
   expect(written).toEqual(['out 1.0\n', problem, problem])
 })
 
@@ -22,7 +22,7 @@ test('a problem is one line, whatever it quotes', () => {
   expect(written).toBe('server: damaged: page 1 page 2 (NP_X)\n')
 })
 
-test('an answer that nobody takes is no failure', () => {
+test('an answer that no reader takes is no failure', () => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const answers = createAnswers('server', { stdout, stderr })
   expect(answers.print('1.0\n')).toBe(0)

@@ -3,7 +3,7 @@ import { configurationDocument } from './document.ts'
 import { helpText } from './help.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
-test('the help names every flag, and what is asked of each', () => {
+test('the help names every flag, and the requirements of each', () => {
   expect(helpText(SERVER_TABLE)).toBe(`server serves.
 
 Usage: server [flags]
@@ -24,7 +24,7 @@ Settings (flag beats file beats default; the file's field in parentheses):
   --require-tls[=true|false]
       Refuse clients without TLS. Default: false. (listen.tls.required)
   --clients <list of CIDRs>
-      Who may come. Empty: everybody. Default: []. (clients)
+      Admitted clients. Empty: all. Default: []. (clients)
   --port <port>
       Deprecated: use --listen-address.
 

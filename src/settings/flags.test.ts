@@ -26,7 +26,7 @@ describe('parseFlags', () => {
     [['--config='], { config: undefined, version: false }],
     [['--version'], { config: undefined, version: true }],
     [['--version=maybe', '--version=False'], { config: undefined, version: false }],
-  ])('%j asks for %j', (args, commands) => {
+  ])('%j requests %j', (args, commands) => {
     expect(line(...args).commands).toEqual(commands)
   })
 

@@ -58,7 +58,7 @@ describe('loadConfiguration', () => {
     expect(shown.config.listen.timeout).toBe('6s')
   })
 
-  it('derives the defaults that nobody set', async () => {
+  it('derives the defaults of values that are not set', async () => {
     const tls = ['--require-tls', '--listen-address=0.0.0.0:1']
     expect((await loaded(undefined, ...tls)).config.listen.timeout).toBe(60_000)
     expect((await loaded(undefined, ...tls, '--timeout=30s')).config.listen.timeout).toBe(30_000)
@@ -99,7 +99,7 @@ describe('loadConfiguration', () => {
     ])
   })
 
-  it('shows a conflict where somebody set one of the values', async () => {
+  it('shows a conflict where one of the values is set', async () => {
     const message = 'TLS needs listen.address; set it'
     expect(await problems(undefined, '--require-tls')).toEqual([
       `CONFLICT --require-tls: true: ${message}`,
@@ -134,7 +134,7 @@ describe('a written configuration', () => {
 })
 
 describe('compareConfigurations', () => {
-  it('tells live changes from those that need a new start', async () => {
+  it('distinguishes live changes from those that need a new start', async () => {
     const { config: running } = await loaded(undefined)
     const { config: next } = await loaded(
       undefined,

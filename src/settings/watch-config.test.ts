@@ -84,7 +84,7 @@ it('sees a change behind a link to another folder', async () => {
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['two'])
 })
 
-it('tells no change where the content is the same', async () => {
+it('reports no change where the content is the same', async () => {
   const file = join(folder, 'c.yaml')
   await writeFile(file, 'one')
   const { reread } = await start(file, 'one').then((watch) => ({ reread: () => watch.reread() }))

@@ -62,6 +62,6 @@ test('lists are at most 1000 long', () => {
   expect(yaml.ok && yaml.entries[0]?.value).toEqual({ bad: 'write at most 1000 items' })
 })
 
-test('at most ten mistakes are told', () => {
+test('at most ten mistakes are reported', () => {
   expect(problems('a: 1\n'.repeat(50))).toHaveLength(10)
 })

@@ -58,7 +58,7 @@ describe('the difference', () => {
 })
 
 describe('saw', () => {
-  test('tells what is missing, altered and stray', () => {
+  test('reports what is missing, altered and stray', () => {
     const tracker = settled({ a: '1', b: '1' })
     expect(tracker.saw(objects({ b: '2', c: '1' }))).toEqual([
       { key: A, kind: 'missing', seen: undefined },
@@ -186,7 +186,7 @@ describe('an object that the kernel prints in its own way', () => {
     expect(tracker.saw(objects({ a: 'shown' }))).toEqual([])
   })
 
-  test('is still repaired when somebody alters it', () => {
+  test('is still repaired when another process alters it', () => {
     const tracker = settled({ a: '1' })
     for (let repair = 0; repair < 3; repair++) repairInVain(tracker)
     expect(tracker.saw(objects({ a: 'else' }))).toMatchObject([{ kind: 'altered' }])

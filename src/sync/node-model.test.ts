@@ -22,7 +22,7 @@ function modelOf() {
 
 const removal = { kind: 'service', key: serviceKey('ns/s1'), value: undefined } as const
 
-test('nothing is compiled before it is asked for, and then each Service once', () => {
+test('nothing is compiled before it is requested, and then each Service once', () => {
   const { model, program } = modelOf()
   expect(model.apply(serviceEvents('s1'))).toBe(true)
   model.apply(serviceEvents('s2'))

@@ -14,7 +14,7 @@ import { IptablesMode } from '../modes/iptables/mode.ts'
 import { ip, settings } from '../modes/testing/mode-fixtures.ts'
 
 /**
- * The promise of the whole house: whatever happened before, the kernel ends up
+ * The promise of the whole project: whatever happened before, the kernel ends up
  * as if the daemon had just been started.
  */
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 5_000)

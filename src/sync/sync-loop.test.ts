@@ -28,7 +28,7 @@ function isRight({ mode }: Rig): boolean {
 }
 
 function alter({ mode }: Rig, ...names: readonly string[]): void {
-  for (const name of names) mode.kernel.set(objectOf(name), digestOf('somebody else'))
+  for (const name of names) mode.kernel.set(objectOf(name), digestOf('another process'))
 }
 
 const refusal = { code: 'NP_TEST', message: 'no' }
@@ -37,7 +37,7 @@ describe('before the cluster was listed', () => {
   test('the kernel is neither read nor written nor watched', async () => {
     const { loop, mode, clock } = rig()
     loop.enqueue(serviceEvents('s1'))
-    loop.suspect({ keys: 'all', by: 'somebody' })
+    loop.suspect({ keys: 'all', by: 'another process' })
     loop.recompileAll()
     await clock.advance(3_600_000)
     expect(mode.calls).toEqual([])
@@ -117,7 +117,7 @@ describe('changes', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('that change nothing wake nobody', async () => {
+  test('that change nothing start no sync', async () => {
     const { loop, mode, clock, reported } = await running(['s1'])
     loop.enqueue(serviceEvents('s1'))
     await clock.advance(5_000)
@@ -208,7 +208,7 @@ describe('markers', () => {
   })
 })
 
-describe('somebody else', () => {
+describe('another process', () => {
   test('alters one object: that one is looked at, repaired and reported', async () => {
     const made = await running(['s1', 's2', 's3'])
     const { mode, clock, reported } = made
@@ -341,7 +341,7 @@ describe('an object that the kernel prints in its own way', () => {
     expect(made.mode.calls.length).toBeGreaterThan(100)
   })
 
-  test('is repaired when somebody alters it', async () => {
+  test('is repaired when another process alters it', async () => {
     const made = await normalised()
     const { mode, clock } = made
     const shown = mode.kernel.get(objectOf('s1'))
@@ -353,7 +353,7 @@ describe('an object that the kernel prints in its own way', () => {
     expect(made.reported.drifted).toEqual([`iptables: altered ${objectOf('s1')}`])
   })
 
-  test('is not mistaken for one that somebody alters whenever he is repaired', async () => {
+  test('is not mistaken for one that another process alters after each repair', async () => {
     const made = await running(['s1'])
     for (let times = 0; times < 20; times++) {
       made.mode.kernel.set(objectOf('s1'), digestOf('flushed'))
@@ -394,7 +394,7 @@ describe('a refused object', () => {
   })
 })
 
-describe('a kernel that cannot be asked', () => {
+describe('a kernel that cannot be read', () => {
   test('to read: reported, and tried again after a second, not at once', async () => {
     const made = rig({ minPeriodMs: 0 })
     const { loop, mode, clock, reported } = made
@@ -420,7 +420,7 @@ describe('a kernel that cannot be asked', () => {
     expect(reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('to read what somebody touched: that is not forgotten', async () => {
+  test('to read what another process touched: the suspicion is kept', async () => {
     const made = await running(['s1', 's2'])
     alter(made, 's1')
     made.mode.observeErrors.push(new Error('busy'))
@@ -546,7 +546,7 @@ describe('stop', () => {
     expect(clock.pending()).toEqual([])
     expect(mode.isWatched).toBe(false)
     loop.enqueue(serviceEvents('s3'))
-    loop.suspect({ keys: 'all', by: 'somebody' })
+    loop.suspect({ keys: 'all', by: 'another process' })
     loop.recompileAll()
     await clock.advance(3_600_000)
     expect(mode.calls).toEqual([])

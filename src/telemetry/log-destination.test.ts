@@ -10,15 +10,15 @@ afterEach(() => {
   syncBuiltinESMExports()
 })
 
-/** A disk that takes nothing until it has room, in bytes. */
+/** A disk that takes nothing until it has space, in bytes. */
 function fullDisk(code = 'ENOSPC') {
   let text = ''
-  const disk = { room: 0, tries: 0, text: () => text }
+  const disk = { space: 0, tries: 0, text: () => text }
   vi.spyOn(fs, 'writeSync').mockImplementation((_fd: number, data: unknown) => {
     disk.tries += 1
-    if (disk.room === 0) throw Object.assign(new Error(code), { code })
-    const taken = String(data).slice(0, disk.room)
-    disk.room -= taken.length
+    if (disk.space === 0) throw Object.assign(new Error(code), { code })
+    const taken = String(data).slice(0, disk.space)
+    disk.space -= taken.length
     text += taken
     return taken.length
   })
@@ -31,21 +31,21 @@ test('records wait for the disk and keep their order, also one that was cut', ()
   const onLoss = vi.fn()
   const log = openLogDestination({ onLoss })
   log.write('a\n')
-  disk.room = 3
+  disk.space = 3
   log.write('bcd\n')
-  disk.room = Infinity
+  disk.space = Infinity
   log.write('e\n')
   expect(disk.text()).toBe('a\nbcd\ne\n')
   expect(onLoss).not.toHaveBeenCalled()
 })
 
-test('how many found no room is reported once, when writing works again', () => {
+test('the number of dropped records is reported once, when writing works again', () => {
   const disk = fullDisk()
   const onLoss = vi.fn(() => log.write('lost\n'))
   const log = openLogDestination({ onLoss })
   const large = `${'x'.repeat((1 << 20) - 3)}\n`
   for (const line of [large, 'a\n', 'b\n', 'c\n']) log.write(line)
-  disk.room = Infinity
+  disk.space = Infinity
   log.write('d\n')
   log.write('e\n')
   expect(disk.text()).toBe(`${large}a\nd\nlost\ne\n`)

@@ -15,7 +15,7 @@ export interface LogDestinationOptions {
 /**
  * Where records go: written at once, so none is pending when the process ends,
  * whatever ends it. A write that fails (a full disk, a terminal or a reader that is
- * gone) harms nobody: records wait, up to a megabyte of them, and each new one is
+ * gone) does not stop the program: records wait, up to a megabyte of them, and each new one is
  * the occasion of one more try.
  */
 export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): DestinationStream {
@@ -31,13 +31,13 @@ export function openLogDestination({ onLoss, fd = 1 }: LogDestinationOptions): D
       else waiting[0] = first.subarray(written)
     }
   }
-  const hasRoom = (record: Buffer): boolean =>
+  const hasSpace = (record: Buffer): boolean =>
     bytes === 0 || bytes + record.length <= MAX_BUFFERED_BYTES
   return {
     write(line) {
       const record = Buffer.from(line)
-      if (!hasRoom(record)) writeAll()
-      if (!hasRoom(record)) {
+      if (!hasSpace(record)) writeAll()
+      if (!hasSpace(record)) {
         lost += 1
         return
       }

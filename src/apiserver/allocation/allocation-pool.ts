@@ -38,7 +38,7 @@ export class AllocationPool implements Follower {
 
   /**
    * An index in [0, size) whose key is free, at random; undefined when there is
-   * none. The first `band` of them, which people ask for by number, come last.
+   * none. The first `band` of them, which clients request by number, come last.
    */
   choose(size: number, isFree: (index: number) => boolean, band = 0): number | undefined {
     return this.#search(band, size, isFree) ?? this.#search(0, band, isFree)

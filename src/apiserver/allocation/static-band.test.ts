@@ -12,7 +12,7 @@ test.each([
   [2768, PORT_BAND, 86],
   [20, PORT_BAND, 16],
   [65_536, PORT_BAND, 128],
-])('of %d in %j, %d are left to those who ask', (size, limits, expected) => {
+])('of %d in %j, %d are left to explicit requests', (size, limits, expected) => {
   expect(staticBand(size, limits)).toBe(expected)
 })
 
@@ -28,7 +28,7 @@ test('the band is used when the rest is full, and never more than there is', () 
   expect(chosen).toEqual([2, 3, 0, 1, undefined])
 })
 
-test('the server leaves the bands of both ranges to those who ask, until the rest is full', async () => {
+test('the server leaves the bands of both ranges to explicit requests until the rest is full', async () => {
   const api = await startApi({
     serviceAddressRanges: ['10.0.0.0/27'],
     nodePortRange: { first: 3000, last: 3029 },
@@ -41,7 +41,7 @@ test('the server leaves the bands of both ranges to those who ask, until the res
   for (let index = 0; index < 14; index++) {
     expect(await isInBand(`s${index}`)).toEqual([false, false])
   }
-  const asked = { clusterIP: '10.0.0.1', ports: [{ port: 80, nodePort: 3000 }] }
-  expect(await isInBand('asked', asked)).toEqual([true, true])
+  const requested = { clusterIP: '10.0.0.1', ports: [{ port: 80, nodePort: 3000 }] }
+  expect(await isInBand('requested', requested)).toEqual([true, true])
   expect(await isInBand('late')).toEqual([true, true])
 })

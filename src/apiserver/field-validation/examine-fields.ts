@@ -36,9 +36,9 @@ export function examineFields(message: string, object: Json): FieldFindings {
 function walkValue(walk: Walk, type: string, value: Json): void {
   if (value === null) return
   const fields = fieldsOf(type)
-  if (fields === undefined) tellType(walk, valueFault(type, value))
+  if (fields === undefined) reportType(walk, valueFault(type, value))
   else if (isJsonObject(value)) walkMessage(walk, fields, value)
-  else tellType(walk, mustBe('an object', value))
+  else reportType(walk, mustBe('an object', value))
 }
 
 function walkMessage(
@@ -65,7 +65,7 @@ function walkField(walk: Walk, { type, shape }: Field, value: Json): void {
 
 function walkList(walk: Walk, type: string, value: Json): void {
   if (value === null) return
-  if (!Array.isArray(value)) return tellType(walk, mustBe('a list', value))
+  if (!Array.isArray(value)) return reportType(walk, mustBe('a list', value))
   for (let index = 0; index < value.length; index++) {
     walk.path.push(index)
     walkValue(walk, type, value[index]!)
@@ -75,7 +75,7 @@ function walkList(walk: Walk, type: string, value: Json): void {
 
 function walkMap(walk: Walk, type: string, value: Json): void {
   if (value === null) return
-  if (!isJsonObject(value)) return tellType(walk, mustBe('an object', value))
+  if (!isJsonObject(value)) return reportType(walk, mustBe('an object', value))
   for (const key of Object.keys(value)) {
     walk.path.push(key)
     walkValue(walk, type, value[key]!)
@@ -83,7 +83,7 @@ function walkMap(walk: Walk, type: string, value: Json): void {
   }
 }
 
-function tellType(walk: Walk, fault: string | undefined): void {
+function reportType(walk: Walk, fault: string | undefined): void {
   if (fault !== undefined) walk.mistyped.push(`${pathText(walk)} ${fault}`)
 }
 

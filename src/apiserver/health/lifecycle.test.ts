@@ -12,16 +12,16 @@ import { SERVICES, startApi } from '../testing/test-api.ts'
 test('before its caches are loaded a server is alive, not ready, and serves no resources', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'lifecycle-'))
   const socketPath = join(folder.path, 'server.sock')
-  const [isAsked, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [isRequested, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const store = createMemoryStore()
   const list: typeof store.list = async (query) => {
-    isAsked.resolve()
+    isRequested.resolve()
     await mayAnswer.promise
     return store.list(query)
   }
   const server = createApiServer({ store: { ...store, list }, clock: new FakeClock() })
   const listening = server.listen({ socketPath })
-  await isAsked.promise
+  await isRequested.promise
   expect(await get(socketPath, '/livez')).toEqual([200, 'ok'])
   expect(await get(socketPath, '/readyz')).toEqual([
     503,

@@ -61,9 +61,9 @@ function poisoned(sound: Raw): fc.Arbitrary<unknown> {
     )
 }
 
-type Place = readonly (string | number)[]
+type FieldPath = readonly (string | number)[]
 
-function placesIn(value: unknown, at: Place): readonly Place[] {
+function placesIn(value: unknown, at: FieldPath): readonly FieldPath[] {
   if (typeof value !== 'object' || value === null) return [at]
   const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value)
   return [
@@ -74,7 +74,7 @@ function placesIn(value: unknown, at: Place): readonly Place[] {
   ]
 }
 
-function replaced(raw: unknown, [key, ...rest]: Place, value: unknown): unknown {
+function replaced(raw: unknown, [key, ...rest]: FieldPath, value: unknown): unknown {
   if (key === undefined) return value
   if (typeof raw !== 'object' || raw === null || !Object.hasOwn(raw, key)) return raw
   const copy: unknown = Array.isArray(raw) ? [...raw] : { ...raw }

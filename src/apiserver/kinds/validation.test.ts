@@ -137,7 +137,7 @@ describe('Service', () => {
     ])
   })
 
-  test('the annotation of ranges is held against networks, too', () => {
+  test('the annotation of ranges must contain valid networks, too', () => {
     const key = 'service.beta.kubernetes.io/load-balancer-source-ranges'
     const metadata = { annotations: { [key]: '10.0.0.0/8, 10.0.0.1' } }
     expect(placesIn('Service', rawService({ metadata }))).toEqual([

@@ -54,7 +54,7 @@ test('in JSON the fields of inline messages stand beside the others', () => {
   expect(fieldsOf('core.v1.ConfigMapKeySelector')?.has('name')).toBe(true)
 })
 
-test('presence tells what a zero means', () => {
+test('presence decides what a zero means', () => {
   expect(fieldsOf('core.v1.ServicePort')?.get('port')?.presence).toBe('always')
   expect(fieldsOf('core.v1.ServicePort')?.get('nodePort')?.presence).toBe('implicit')
   expect(fieldsOf('discovery.v1.EndpointConditions')?.get('ready')?.presence).toBe('optional')

@@ -37,7 +37,7 @@ test('Pods of all namespaces get the API’s Services, and nothing else of that 
 })
 
 test('what was acknowledged is in it, although the caches come later', async () => {
-  const [isAsked, mayFollow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [isRequested, mayFollow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isHeld = false
   async function* held(batches: AsyncIterable<WatchBatch>) {
     for await (const batch of batches) {
@@ -49,7 +49,7 @@ test('what was acknowledged is in it, although the caches come later', async () 
     ...store,
     watch: (query) => held(store.watch(query)),
     revision: () => {
-      if (isHeld) isAsked.resolve()
+      if (isHeld) isRequested.resolve()
       return store.revision()
     },
   })
@@ -58,7 +58,7 @@ test('what was acknowledged is in it, although the caches come later', async () 
   await api.make(PODS, { metadata: { name: 'web-1' }, spec: POD })
   await api.make(SERVICES, service('web'))
   const answer = api.call('GET', ENVIRONMENT)
-  await Promise.race([isAsked.promise, answer])
+  await Promise.race([isRequested.promise, answer])
   mayFollow.resolve()
   expect(arrayAt((await answer).body, 'env')).toHaveLength(7)
 })

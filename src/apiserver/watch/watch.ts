@@ -97,7 +97,7 @@ function run(
     response,
     cache: feed.cache(served.resource),
     representation,
-    matches: (item) => isAsked(request, item) && selection.matches(item),
+    matches: (item) => isRequested(request, item) && selection.matches(item),
     initial: start.initial,
     initialEnd: options.initialEvents
       ? initialEventsEnd(representation, start.revision)
@@ -131,7 +131,7 @@ function run(
 }
 
 /** Whether the path of the watch names the object, its namespace or all of its kind. */
-function isAsked({ namespace, name }: StreamRequest, item: Item): boolean {
+function isRequested({ namespace, name }: StreamRequest, item: Item): boolean {
   if (name !== '' && item.fields['metadata.name'] !== name) return false
   return namespace === '' || item.namespace === namespace
 }

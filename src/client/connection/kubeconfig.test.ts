@@ -107,7 +107,7 @@ test('does not talk to a server of another name, unless tls-server-name names it
   expect(right).toMatchObject({ authorization: null })
 })
 
-test('insecure-skip-tls-verify talks to anybody', async () => {
+test('insecure-skip-tls-verify connects to any server', async () => {
   const seen = await visit((url) => ({
     cluster: { server: url, 'insecure-skip-tls-verify': true },
     user: { username: 'ann', password: 'pass:word' },

@@ -69,7 +69,7 @@ function unresolved(server: string, code: string): ApiFailure {
   return localFailure('NP_CLIENT_UNREACHABLE', 'NameResolution', message)
 }
 
-/** The most telling code on the way down an error's causes. */
+/** The most specific code on the way down an error's causes. */
 function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'AbortError') return 'ABORT_ERR'

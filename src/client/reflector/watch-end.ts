@@ -37,7 +37,7 @@ export function rewound(known: string, current: string): ApiFailure {
 }
 
 /**
- * Whether the server was away. Versions alone cannot tell whether one that comes
+ * Whether the server was away. Versions alone do not show whether one that comes
  * back after that has the same past: it may have been put back to an older state
  * and have moved on since. So everything is listed again then.
  */

@@ -15,7 +15,7 @@ import type { HintsProblem } from './topology/zone-hints.ts'
 export type ZoneOf = (nodeName: string) => string
 
 /** A slice without endpoints shows that the controller has run and found none. */
-const NOBODY: WantedGroup = { ports: [], endpoints: [] }
+const EMPTY_GROUP: WantedGroup = { ports: [], endpoints: [] }
 
 /** What of the Nodes decides about endpoints. */
 export interface Placement {
@@ -56,7 +56,7 @@ export function serviceSlices(
   })
   const wanted = families.map(({ addressType, endpoints }) => {
     const groups = [...Map.groupBy(endpoints, ({ ports }) => portsKey(ports)).values()].map(groupOf)
-    return [addressType, groups.length === 0 ? [NOBODY] : groups] as const
+    return [addressType, groups.length === 0 ? [EMPTY_GROUP] : groups] as const
   })
   const problems = families.flatMap(({ addressType, problem }) =>
     problem === undefined ? [] : { ...problem, detail: `${addressType}, ${problem.detail}` },

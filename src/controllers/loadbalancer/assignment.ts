@@ -50,8 +50,8 @@ function choose(
   problem: AssignmentProblem | undefined,
 ): IpAddress | undefined {
   const requested = requestedIp(scene.service)
-  const isAsked = requested !== undefined && familyOf(requested) === family
-  if (isAsked && problem === undefined) return requested
+  const isRequested = requested !== undefined && familyOf(requested) === family
+  if (isRequested && problem === undefined) return requested
   const kept = keptAddress(scene, family)
   if (kept !== undefined || problem !== undefined) return kept
   return firstFree(scene, family)

@@ -90,8 +90,8 @@ function release(
     const ip = parseIp(text)
     return ip !== undefined && pools.some((pool) => pool.contains(ip))
   })
-  const isTold = condition.status === 'True' || condition.status === 'False'
-  if (!isOurs && !isTold) return SETTLED
+  const isReported = condition.status === 'True' || condition.status === 'False'
+  if (!isOurs && !isReported) return SETTLED
   return { writes: [statusPatch(service, [], { wanted: NOT_WANTED, now })] }
 }
 

@@ -11,7 +11,7 @@ export interface Contents {
   readonly objects: readonly ObjectMeta[]
 }
 
-/** Everything in a namespace that anybody counts on: all but Events. */
+/** Everything in a namespace that must be deleted before it ends: all but Events. */
 export function contentsOf(namespace: string, view: View): readonly Contents[] {
   return COLLECTION_NAMES.filter((collection) => COLLECTION_ROUTES[collection].namespaced)
     .map((collection) => {

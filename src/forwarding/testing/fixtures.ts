@@ -124,11 +124,11 @@ export function compileAlone(
   overrides: Partial<Service>,
   addresses: readonly string[] = ['10.0.0.1'],
 ): readonly ForwardingEntry[] {
-  const asked = service(overrides)
-  const ports = asked.ports.map(({ name, protocol }) => endpointPort({ name, protocol }))
+  const requested = service(overrides)
+  const ports = requested.ports.map(({ name, protocol }) => endpointPort({ name, protocol }))
   const source = slice(
     addresses.map((address) => endpoint(address)),
-    { service: asked.key, ports },
+    { service: requested.key, ports },
   )
-  return compileService(asked.key, clusterOf([asked], [source]), nodeContext())
+  return compileService(requested.key, clusterOf([requested], [source]), nodeContext())
 }

@@ -20,6 +20,6 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'passing on new connections to a deleted Service while its established ones go on',
     reason:
-      'they could not be told from those that IPVS still serves, so they are refused until the last one has ended',
+      'they could not be distinguished from those that IPVS still serves, so they are refused until the last one has ended',
   },
 ]

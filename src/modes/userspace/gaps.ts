@@ -9,7 +9,7 @@ export const GAPS: readonly Gap[] = [
   {
     scenario: 'the source address of clients',
     reason:
-      'a backend is connected by this process, so it sees an address of this node, whatever the traffic policy; the PROXY protocol can tell it the client',
+      'a backend is connected by this process, so it sees an address of this node, whatever the traffic policy; the PROXY protocol can carry the client’s address',
   },
   {
     scenario: 'connections that outlive the daemon',

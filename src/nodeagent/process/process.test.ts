@@ -12,7 +12,7 @@ import { podMark } from './pod-mark.ts'
 import { openRotatingLog } from './rotating-log.ts'
 import { runOnce } from './run-once.ts'
 
-const NOBODY = { uid: undefined, gid: undefined }
+const NO_USER = { uid: undefined, gid: undefined }
 let folder: string
 
 beforeEach(async () => {
@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }))
 async function plan(command: readonly string[], more: Partial<ProcessPlan> = {}) {
   const setpriv = await requireProgram('setpriv')
   return {
-    launch: { nsenter: '', setpriv, namespace: undefined, user: NOBODY },
+    launch: { nsenter: '', setpriv, namespace: undefined, user: NO_USER },
     command,
     environment: new Map([['PATH', '/usr/bin:/bin']]),
     workingDir: '',
@@ -40,7 +40,7 @@ test('the way into a namespace, and to a user; words stay words', () => {
     ...['/bin/setpriv', '--pdeathsig', 'KILL', '--regid', '0', '--clear-groups', '--reuid', '7'],
     ...['--', '-x', 'a b; $c'],
   ])
-  expect(launchWords({ ...shared, namespace: undefined, user: NOBODY }, ['x'])).toEqual([
+  expect(launchWords({ ...shared, namespace: undefined, user: NO_USER }, ['x'])).toEqual([
     ...['/bin/setpriv', '--pdeathsig', 'KILL', '--', 'x'],
   ])
 })

@@ -1,7 +1,7 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { PROBE_KINDS } from '../plan/probe-plan.ts'
 import type { ContainerState } from './pod-state.ts'
-import { askProbes } from './probing.ts'
+import { runProbes } from './probing.ts'
 import { isToRun } from './restart.ts'
 import { stopContainer } from './stop-container.ts'
 import type { Turn } from './turn.ts'
@@ -19,7 +19,7 @@ export function keepRunning(plan: PodPlan, container: ContainerState, turn: Turn
     (kind) => kind !== 'readiness' && container.probes[kind]?.verdict === 'fail',
   )
   if (container.stop !== undefined) return stopContainer(plan, container, Infinity, turn)
-  if (failed === undefined) return askProbes(own, container, PROBE_KINDS, turn)
+  if (failed === undefined) return runProbes(own, container, PROBE_KINDS, turn)
   const graceMs = own.probes[failed]?.graceMs ?? plan.graceMs
   return stopContainer(plan, container, turn.now + graceMs, turn)
 }

@@ -5,7 +5,7 @@ import type { ContainerState, ProbeState } from './pod-state.ts'
 import type { Turn } from './turn.ts'
 
 /** Runs the probes of a running container that are due; only the startup probe until that has passed. */
-export function askProbes(
+export function runProbes(
   plan: ContainerPlan,
   container: ContainerState,
   kinds: readonly ProbeKind[],
@@ -14,7 +14,7 @@ export function askProbes(
   let next = container
   for (const kind of kinds) {
     const [rule, probe] = [plan.probes[kind], container.probes[kind]]
-    if (rule === undefined || probe === undefined || !isAsked(container, kind)) continue
+    if (rule === undefined || probe === undefined || !isDue(container, kind)) continue
     if (probe.isBusy || !turn.isDue(probe.nextAt)) continue
     turn.actions.push({ do: 'probe', container: container.name, run: container.run, kind })
     const begun = { ...probe, isBusy: true, nextAt: turn.now + rule.periodMs }
@@ -43,6 +43,6 @@ export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeRes
   return { ...probe, isBusy: false, passes, failures, verdict }
 }
 
-function isAsked(container: ContainerState, kind: ProbeKind): boolean {
+function isDue(container: ContainerState, kind: ProbeKind): boolean {
   return kind === 'startup' ? !isStarted(container) : isStarted(container)
 }

@@ -1,6 +1,6 @@
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { ContainerState, ContainerStop } from './pod-state.ts'
-import { askProbes } from './probing.ts'
+import { runProbes } from './probing.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -23,7 +23,7 @@ export function stopContainer(
   if (stage !== before?.stage) act(container, stage, turn)
   const stopping = { ...container, stop: { stage, deadline: until } }
   if (own === undefined || stage === 'kill') return stopping
-  return askProbes(own, stopping, ['readiness'], turn)
+  return runProbes(own, stopping, ['readiness'], turn)
 }
 
 type Stage = ContainerStop['stage']

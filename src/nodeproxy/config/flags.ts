@@ -9,7 +9,7 @@ export type FlagsResult =
   | { readonly ok: true; readonly line: CommandLine }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Splits the daemon's arguments (without program and script) into what they ask for. */
+/** Splits the daemon's arguments (without program and script) into commands and values. */
 export function parseFlags(
   args: readonly string[],
   table: NodeProxyTable = SETTINGS_TABLE,

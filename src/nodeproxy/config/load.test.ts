@@ -219,7 +219,7 @@ describe('settings of a section of a section', () => {
 })
 
 describe('compareConfigurations', () => {
-  it('tells live changes from those that need a new start', async () => {
+  it('distinguishes live changes from those that need a new start', async () => {
     const { config: running } = await loaded(undefined)
     const { config: next } = await loaded(
       undefined,

@@ -120,7 +120,7 @@ describe('HealthCheckPorts', () => {
     expect(await name()).toBe('till')
   })
 
-  it('waits for a port that somebody else has, and says so once', async () => {
+  it('waits for a port in use by another process, and logs it once', async () => {
     const port = await freePort()
     const other = await occupy(port)
     await ports.replace(CART, { service: CART, port, localEndpoints: 1 })

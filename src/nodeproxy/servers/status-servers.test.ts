@@ -121,7 +121,7 @@ describe('the metrics pages', () => {
     expect(answer.body).toMatch(body)
   })
 
-  it('refuse to be written to, and drop the connection of whoever sends a body', async () => {
+  it('refuse writes, and drop the connection of a client that sends a body', async () => {
     const { servers, monitor } = await start()
     const reply = await rawRequest(
       servers.metricsPort,

@@ -124,7 +124,7 @@ test('another mode takes over, is tuned, and what drains in the old one shows', 
   const { proxy, drivers, modes, built, clock, listed, config } = await rig()
   await listed()
   const draining = Promise.withResolvers<void>()
-  Object.assign(built.one[0]!, { draining: 2, duringRetire: () => draining.promise })
+  Object.assign(built.one[0]!, { draining: 2, duringCleanup: () => draining.promise })
   modes.current = drivers.two
   proxy.reconfigure()
   await clock.advance(0)
@@ -152,12 +152,12 @@ test('addresses of this node are part of what a mode is built from', async () =>
   expect(allInputs[0]?.facts.routesLocalnet).toBe(false)
 })
 
-test('trouble makes the mode look at the kernel', async () => {
+test('a failure makes the mode check the kernel', async () => {
   const { drivers, built, listed, clock } = await rig()
   await listed()
   expect(drivers.one.calls.recover).toBe(0)
   built.one[0]!.observeErrors.push(new Error('no ip_vs'))
-  built.one[0]!.reportForeign({ keys: 'all', by: 'somebody' })
+  built.one[0]!.reportForeign({ keys: 'all', by: 'another process' })
   await clock.advance(1_000)
   expect(drivers.one.calls.recover).toBe(1)
 })
@@ -207,7 +207,7 @@ test('what is open at the start is guarded before the cluster is listed', async 
   expect(await iptables.listChain(4, 'filter', 'INPUT')).toEqual(['-j NPGUARD-FOUND'])
 })
 
-test('a mode that does not ask for it leaves loopback alone', async () => {
+test('a mode that does not need it leaves loopback alone', async () => {
   const { kernel, listed } = await rig()
   await listed()
   expect(kernel.sysctl.writes).toEqual([])
@@ -245,9 +245,9 @@ test('what the kernel refuses is a condition until it takes it', async () => {
   const all = await rig()
   const { built, drivers, listed, clock, proxy, modes } = all
   const start = listed()
-  built.one[0]!.refused.set(objectOf('s1'), { code: 'NP_X', message: 'no room' })
+  built.one[0]!.refused.set(objectOf('s1'), { code: 'NP_X', message: 'no space' })
   await start
-  expect(messagesOf(all)).toEqual([expect.stringMatching(/^the kernel refuses .*NP_X: no room/)])
+  expect(messagesOf(all)).toEqual([expect.stringMatching(/^the kernel refuses .*NP_X: no space/)])
   built.one[0]!.refused.clear()
   await clock.advance(1_000)
   expect(all.conditions.current()).toEqual([])
@@ -294,7 +294,7 @@ test('one record says that the rules are in the kernel for the first time', asyn
   expect(records()).toHaveLength(1)
 })
 
-test('after the end nobody watches and nothing leaves', async () => {
+test('after the end no mode watches and nothing is cleaned up', async () => {
   const { proxy, built, listed, left, clock } = await rig()
   await listed()
   await proxy.stop()

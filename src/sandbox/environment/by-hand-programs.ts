@@ -25,7 +25,7 @@ export function otherTerminal(env: Readonly<Record<string, string | undefined>>)
   return way === undefined ? 'in another terminal' : `in another terminal, after: ${way}`
 }
 
-/** The `iptables` that sees the daemon's rules: the machine's own, unless a flag names a back end. */
+/** The `iptables` that sees the daemon's rules: the machine's own, unless a flag names a variant. */
 function iptablesProgram({ daemonFlags }: Pick<SandboxOptions, 'daemonFlags'>): string {
   const joined = daemonFlags.map((flag, i) => `${flag} ${daemonFlags[i + 1] ?? ''}`)
   const backend = [...daemonFlags, ...joined].map((flag) => FLAG.exec(flag)?.[1]).find(Boolean)

@@ -6,7 +6,7 @@ import { runCommand } from '../../nodeagent/system/run-command.ts'
 
 /**
  * One network namespace of the sandbox. What runs inside keeps the machine's
- * mounts, so that namespaces that it makes are there for everybody.
+ * mounts, so that namespaces that it makes are visible to every process.
  */
 export interface Namespace extends NetworkNamespace {
   readonly name: string

@@ -45,7 +45,7 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
   try {
     if (step.action?.meanwhile !== true) await acted
     for (let sent = 0; (acting || sent < step.times) && !signal.aborted; sent++) {
-      replies.push(await send(sandbox, step.request, patienceOf(step)))
+      replies.push(await send(sandbox, step.request, timeoutOf(step)))
     }
     await acted
   } catch (error) {
@@ -55,7 +55,7 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
   return result(replies, judge(step.expected, replies, addressOf))
 }
 
-function patienceOf({ expected }: Step): number {
+function timeoutOf({ expected }: Step): number {
   return expected.kind === 'silent' || expected.kind === 'unanswered' ? SILENCE_MS : ANSWER_MS
 }
 

@@ -69,7 +69,7 @@ export const SERVER_TABLE = settingsTable<ServerConfiguration, typeof SERVER_FLA
       flag: 'clients',
       type: cidrList,
       fallback: [],
-      doc: 'Who may come. Empty: everybody.',
+      doc: 'Admitted clients. Empty: all.',
       reload: 'live',
     },
   },

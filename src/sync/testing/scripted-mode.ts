@@ -72,7 +72,7 @@ export class ScriptedMode implements Mode {
   /** Called in the middle of every `observe`. */
   duringObserve: () => void | Promise<void> = () => {}
   /** Called at the beginning of every `drainAndCleanup`. */
-  duringRetire: (signal: AbortSignal) => void | Promise<void> = () => {}
+  duringCleanup: (signal: AbortSignal) => void | Promise<void> = () => {}
   #report: ((change: ForeignChange) => void) | undefined
 
   get isWatched(): boolean {
@@ -128,7 +128,7 @@ export class ScriptedMode implements Mode {
 
   async drainAndCleanup(signal: AbortSignal): Promise<void> {
     this.calls.push('drainAndCleanup')
-    await this.duringRetire(signal)
+    await this.duringCleanup(signal)
     if (!signal.aborted) this.kernel.clear()
   }
 }

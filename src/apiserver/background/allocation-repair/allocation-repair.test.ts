@@ -68,14 +68,14 @@ test('a leaked address and port are free again after three rounds, not before', 
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10', type: 'NodePort', ports }))
 })
 
-test('an allocation that cannot be read is nobody’s, and keeps nothing from being repaired', async () => {
+test('an unreadable allocation has no holder and does not block the repair of others', async () => {
   const { api, round, tamper } = await started()
   await tamper({ op: 'put', key: IP, value: Buffer.from('torn') })
   for (let count = 0; count < 3; count++) await round()
   expect(await api.store.get(IP)).toBeUndefined()
 })
 
-test('what a Service holds is allocated again, so that nobody else gets it', async () => {
+test('what a Service holds is allocated again, so that no other Service gets it', async () => {
   const { api, round, tamper } = await started()
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10' }))
   await tamper({ op: 'delete', key: IP })
@@ -86,7 +86,7 @@ test('what a Service holds is allocated again, so that nobody else gets it', asy
   expect((await api.call('POST', SERVICES, { body })).status).toBe(422)
 })
 
-test('two Services with one address: the one without the allocation is told, once', async () => {
+test('two Services with one address: the one without the allocation gets one event', async () => {
   const { api, round, tamper } = await started()
   await api.make(SERVICES, service('first', { clusterIP: '10.96.0.10' }))
   await tamper({ op: 'delete', key: IP })
@@ -114,7 +114,7 @@ test('two Services with one address: the one without the allocation is told, onc
   expect(await api.store.get(IP)).toBeDefined()
 })
 
-test('what is outside of ranges that were changed is told, once, and stays', async () => {
+test('an allocation outside of changed ranges is reported once and stays', async () => {
   const { api, round } = await started(1, {
     serviceAddressRanges: ['10.97.0.0/16'],
     nodePortRange: { first: 31_000, last: 31_999 },
@@ -123,9 +123,9 @@ test('what is outside of ranges that were changed is told, once, and stays', asy
   await api.make(SERVICES, service('old', { clusterIP: '10.96.0.10', type: 'NodePort', ports }))
   for (let count = 0; count < 2; count++) await round()
   const events = await api.call('GET', '/api/v1/namespaces/default/events')
-  const told = arrayAt(events.body, 'items').map((event) => stringAt(event, 'message'))
+  const messages = arrayAt(events.body, 'items').map((event) => stringAt(event, 'message'))
   const why = 'outside the range that this server gives out; please recreate this Service'
-  expect(told.toSorted()).toEqual([
+  expect(messages.toSorted()).toEqual([
     `ClusterIP 10.96.0.10 is ${why}`,
     `node port 30080/TCP is ${why}`,
   ])

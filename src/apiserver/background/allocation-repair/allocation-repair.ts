@@ -63,7 +63,7 @@ export class AllocationRepair {
     this.#measure(outside)
     for (const claim of missing) await this.#claim(claim)
     await this.#free(leaked)
-    await this.#tell({ duplicate: duplicates, outOfRange: outside })
+    await this.#report({ duplicate: duplicates, outOfRange: outside })
   }
 
   async #claim({ key, revision, holder }: Claim): Promise<void> {
@@ -92,7 +92,7 @@ export class AllocationRepair {
   }
 
   /** Only an operator can decide which Service gives way: each conflict is reported once while it lasts. */
-  async #tell(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
+  async #report(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
     const before = this.#reported
     const faults = Object.keys(claims) as LastingFault[]
     const found = faults.flatMap((fault) =>

@@ -13,13 +13,13 @@ function allocation(key: string, owner: string): Allocation {
   return { key, owner, revision: 5 }
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_HOLDERS: ReadonlySet<string> = new Set()
 const NONE = { leaked: [], missing: [], duplicates: [], outside: [] }
 const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
 
 test.each<[string, readonly Allocation[], readonly Holder[], object]>([
   ['all is well', [allocation(IP, 'a'), allocation(PORT, 'a')], [a], NONE],
-  ['nobody holds it', [allocation(IP, 'a')], [], { ...NONE, leaked: [allocation(IP, 'a')] }],
+  ['no Service holds it', [allocation(IP, 'a')], [], { ...NONE, leaked: [allocation(IP, 'a')] }],
   [
     'it is not allocated',
     [allocation(PORT, 'a')],
@@ -27,7 +27,7 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     { ...NONE, missing: [{ key: IP, revision: 0, holder: a }] },
   ],
   [
-    'it is in the name of a stranger',
+    'it names an object that does not hold it',
     [allocation(IP, 'x'), allocation(PORT, 'a')],
     [a],
     { ...NONE, missing: [{ key: IP, revision: 5, holder: a }] },
@@ -39,7 +39,7 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     { ...NONE, duplicates: [{ key: IP, revision: 5, holder: a }] },
   ],
   [
-    'two hold it, and nobody is named',
+    'two hold it, and it names neither',
     [allocation(PORT, 'a')],
     [b, a],
     {
@@ -49,7 +49,7 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
     },
   ],
 ])('%s', (_, allocations, holders, expected) => {
-  expect(auditAllocations({ allocations, holders, unreadable: NOBODY }, () => true)).toEqual(
+  expect(auditAllocations({ allocations, holders, unreadable: NO_HOLDERS }, () => true)).toEqual(
     expected,
   )
 })
@@ -58,7 +58,7 @@ test('it is held, and out of range', () => {
   const allocations = [allocation(IP, 'a'), allocation(PORT, 'a')]
   const outside = [{ key: PORT, revision: 5, holder: a }]
   const audit = auditAllocations(
-    { allocations, holders: [a], unreadable: NOBODY },
+    { allocations, holders: [a], unreadable: NO_HOLDERS },
     (key) => key !== PORT,
   )
   expect(audit).toEqual({ ...NONE, outside })

@@ -89,7 +89,7 @@ test('who deletes or changes them finds them put right at once', async () => {
   await expect.poll(type).toMatchObject({ type: 'ClusterIP', clusterIP: '10.96.0.2' })
 })
 
-test('whom somebody else always writes otherwise waits for the next round in the end', async () => {
+test('an APIService that another client keeps changing waits for the next round', async () => {
   const { api, clock } = await started()
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
   for (let time = 0; time < 10; time++) {
@@ -177,7 +177,7 @@ test('rounds that a slow store delays do not make others look dead', async () =>
   await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
 })
 
-test('an address that somebody else has is told once, and taken when it is free', async () => {
+test('an address in use by another process is reported once, and taken when it is free', async () => {
   const errors: unknown[] = []
   const clock = new FakeClock()
   const api = await startApi({ clock, onError: (error: unknown) => errors.push(error) })

@@ -11,9 +11,9 @@ export function keepService(next: Reader, old: Reader): void {
     spec.refuse('loadBalancerClass', 'may not change once set')
   }
   const port = before.value('healthCheckNodePort') ?? 0
-  const asked = spec.value('healthCheckNodePort') ?? 0
+  const requested = spec.value('healthCheckNodePort') ?? 0
   const isLocal = spec.value('externalTrafficPolicy') === 'Local'
-  if (isLocal && port !== 0 && asked !== 0 && asked !== port) {
+  if (isLocal && port !== 0 && requested !== 0 && requested !== port) {
     spec.refuse('healthCheckNodePort', 'may not change once set')
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { applyDefaults } from '../testing/rules-by-kind.ts'
 
-test('the quantities of a pod are written as the ecosystem does', () => {
+test('the quantities of a pod are written as in Kubernetes', () => {
   const resources = { limits: { cpu: 0.5, memory: '1024Mi' }, requests: { cpu: '1000m' } }
   const env = [{ name: 'A', valueFrom: { resourceFieldRef: { divisor: '1000m' } } }]
   const spec = {

@@ -73,7 +73,7 @@ test('kubectl creates a ClusterRoleBinding and a Deployment of no replicas', () 
   })
 })
 
-test('kubectl asks for permissions and tokens', () => {
+test('kubectl requests permissions and tokens', () => {
   expect(recorded('auth can-i get pods')['spec']).toEqual({
     resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' },
   })

@@ -65,7 +65,7 @@ test('an Event is created in its namespace', async () => {
 })
 
 const OWNER = { collection: 'services', namespace: 'shop', name: 'web', uid: 'owner' } as const
-const ASKED = '/api/v1/namespaces/shop/services/web'
+const REQUESTED = '/api/v1/namespaces/shop/services/web'
 const refused = (code: number): ApiResult<never> => ({
   ok: false,
   failure: statusFailure(code, {}),
@@ -82,7 +82,7 @@ test.each([
     const write = { verb: 'delete', collection: 'endpoints', meta, absent: [OWNER] } as const
     const preconditions = { uid: 'u', resourceVersion: '7' }
     const rest = wanted === true ? [`${ENDPOINTS}/web`, { preconditions }] : [wanted]
-    expect(await request(write, found)).toEqual([ASKED, ...rest])
+    expect(await request(write, found)).toEqual([REQUESTED, ...rest])
   },
 )
 
@@ -90,7 +90,7 @@ test('an owner without a uid is present under any uid', async () => {
   const found = { ok: true, value: { metadata: { uid: 'any' } } } as const
   const absent = [{ ...OWNER, uid: '' }]
   const write = { verb: 'delete', collection: 'endpoints', meta, absent } as const
-  expect(await request(write, found)).toEqual([ASKED, 409])
+  expect(await request(write, found)).toEqual([REQUESTED, 409])
 })
 
 const PODS_OF_SHOP = ['/api/v1/namespaces/shop/pods', { query: { limit: '1' } }] as const
@@ -120,7 +120,7 @@ test.each([
     const write = { verb: 'delete', collection: 'endpoints', meta, present: OWNER } as const
     const preconditions = { uid: 'u', resourceVersion: '7' }
     const rest = wanted === true ? [`${ENDPOINTS}/web`, { preconditions }] : [wanted]
-    expect(await request(write, found)).toEqual([ASKED, ...rest])
+    expect(await request(write, found)).toEqual([REQUESTED, ...rest])
   },
 )
 

@@ -288,7 +288,7 @@ test('what drains in it shows while it does', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const leaving = leftovers?.drainAndCleanup(new AbortController().signal)
   await Promise.resolve()
-  Object.assign(built[0]!.mode, { draining: 4, duringRetire: () => promise })
+  Object.assign(built[0]!.mode, { draining: 4, duringCleanup: () => promise })
   expect(leftovers?.draining).toBe(4)
   resolve()
   await leaving

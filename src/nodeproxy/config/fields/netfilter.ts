@@ -13,7 +13,7 @@ export const netfilterFields: FieldsOf<
     flag: 'iptables-masquerade-bit',
     type: integer(0, 31),
     fallback: 14,
-    doc: 'The bit of the packet mark that asks for masquerade. Other software on the node must leave it and the bit below alone.',
+    doc: 'The bit of the packet mark that requests masquerade. Other software on the node must leave it and the bit below alone.',
     reload: 'live',
   },
   'iptables.masqueradeAll': {

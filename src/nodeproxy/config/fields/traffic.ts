@@ -52,7 +52,7 @@ export const trafficFields: FieldsOf<
     flag: 'allowed-external-ips',
     type: cidrList,
     fallback: [],
-    doc: 'External IPs outside these networks are refused, with an event. Empty: all are allowed (CVE-2020-8554: then whoever may write a Service can draw traffic).',
+    doc: 'External IPs outside these networks are refused, with an event. Empty: all are allowed (CVE-2020-8554: then every client that may write a Service can draw traffic).',
     reload: 'live',
   },
 }

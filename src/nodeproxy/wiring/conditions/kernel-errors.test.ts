@@ -18,7 +18,7 @@ test('a failed bind blocks readiness until it succeeds, any other error does not
     return conditions.current()
   }
   const taken = { code: 'NP_USERSPACE_LISTEN', message: 'cannot listen on 127.0.0.1:80: EACCES' }
-  const other = { code: 'NP_X', message: 'no room' }
+  const other = { code: 'NP_X', message: 'no space' }
   expect(review({ a: taken, b: taken, c: other, d: other })).toEqual([
     {
       blocksReadiness: true,
@@ -27,7 +27,7 @@ test('a failed bind blocks readiness until it succeeds, any other error does not
     {
       blocksReadiness: false,
       message:
-        'the kernel refuses c and others (NP_X: no room); the row of the code in docs/errors.md has the remedy',
+        'the kernel refuses c and others (NP_X: no space); the row of the code in docs/errors.md has the remedy',
     },
   ])
   expect(review({ a: taken })).toHaveLength(1)

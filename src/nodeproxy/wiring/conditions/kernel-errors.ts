@@ -4,9 +4,9 @@ import type { KernelError, ObjectKey } from '../../../modes/mode.ts'
 const REASON = 'kernel-refusals'
 
 /**
- * What the kernel refuses at this moment and is tried again. A mode reports itself what the
- * configuration asks for; what only a Service asks for does not block readiness, or its owner could
- * stop a rollout.
+ * Reports the objects that the kernel refuses at this moment; they are tried again. A mode itself
+ * reports errors of its configuration. An error of one Service does not block readiness: otherwise
+ * the owner of that Service could stop a rollout.
  */
 export function reviewKernelErrors(
   conditions: ConditionSink,

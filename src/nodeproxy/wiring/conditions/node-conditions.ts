@@ -33,13 +33,13 @@ export function reviewNode(
   review(
     ADDRESSES_UNKNOWN,
     config.nodePortAddresses === 'primary' && (node?.addresses.length ?? 0) === 0
-      ? `no address serves node ports and health check node ports: nodePortAddresses is ["primary"] and ${lack(nodeName, node, 'InternalIP or ExternalIP in status.addresses')}`
+      ? `no address serves node ports and health check node ports: nodePortAddresses is ["primary"] and ${missingField(nodeName, node, 'InternalIP or ExternalIP in status.addresses')}`
       : undefined,
   )
   review(
     PODS_UNKNOWN,
     config.detectLocalMode === 'NodeCIDR' && (node?.podCIDRs.length ?? 0) === 0
-      ? `no source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is NodeCIDR and ${lack(nodeName, node, 'spec.podCIDRs')}`
+      ? `no source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is NodeCIDR and ${missingField(nodeName, node, 'spec.podCIDRs')}`
       : undefined,
   )
   const isUnset = config.detectLocalMode === 'ClusterCIDR' && config.clusterCIDR.length === 0
@@ -49,7 +49,7 @@ export function reviewNode(
 const CLUSTER_MESSAGE =
   'every source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is ClusterCIDR and clusterCIDR is empty; set clusterCIDR'
 
-function lack(nodeName: string, node: Node | undefined, field: string): string {
+function missingField(nodeName: string, node: Node | undefined, field: string): string {
   const name = quote(nodeName)
   return node === undefined
     ? `Node ${name} does not exist; create it, or correct hostnameOverride`

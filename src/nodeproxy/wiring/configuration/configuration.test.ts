@@ -115,7 +115,7 @@ test('a mode is adopted together with its configuration', async () => {
   configuration.close()
 })
 
-test('the kernel is asked only about a file that is right', async () => {
+test('the kernel is probed only for a valid file', async () => {
   const { configuration, change, considered } = await rig('mode: iptables\n')
   await change('mode: ipvs\nclusterCIDR: nonsense\n')
   await change('mode: ipvs\nhostnameOverride: other\n')

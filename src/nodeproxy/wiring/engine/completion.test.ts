@@ -8,7 +8,7 @@ import { Completion } from './completion.ts'
 const key = (name: string) => name as ObjectKey
 const REFUSED = { code: 'NP_NO', message: 'no' }
 
-/** Objects whose name begins with `shared` belong to nobody. */
+/** Objects whose name begins with `shared` have no owner. */
 function rig(...wanted: readonly string[]) {
   const clock = new FakeClock()
   const tracker = new DeltaTracker()

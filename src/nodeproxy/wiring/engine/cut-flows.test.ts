@@ -33,7 +33,7 @@ test('a family without stale flows is not looked at', async () => {
   expect(conntrack.cuts.map((cut) => cut.map(({ family }) => family))).toEqual([[6]])
 })
 
-test('where this process serves, only flows to what nobody serves any more are cut', async () => {
+test('where this process serves, only flows to frontends that are no longer served are cut', async () => {
   const conntrack = new FakeConntrack()
   const ownPorts = new Set([10_270])
   const parts = { conntrack, metrics: createMetrics(), clock, ownPorts }

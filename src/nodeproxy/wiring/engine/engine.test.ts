@@ -25,7 +25,7 @@ function rig() {
   const kernelOf = (mode: string) => kernels.getOrInsertComputed(mode, () => new Map())
   const kernel = kernelOf('one')
   const built: ScriptedMode[] = []
-  /** Indices of modes, in the order in which they were asked to watch. */
+  /** Indices of modes, in the order in which they began to watch. */
   const watched: number[] = []
   const flows: StaleFlows[] = []
   const none = { applied: 0, completed: 0, drifted: 0 }
@@ -232,7 +232,7 @@ test('a new period of the loop is a new loop', async () => {
   expect(engine.running?.table.size).toBe(2)
 })
 
-test('after stop nobody watches and nothing begins', async () => {
+test('after stop no mode watches and nothing begins', async () => {
   const { engine, built, clock, world, watching } = rig()
   engine.enqueue(serviceEvents('s1'))
   engine.start()
@@ -266,7 +266,7 @@ async function switched() {
   }
 }
 
-test('another mode is complete before the old one retires', async () => {
+test('another mode is complete before the old one drains', async () => {
   const { to, built, kernelOf, clock, world, engine } = await switched()
   world.mode = 'two'
   engine.refresh()
@@ -324,11 +324,11 @@ test('a mode that cannot be written at all never makes the old one leave', async
   expect(built[0]?.calls).not.toContain('drainAndCleanup')
 })
 
-test('switching back stops the retirement first, and the old mode repairs what it took', async () => {
+test('switching back stops the draining first, and the old mode repairs what it took', async () => {
   const { to, built, kernelOf, clock, world, engine } = await switched()
   const { promise, resolve } = Promise.withResolvers<void>()
   let aborted = false
-  built[0]!.duringRetire = (signal) => {
+  built[0]!.duringCleanup = (signal) => {
     built[0]!.kernel.clear()
     signal.addEventListener('abort', () => (aborted = true))
     return promise
@@ -351,7 +351,7 @@ test('a mode that is called back while the other one begins is not sent away by 
   const { built, clock, world, engine, kernelOf } = await switched()
   const writing = Promise.withResolvers<void>()
   const removed = Promise.withResolvers<void>()
-  built[0]!.duringRetire = async () => {
+  built[0]!.duringCleanup = async () => {
     await removed.promise
     kernelOf('one').clear()
   }
@@ -384,10 +384,10 @@ test('a change back and forth while a mode ends its work changes nothing', async
   expect([kernelOf('one').size, kernelOf('two').size]).toEqual([2, 0])
 })
 
-test('the end of the daemon stops a retirement and leaves the rest to the next start', async () => {
+test('the end of the daemon stops the draining and leaves the rest to the next start', async () => {
   const { to, built, engine, clock } = await switched()
   let aborted = false
-  built[0]!.duringRetire = (signal) =>
+  built[0]!.duringCleanup = (signal) =>
     new Promise((resolve) => {
       signal.addEventListener('abort', () => {
         aborted = true

@@ -10,7 +10,7 @@ function rig() {
   /** Modes of which nothing is left. */
   const retired = () =>
     lines.flatMap((line) => /^info removed every rule .* \{"mode":"(.*)"\}$/.exec(line)?.[1] ?? [])
-  /** A mode that retires until the test ends it or it is aborted. */
+  /** A mode that drains until the test ends it or it is aborted. */
   const slow = (draining: number) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
@@ -55,7 +55,7 @@ test('what drains in modes that leave is counted while they do', async () => {
   expect(pendingCleanups.draining).toBe(3)
 })
 
-test('a mode that is recalled has stopped before anybody goes on, and leaves again later', async () => {
+test('a mode that is recalled has stopped before the caller goes on, and drains again later', async () => {
   const { retired, pendingCleanups, slow } = rig()
   const a = slow(0)
   pendingCleanups.add('a', a)
@@ -66,7 +66,7 @@ test('a mode that is recalled has stopped before anybody goes on, and leaves aga
   expect(a.signals).toHaveLength(2)
 })
 
-test('a retirement that fails is reported and tried again', async () => {
+test('a cleanup that fails is reported and tried again', async () => {
   const { clock, lines, retired, pendingCleanups } = rig()
   let attempts = 0
   pendingCleanups.add('a', {

@@ -55,7 +55,7 @@ test('the same problem at every relist is reported once, another one again', () 
   expect(lines).toHaveLength(3)
 })
 
-test('objects of other drivers and without a name have no owner to be told', () => {
+test('objects of other drivers and without a name have no owner to notify', () => {
   const { problems, lines, sent } = rig()
   problems.report(problem({ resource: 'endpoints' }))
   problems.report(problem({ key: '', kind: 'lost' }))

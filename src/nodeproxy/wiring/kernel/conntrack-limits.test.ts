@@ -20,7 +20,7 @@ function settings(change: Partial<typeof DEFAULTS>, cores = 2) {
 }
 
 describe('conntrackSettings', () => {
-  it('asks for the documented defaults', () => {
+  it('has the documented defaults', () => {
     expect(settings({})).toEqual([
       'buckets atLeast 32768',
       'max atLeast 131072',
@@ -45,7 +45,7 @@ describe('conntrackSettings', () => {
     )
   })
 
-  it('sets what is asked for, in whole seconds', () => {
+  it('sets what is configured, in whole seconds', () => {
     expect(settings({ tcpBeLiberal: true, udpTimeout: 1_500, udpStreamTimeout: 120_000 })).toEqual(
       expect.arrayContaining([
         'tcp_be_liberal exact 1',

@@ -5,7 +5,7 @@ import type { NodeProxyConfiguration } from '../../config/fields/configuration.t
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { Modes } from './modes.ts'
 
-const lack = (what: string): MissingRequirement => ({
+const missing = (what: string): MissingRequirement => ({
   code: 'NP_LACK',
   what,
   remedy: `modprobe ${what}`,
@@ -60,7 +60,7 @@ test('nftables is the best that the kernel can do, with a warning', async () => 
 
 test('auto says what the better ones lack', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
-  ipvs.missing = [lack('ip_vs'), lack('xt_set')]
+  ipvs.missing = [missing('ip_vs'), missing('xt_set')]
   expect((await choose()).current.name).toBe('iptables')
   expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["ip_vs","xt_set"\]/)
   expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better ones lack something"/)
@@ -68,8 +68,8 @@ test('auto says what the better ones lack', async () => {
 
 test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', async (mode) => {
   const { choose, ipvs, iptables, lines } = rig({ mode })
-  ipvs.missing = [lack('ip_vs'), lack('xt_set')]
-  iptables.missing = [{ ...lack('nat'), code: 'NP_OTHER' }]
+  ipvs.missing = [missing('ip_vs'), missing('xt_set')]
+  iptables.missing = [{ ...missing('nat'), code: 'NP_OTHER' }]
   await expect(choose()).rejects.toThrow(
     expect.objectContaining({
       code: 'NP_LACK',
@@ -87,7 +87,7 @@ test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', as
 test('another mode is taken over only when the kernel can do it and the configuration is', async () => {
   const { choose, ipvs } = rig({ mode: 'iptables' })
   const modes = await choose()
-  ipvs.missing = [lack('ip_vs')]
+  ipvs.missing = [missing('ip_vs')]
   expect(await modes.consider(configuration({ mode: 'ipvs' }))).toEqual({
     ok: false,
     reasons: ['ip_vs; modprobe ip_vs (NP_LACK)'],
@@ -108,10 +108,10 @@ test('what is the same is not tried again', async () => {
   expect(ipvs.prepared).toHaveLength(1)
 })
 
-test('what the mode at work asks of the kernel anew is tried anew', async () => {
+test('new kernel requirements of the active mode are probed again', async () => {
   const { choose, ipvs } = rig({ mode: 'ipvs' })
   const modes = await choose()
-  ipvs.missing = [lack('ip_vs_mh')]
+  ipvs.missing = [missing('ip_vs_mh')]
   const changed = configuration({ mode: 'ipvs', 'ipvs.scheduler': 'sh' })
   expect(await modes.consider(changed)).toMatchObject({ ok: false })
   ipvs.missing = []

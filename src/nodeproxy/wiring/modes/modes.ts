@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly ok: true; adopt(): void }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-/** Makes the situation in which a mode is tried, before Node and addresses are known. */
+/** Makes the inputs with which a mode is tried, before Node and addresses are known. */
 export type Trial = (config: NodeProxyConfiguration) => ModeInputs<NodeProxyConfiguration>
 
 export interface ModesParts {
@@ -26,7 +26,7 @@ type Choice =
   | { readonly ok: true; readonly driver: ModeDriver<NodeProxyConfiguration> }
   | { readonly ok: false; readonly missing: readonly MissingRequirement[] }
 
-/** The modes of this daemon, and which of them the configuration and the kernel ask for. */
+/** The modes of this daemon, and which of them the configuration and the kernel select. */
 export class Modes {
   readonly #parts: ModesParts
   #current: ModeDriver<NodeProxyConfiguration>
@@ -63,7 +63,7 @@ export class Modes {
     return this.#parts.drivers.find((driver) => driver.name === name)
   }
 
-  /** Whether the kernel can do what another configuration asks for; it takes effect with `adopt`. */
+  /** Whether the kernel can do what another configuration requires; it takes effect with `adopt`. */
   async consider(config: NodeProxyConfiguration): Promise<Verdict> {
     try {
       const choice = await this.#choiceFor(config)

@@ -20,7 +20,7 @@ export interface OpenModesParts {
   readonly modes?: readonly ModeDefinition[]
 }
 
-/** Finds out what this kernel can do, and the mode that it and the configuration ask for. */
+/** Finds out what this kernel can do, and the mode that it and the configuration select. */
 export async function openModes(
   kernel: Kernel,
   config: NodeProxyConfiguration,

@@ -29,7 +29,7 @@ test('addresses count unless they are link-local', async () => {
   expect(local.current).toEqual(['192.0.2.1', '127.0.0.1'])
 })
 
-test('only a change of what counts is told', async () => {
+test('only a relevant change is reported', async () => {
   const fake = new FakeAddresses([address('192.0.2.1')])
   const { local, stop, changes } = await following(fake)
   fake.set([address('192.0.2.1'), address('fe80::2', 'link')])

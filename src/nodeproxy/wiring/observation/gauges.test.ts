@@ -133,7 +133,7 @@ test('one mode is at work, and what drains is counted whichever mode it is in', 
   expect(lines).toContain('nodeproxy_draining_backends 3')
 })
 
-test('the watch shows through, however often somebody looks', async () => {
+test('the gauges show the watch, however often they are read', async () => {
   const { show, changeTimes } = rig()
   changeTimes.note('service')
   changeTimes.queued()

@@ -20,13 +20,13 @@ function rig() {
   const metrics = createMetrics()
   const changeTimes = new ChangeTimes()
   const written: unknown[] = []
-  const troubles: number[] = []
+  const failures: number[] = []
   const observer = observeSync({
     ...{ clock, families, health, log, metrics, changeTimes },
     onCompiled: () => {},
     onWritten: (failed) => written.push(failed.size),
     onApplied: () => {},
-    onFailure: () => troubles.push(clock.now()),
+    onFailure: () => failures.push(clock.now()),
     describe: (key) => {
       const [, family, table = ''] = /^([46])\/(\w+)/.exec(key) ?? []
       const kind = key.includes('>') ? 'jump' : 'chain'
@@ -40,7 +40,7 @@ function rig() {
     const change = { set: [CHAIN, JUMP], unset: [] }
     return { at: clock.now(), durationMs: 20, change, failed: new Map(), ...overrides }
   }
-  return { observer, clock, health, lines, changeTimes, written, troubles, show, run }
+  return { observer, clock, health, lines, changeTimes, written, failures, show, run }
 }
 
 test('a run that was written is healthy, timed and counted by table', async () => {
@@ -99,12 +99,12 @@ test('objects that hold no rules count as refused, but not as rules', async () =
 })
 
 test('whatever goes wrong is a reason to look at the kernel', () => {
-  const { observer, troubles, run } = rig()
+  const { observer, failures, run } = rig()
   observer.applied(run())
-  expect(troubles).toHaveLength(0)
+  expect(failures).toHaveLength(0)
   observer.applied(run({ failed: new Map([[CHAIN, REFUSED]]) }))
   observer.failed(new Error('lost'))
-  expect(troubles).toHaveLength(2)
+  expect(failures).toHaveLength(2)
 })
 
 test('of many refusals the first few are shown', () => {

@@ -68,7 +68,7 @@ test('a signal ends the wait', async () => {
   expect(await takeOwnership({ ...parts, pause })).toBeUndefined()
 })
 
-test('a process without rights keeps nobody from the work; the lock is taken when it ends', async () => {
+test('a process without rights does not block the daemon; the lock is taken when it ends', async () => {
   const { clock, lines, locks, parts } = rig(0)
   locks.other = { owner: OTHER, holder: { pid: 7, uid: 1_000 } }
   const ownership = await takeOwnership({ ...parts, mayOwn: () => false })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { applyProcessSettings } from './process-settings.ts'
 
-test('a score that cannot be set is a warning, and one only until another is asked for', async () => {
+test('a score that cannot be set is a warning, and only once until another score is configured', async () => {
   const { log, lines } = recordingLog()
   const tried: number[] = []
   const setScore = async (score: number) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listenForSignals } from './signals.ts'
 
-test('SIGHUP reads again once somebody can, and never ends the daemon', () => {
+test('SIGHUP reloads once a handler is set, and never ends the daemon', () => {
   const { onHangup } = listenForSignals()
   let reads = 0
   process.emit('SIGHUP')
@@ -15,7 +15,7 @@ test('SIGHUP reads again once somebody can, and never ends the daemon', () => {
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s asks to stop, also before anybody waits',
+  '%s requests the stop, also before the daemon waits for it',
   async (name) => {
     const { stop } = listenForSignals()
     process.emit(name)

@@ -5,7 +5,7 @@ import { integer, text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { fieldTypes } from '../field-types.ts'
 
-type Serving =
+type ServingField =
   | 'dataDir'
   | 'bindAddress'
   | 'securePort'
@@ -16,7 +16,7 @@ type Serving =
   | 'logging.verbosity'
 
 /** Where it keeps what, and where and as whom it serves. */
-export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, Serving> = {
+export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
   dataDir: {
     flag: 'data-dir',
     type: fieldTypes.present,

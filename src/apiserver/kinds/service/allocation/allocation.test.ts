@@ -82,7 +82,7 @@ test('concurrent creates never share an address or a port', async () => {
   expect(new Set(made.flatMap(nodePorts)).size).toBe(30)
 })
 
-test('of twenty who ask for one node port exactly one gets it', async () => {
+test('of twenty requests for one node port exactly one succeeds', async () => {
   const api = await startApi()
   const bodies = Array.from({ length: 20 }, (_, index) =>
     service(`s${index}`, { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] }),
@@ -95,7 +95,7 @@ test('of twenty who ask for one node port exactly one gets it', async () => {
   )
 })
 
-test('addresses and ports that were asked for must be free and in range', async () => {
+test('addresses and requested ports must be free and in range', async () => {
   const api = await startApi()
   const made = await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10' }))
   expect(objectAt(made, 'spec')).toMatchObject({
@@ -154,14 +154,14 @@ test('dual stack gives one address per family, primary first', async () => {
   expect(objectAt(dual, 'spec')['ipFamilies']).toEqual(['IPv4', 'IPv6'])
   const six = await api.make(SERVICES, service('six', { ipFamilies: ['IPv6'] }))
   expect(stringAt(six, 'spec', 'clusterIP')).toMatch(/^fd00:96::/)
-  const asked = ['fd00:96::10', '10.96.0.10']
+  const requested = ['fd00:96::10', '10.96.0.10']
   const both = await api.make(
     SERVICES,
-    service('both', { clusterIP: asked[0]!, clusterIPs: asked }),
+    service('both', { clusterIP: requested[0]!, clusterIPs: requested }),
   )
   expect(objectAt(both, 'spec')).toMatchObject({
-    clusterIP: asked[0]!,
-    clusterIPs: asked,
+    clusterIP: requested[0]!,
+    clusterIPs: requested,
     ipFamilies: ['IPv6', 'IPv4'],
   })
   const upgraded = await change(api, 'single', {

@@ -58,7 +58,7 @@ test('a load balancer may have the address of a node, but no ClusterIP', async (
   expect(messageOf(await report('10.96.0.10'))).toEqual([422, expect.stringContaining(RANGE)])
 })
 
-test('who newly sets externalIPs is warned, and nobody else', async () => {
+test('only a request that newly sets externalIPs gets a warning', async () => {
   const api = await startApi()
   const made = await api.call('POST', SERVICES, {
     body: service('x', { externalIPs: ['192.0.2.1'] }),

@@ -21,31 +21,32 @@ export interface AddressPolicy {
  * else free ones of its families. ExternalName and headless Services have none.
  */
 export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
-  if (isHalfAsked(sent, old)) {
-    const asked = stringsAt(sent, 'clusterIPs')
-    return clusterIPsCause(asked, 'must be empty when `clusterIP` is not specified')
+  if (isHalfRequested(sent, old)) {
+    const requested = stringsAt(sent, 'clusterIPs')
+    return clusterIPsCause(requested, 'must be empty when `clusterIP` is not specified')
   }
   const spec = trimmed(keepFamilies(sent, old), old)
   const before = stringsAt(old, 'clusterIPs')
-  const asked = askedFor(spec, before)
-  if ('cause' in asked) return asked
-  if (stringAt(spec, 'type') === 'ExternalName') return withoutAddresses(spec, asked.ips, before)
+  const requested = requestedIPs(spec, before)
+  if ('cause' in requested) return requested
+  if (stringAt(spec, 'type') === 'ExternalName')
+    return withoutAddresses(spec, requested.ips, before)
   const held = stringAt(old, 'type') === 'ExternalName' ? [] : before
-  const moved = held.some((ip, at) => !isSameAddress(asked.ips[at] ?? ip, ip))
-  if (moved) return clusterIPsCause(asked.ips, 'may not change once set')
+  const moved = held.some((ip, at) => !isSameAddress(requested.ips[at] ?? ip, ip))
+  if (moved) return clusterIPsCause(requested.ips, 'may not change once set')
   const known = [...policy.ranges.map((range) => range.family), ...familiesNamed(old)]
   const configured = [...new Set(known)]
-  if ((asked.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
-  const ips = asked.ips.length > 0 ? asked.ips : held.slice(0, 1)
+  if ((requested.ips[0] ?? held[0]) === 'None') return headless(spec, configured)
+  const ips = requested.ips.length > 0 ? requested.ips : held.slice(0, 1)
   const decided = decideFamilies(spec, ips, configured)
   if ('cause' in decided) return decided
-  return assign(spec, { asked: asked.ips, held, families: decided.families }, policy)
+  return assign(spec, { requested: requested.ips, held, families: decided.families }, policy)
 }
 
 /** The first address of a new Service stands in both fields, or in `clusterIP` alone. */
-function isHalfAsked(sent: JsonObject, old: JsonObject): boolean {
-  const isAsked = stringAt(sent, 'clusterIP') !== '' || stringsAt(old, 'clusterIPs').length > 0
-  return !isAsked && stringsAt(sent, 'clusterIPs').length > 0
+function isHalfRequested(sent: JsonObject, old: JsonObject): boolean {
+  const isRequested = stringAt(sent, 'clusterIP') !== '' || stringsAt(old, 'clusterIPs').length > 0
+  return !isRequested && stringsAt(sent, 'clusterIPs').length > 0
 }
 
 /** A write without families leaves them as they were. */
@@ -67,14 +68,14 @@ function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
   return { ...spec, ...Object.fromEntries(firsts.filter(([, list]) => list.length > 0)) }
 }
 
-/** The addresses that a Service had go with its type; others may not be asked for. */
+/** The addresses that a Service had go with its type; others may not be requested. */
 function withoutAddresses(
   spec: JsonObject,
-  asked: readonly string[],
+  requested: readonly string[],
   before: readonly string[],
 ): Filled {
-  if (asked.some((ip) => !isAmong(before, ip))) {
-    return clusterIPsCause(asked, 'may not be set for a Service of type ExternalName')
+  if (requested.some((ip) => !isAmong(before, ip))) {
+    return clusterIPsCause(requested, 'may not be set for a Service of type ExternalName')
   }
   return { spec: without(spec, 'clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy') }
 }
@@ -86,8 +87,8 @@ function headless(spec: JsonObject, configured: readonly Family[]): Filled {
   return { spec: withFamilies(named, decided.families) }
 }
 
-/** In canonical text, but for those that are left as they were. */
-function askedFor(
+/** The requested addresses in canonical text; addresses that did not change keep their text. */
+function requestedIPs(
   spec: JsonObject,
   before: readonly string[],
 ): { readonly ips: readonly string[] } | { readonly cause: StatusCause } {
@@ -104,26 +105,26 @@ function askedFor(
 }
 
 interface Assignment {
-  readonly asked: readonly string[]
+  readonly requested: readonly string[]
   readonly held: readonly string[]
   readonly families: readonly Family[]
 }
 
 function assign(spec: JsonObject, assignment: Assignment, policy: AddressPolicy): Filled {
-  const { asked, held, families } = assignment
+  const { requested, held, families } = assignment
   const ips: string[] = []
   for (const family of families) {
     const range = policy.ranges.find((one) => one.family === family)
     const inFamily = (ip: string): boolean => ip.includes(':') === (family === 6)
-    const wanted = asked.find(inFamily) ?? held.find(inFamily)
+    const wanted = requested.find(inFamily) ?? held.find(inFamily)
     const ip = wanted ?? (range && chooseAddress(range, policy.pool))
     if (ip === undefined) {
       const why =
         range === undefined ? `there is no IPv${family} range` : `range ${range.cidr} is full`
-      return clusterIPsCause(asked, `failed to allocate an IP: ${why}`)
+      return clusterIPsCause(requested, `failed to allocate an IP: ${why}`)
     }
     const problem = isAmong(held, ip) ? undefined : outOfRange(range, ip)
-    if (problem !== undefined) return clusterIPsCause(asked, problem)
+    if (problem !== undefined) return clusterIPsCause(requested, problem)
     ips.push(ip)
   }
   const named = { ...spec, clusterIP: ips[0]!, clusterIPs: ips }
@@ -148,16 +149,16 @@ function isAmong(addresses: readonly string[], ip: string): boolean {
 }
 
 /** The cause for an address that the client named and another Service has. */
-export function addressTakenCause(asked: readonly string[], ip: string): StatusCause {
-  return clusterIPsCause(asked, `failed to allocate IP ${ip}: provided IP is already allocated`)
+export function addressTakenCause(requested: readonly string[], ip: string): StatusCause {
+  return clusterIPsCause(requested, `failed to allocate IP ${ip}: provided IP is already allocated`)
     .cause
 }
 
 function clusterIPsCause(
-  asked: readonly string[],
+  requested: readonly string[],
   message: string,
 ): { readonly cause: StatusCause } {
-  return { cause: invalidValue('spec.clusterIPs', asked, message) }
+  return { cause: invalidValue('spec.clusterIPs', requested, message) }
 }
 
 function stringsAt(object: JsonObject, field: string): string[] {

@@ -68,7 +68,7 @@ test('a second family comes and goes with the policy, the primary address stays'
   await api.make(SERVICES, service('next', { clusterIP: second }))
 })
 
-test('who adds the second family may ask for its address, if it is free and in range', async () => {
+test('a request that adds the second family may name its address, if it is free and in range', async () => {
   const api = await startApi({ serviceAddressRanges: BOTH })
   const made = await api.make(SERVICES, service('web'))
   await api.make(SERVICES, service('other', { clusterIP: 'fd00:96::7' }))

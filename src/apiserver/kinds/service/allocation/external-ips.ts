@@ -7,7 +7,7 @@ import { nodes } from '../../node/resource.ts'
 import { type CapturedAddress, newlyCaptured } from './captured-addresses.ts'
 
 const WARNING =
-  'spec.externalIPs: every node captures these addresses, so whoever may write a Service can take the traffic of others; use a Service of type LoadBalancer instead'
+  'spec.externalIPs: every node captures these addresses, so every client that may write a Service can take the traffic of others; use a Service of type LoadBalancer instead'
 
 /** The warning to the author of a Service that captures new addresses by `externalIPs`. */
 export function captureWarnings(next: JsonObject, old: JsonObject | undefined): readonly string[] {

@@ -12,7 +12,7 @@ const FIELD = 'healthCheckNodePort'
  * local traffic does. The port is of the same range as the node ports.
  */
 export function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
-  if (!isAsked(spec)) return { spec: without(spec, FIELD) }
+  if (!isRequested(spec)) return { spec: without(spec, FIELD) }
   const mine = keysHeldBy({ spec: without(spec, FIELD) })
   const isMine = (number: number): boolean => mine.has(nodePortKey('TCP', number))
   const isFree = (number: number): boolean =>
@@ -25,7 +25,7 @@ export function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: P
   return { spec: { ...spec, [FIELD]: number } }
 }
 
-function isAsked(spec: JsonObject): boolean {
+function isRequested(spec: JsonObject): boolean {
   const isLocal = stringAt(spec, 'externalTrafficPolicy') === 'Local'
   return isLocal && stringAt(spec, 'type') === 'LoadBalancer'
 }

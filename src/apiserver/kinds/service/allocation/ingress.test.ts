@@ -24,7 +24,7 @@ test.each(['ClusterIP', 'NodePort'])('addresses go in the write that makes it %s
   expect(valueAt(changed.body, 'status', 'loadBalancer')).toEqual({})
 })
 
-test('nobody can report addresses for another type', async () => {
+test('no client can report addresses for another type', async () => {
   const { patch } = await balanced()
   await patch({ spec: { type: 'NodePort' } })
   const answer = await patch({ status: INGRESS }, '/status')

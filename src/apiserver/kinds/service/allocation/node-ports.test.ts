@@ -43,7 +43,7 @@ test.each([
   ['merge-patch', [B, RELEASED]],
   ['strategic-merge-patch', [RELEASED, B]],
   ['strategic-merge-patch', [B, RELEASED]],
-])('a number moves to the port that asks for it (%s, %j)', async (type, ports) => {
+])('a number moves to the port that requests it (%s, %j)', async (type, ports) => {
   const api = await startApi()
   await api.make(SERVICES, withPorts(A))
   const numbers = numbersOf(await patch(api, { spec: { ports } }, type))
@@ -53,22 +53,22 @@ test.each([
 
 const BALANCED = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
 
-test('no number is chosen that another port, or the health check, asks for', async () => {
+test('no number is chosen that another port, or the health check, requests', async () => {
   const random = { ...systemRandom, below: () => 0 }
   const api = await startApi({ nodePortRange: { first: 3000, last: 3002 }, random })
   const ports = [
     { name: 'a', port: 80 },
     { name: 'b', port: 81, nodePort: 3000 },
   ]
-  for (const asked of [{}, { healthCheckNodePort: 3001 }, { healthCheckNodePort: 3002 }]) {
+  for (const requested of [{}, { healthCheckNodePort: 3001 }, { healthCheckNodePort: 3002 }]) {
     const made = objectAt(
-      await api.make(SERVICES, service('web', { ...BALANCED, ...asked, ports })),
+      await api.make(SERVICES, service('web', { ...BALANCED, ...requested, ports })),
       'spec',
     )
     const [first, second] = arrayAt(made, 'ports').map((port) => valueAt(port, 'nodePort'))
     expect(second).toBe(3000)
     expect(new Set([first, made['healthCheckNodePort']])).toEqual(new Set([3001, 3002]))
-    expect(made).toMatchObject(asked)
+    expect(made).toMatchObject(requested)
     await api.call('DELETE', `${SERVICES}/web`)
   }
   const spec = { ...BALANCED, healthCheckNodePort: 3000, ports }
@@ -100,7 +100,7 @@ test('a port keeps its number under its name, else under its number', async () =
   expect(swapped).toEqual({ c: 30_080, d: NUMBER })
 })
 
-test('a port of another protocol keeps its number only while nobody has it', async () => {
+test('a port of another protocol keeps its number only while no other port has it', async () => {
   const api = await startApi()
   await api.make(SERVICES, withPorts(A))
   const become = async (protocol: string): Promise<unknown> => {

@@ -43,7 +43,7 @@ test.each<[JsonObject, string]>([
   expect(dropTypeFields({ spec }, undefined)).toMatchObject({ cause: { field } })
 })
 
-test('an empty value asks for nothing', () => {
+test('an empty value requests nothing', () => {
   const none = { externalTrafficPolicy: '', healthCheckNodePort: 0, loadBalancerSourceRanges: [] }
   const spec = { type: 'ClusterIP', ...none }
   expect(dropTypeFields({ spec }, undefined)).toEqual({ spec })
@@ -131,7 +131,7 @@ test('a change of type through all types leaves nothing of the one before', asyn
 })
 
 test.each(['None', '10.96.0.10'])(
-  'an ExternalName Service may not ask for clusterIP %s',
+  'an ExternalName Service may not request clusterIP %s',
   async (ip) => {
     const api = await startApi()
     const body = service('web', { type: 'ExternalName', externalName: 'a.example', clusterIP: ip })

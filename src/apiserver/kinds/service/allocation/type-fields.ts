@@ -45,8 +45,9 @@ const FIELDS: readonly TypeField[] = [
 export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {
   const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')]
   const foreign = FIELDS.filter(({ name, isOf }) => isGiven(spec, name) && !isOf(spec))
-  const asked = foreign.find(({ name }) => !isDeepEqual(spec[name], before[name]))
-  if (asked !== undefined) return { cause: asked.refuse(`spec.${asked.name}`, spec[asked.name]) }
+  const requested = foreign.find(({ name }) => !isDeepEqual(spec[name], before[name]))
+  if (requested !== undefined)
+    return { cause: requested.refuse(`spec.${requested.name}`, spec[requested.name]) }
   const annotation = isBalanced(spec) ? undefined : rangesAnnotation(service)
   if (annotation !== undefined) return { cause: notBalanced(`metadata.annotations[${annotation}]`) }
   const left = isLeftName(spec, before) ? ['externalName'] : []
