@@ -19,6 +19,7 @@ export interface WordHit {
 const QUOTED: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^test\/architecture\/vocabulary/, 'the list itself, and its invented sources'],
   [/^(?:bench\/results\/|CHANGELOG\.md$)/, 'records of the past'],
+  [/\/generated\//, 'written by a generator'],
   [/(?:package-lock\.json|\.proto|\.pem)$/, 'written by others'],
 ]
 
