@@ -120,6 +120,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason: 'a minute and more in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
     files: [
+      'test/kernel/draining.ipvs.test.ts',
       'test/kernel/drift.ipvs.test.ts',
       'test/kernel/mode-switch.ipvs.test.ts',
       'test/kernel/ownership.ipvs.test.ts',
