@@ -1,15 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  apiserverEdges,
-  apiserverLayers,
-  type Edge,
-  filesInCircles,
-  layerFault,
-  mutualFolders,
-} from './apiserver-layers.ts'
+import { apiserverEdges, apiserverLayers, layerFault } from './apiserver-layers.ts'
 import { isTest, readSources, root } from './source-file.ts'
+import { circles, type Edge, mutualFolders } from './structure.ts'
 
 const sources = await readSources('src/apiserver')
 const edges = apiserverEdges(sources)
@@ -20,7 +14,7 @@ test('imports inside the API server go down the order of its layers', () => {
 })
 
 test('no files of the API server import each other in a circle, types included', () => {
-  expect(filesInCircles(edges)).toEqual([])
+  expect(circles(edges)).toEqual([])
   expect(mutualFolders(edges)).toEqual([])
 })
 
@@ -62,10 +56,10 @@ test.each(faulty)('%s → %s: %s', (from, to, fault) => {
 test('a circle is found in whatever it hangs on, and so are folders that import each other', () => {
   const ring = [edge('a/1.ts', 'b/1.ts'), edge('b/1.ts', 'c/1.ts'), edge('c/1.ts', 'a/1.ts')]
   const tail = [edge('d/1.ts', 'a/1.ts'), edge('c/1.ts', 'e/1.ts')]
-  expect(filesInCircles([...tail, ...ring])).toEqual(
+  expect(circles([...tail, ...ring])).toEqual([
     ['a', 'b', 'c'].map((folder) => `src/apiserver/${folder}/1.ts`),
-  )
-  expect(filesInCircles([...tail, ...ring.slice(1)])).toEqual([])
+  ])
+  expect(circles([...tail, ...ring.slice(1)])).toEqual([])
   expect(mutualFolders([...tail, edge('a/2.ts', 'd/2.ts')])).toEqual([
     'src/apiserver/a ↔ src/apiserver/d',
   ])

@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { importsOf } from './module-import.ts'
 import { isTest, type SourceFile } from './source-file.ts'
+import type { Edge } from './structure.ts'
 
 /** One folder of `src/apiserver`; its files import from the folders after it in the order. */
 export interface Layer {
@@ -55,12 +56,6 @@ const ROOT = 'src/apiserver'
 /** Fixtures and harnesses, which only tests import. */
 const TESTING = /^src\/apiserver\/(?:[\w-]+\/)*testing\//
 
-/** An import of one production file of the API server by another. */
-export interface Edge {
-  readonly from: string
-  readonly to: string
-}
-
 /** Every import between production files of the API server, types included. */
 export function apiserverEdges(sources: readonly SourceFile[]): readonly Edge[] {
   const paths = new Set(sources.map(({ path }) => path))
@@ -91,24 +86,4 @@ function rankOf(path: string): number | undefined {
 
 function isWithin(folder: string, layer: string): boolean {
   return folder === layer || (layer !== '' && folder.startsWith(`${layer}/`))
-}
-
-/** The files of circles of imports, and those on a path between two circles. */
-export function filesInCircles(edges: readonly Edge[]): readonly string[] {
-  let left = edges.filter(({ from, to }) => from !== to)
-  for (;;) {
-    const importing = new Set(left.map(({ from }) => from))
-    const imported = new Set(left.map(({ to }) => to))
-    const kept = left.filter(({ from, to }) => imported.has(from) && importing.has(to))
-    if (kept.length === left.length) return [...importing].toSorted()
-    left = kept
-  }
-}
-
-/** The pairs of folders that import each other; a folder and what is inside it are one. */
-export function mutualFolders(edges: readonly Edge[]): readonly string[] {
-  const pairs = new Set(edges.map(({ from, to }) => `${posix.dirname(from)} ${posix.dirname(to)}`))
-  const crossing = [...pairs].map((pair) => pair.split(' ')).filter(([a, b]) => a !== b)
-  const mutual = crossing.filter(([a, b]) => pairs.has(`${b} ${a}`) && String(a) < String(b))
-  return mutual.map((pair) => pair.join(' ↔ '))
 }
