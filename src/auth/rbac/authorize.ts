@@ -1,0 +1,34 @@
+import { type Action, isPathAction } from '../action.ts'
+import type { User } from '../user.ts'
+import type { Binding } from './binding.ts'
+import type { Policy } from './policy.ts'
+import { ruleMatches } from './rule-matches.ts'
+
+export interface Decision {
+  readonly isAllowed: boolean
+  /** For operators and the audit log: the binding that permits it, or roles that do not exist. */
+  readonly reason: string
+}
+
+/** Whether roles and bindings permit an action: they only ever permit, so one rule is enough. */
+export function authorize(policy: Policy, user: User, action: Action): Decision {
+  const missing = new Set<string>()
+  const namespace = isPathAction(action) ? '' : action.namespace
+  for (const { binding, rules } of policy.grantsTo(user, namespace)) {
+    if (rules === undefined) missing.add(`${binding.role.kind} ${quoted(binding.role.name)}`)
+    else if (rules.some((rule) => ruleMatches(rule, action))) {
+      return { isAllowed: true, reason: `RBAC: allowed by ${describe(binding)}` }
+    }
+  }
+  const reason = missing.size === 0 ? '' : `RBAC: ${[...missing].join(', ')} not found`
+  return { isAllowed: false, reason }
+}
+
+function describe({ kind, namespace, name, role }: Binding): string {
+  const path = namespace === '' ? name : `${namespace}/${name}`
+  return `${kind} ${quoted(path)} of ${role.kind} ${quoted(role.name)}`
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}

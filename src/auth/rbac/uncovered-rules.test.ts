@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { arbitraryAction, arbitraryRule } from '../testing/arbitrary-rbac.ts'
+import { rulesOfRole } from './policy-rule.ts'
+import { ruleMatches } from './rule-matches.ts'
+import { uncoveredRules } from './uncovered-rules.ts'
+
+const READ = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'services'] }
+const rules = (...of: object[]) => rulesOfRole({ rules: of as never })
+
+test.each([
+  ['the same', [READ], [READ], 0],
+  ['less', [{ ...READ, verbs: ['get'] }], [READ], 0],
+  ['more', [{ ...READ, verbs: ['get', 'delete'] }], [READ], 2],
+  [
+    'parts of two rules',
+    [READ],
+    [
+      { ...READ, verbs: ['get'] },
+      { ...READ, verbs: ['list'] },
+    ],
+    0,
+  ],
+  ['every verb', [{ ...READ, verbs: ['*'] }], [READ], 2],
+  ['one object of all', [{ ...READ, resourceNames: ['a'] }], [READ], 0],
+  ['all objects of one', [READ], [{ ...READ, resourceNames: ['a'] }], 4],
+  ['a subresource of a resource', [{ ...READ, resources: ['pods/log'] }], [READ], 2],
+  [
+    'a subresource of all',
+    [{ ...READ, resources: ['pods/log'] }],
+    [{ ...READ, resources: ['*/log'] }],
+    0,
+  ],
+  [
+    'another name of a group',
+    [{ ...READ, apiGroups: ['networking.orch.io'] }],
+    [{ ...READ, apiGroups: ['networking.k8s.io'] }],
+    0,
+  ],
+  [
+    'all paths below',
+    [{ verbs: ['get'], nonResourceURLs: ['/a/*'] }],
+    [{ verbs: ['get'], nonResourceURLs: ['/a*'] }],
+    0,
+  ],
+  [
+    'more paths',
+    [{ verbs: ['get'], nonResourceURLs: ['/a*'] }],
+    [{ verbs: ['get'], nonResourceURLs: ['/a/*'] }],
+    1,
+  ],
+  [
+    'paths with all resources',
+    [{ verbs: ['get'], nonResourceURLs: ['/a'] }],
+    [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+    1,
+  ],
+  ['nothing', [], [], 0],
+] as const)('%s: %j of %j leaves %d parts', (_what, granted, held, expected) => {
+  expect(uncoveredRules(rules(...granted), rules(...held))).toHaveLength(expected)
+})
+
+test('rules too large to compare are said to be so, unless one held rule has them all', () => {
+  const many = Array.from({ length: 300 }, (_, index) => `r${index}`)
+  const huge = rules({ verbs: many, apiGroups: [''], resources: many })
+  expect(uncoveredRules(huge, rules(READ))).toBe('tooMany')
+  expect(uncoveredRules(huge, rules({ verbs: ['*'], apiGroups: [''], resources: ['*'] }))).toEqual(
+    [],
+  )
+})
+
+test('who holds all that is granted can do all that the grant permits', () => {
+  const list = fc.array(arbitraryRule, { maxLength: 3 })
+  fc.assert(
+    fc.property(list, list, arbitraryAction, (granted, held, action) => {
+      const [given, own] = [rules(...granted), rules(...held)]
+      const uncovered = uncoveredRules(given, own)
+      if (uncovered === 'tooMany' || !given.some((rule) => ruleMatches(rule, action))) return
+      if (own.some((rule) => ruleMatches(rule, action))) return
+      expect(uncovered).not.toEqual([])
+    }),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,20 @@
+/** Who sends a request, as authentication found it. Names are exact: case and bytes count. */
+export interface User {
+  readonly name: string
+  /** Tells apart accounts of one name, of which one was deleted; absent: there is none. */
+  readonly uid?: string
+  readonly groups: readonly string[]
+  /** What else the credentials say, e.g. the Pod that a token is bound to. */
+  readonly extra?: ReadonlyMap<string, readonly string[]>
+}
+
+export const ANONYMOUS = 'system:anonymous'
+
+/** Everybody whose credentials were accepted. */
+export const AUTHENTICATED = 'system:authenticated'
+
+/** Everybody without credentials. */
+export const UNAUTHENTICATED = 'system:unauthenticated'
+
+/** Administrators of the cluster; a built-in binding gives them every permission. */
+export const MASTERS = 'system:masters'
