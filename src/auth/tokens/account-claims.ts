@@ -1,0 +1,73 @@
+import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { accountUserName, parseAccountUserName } from '../service-account-name.ts'
+
+/** Names an object of which the name alone does not say which one was meant. */
+export interface ObjectIdentity {
+  readonly name: string
+  readonly uid: string
+}
+
+/** A token ends with the object that it is bound to. */
+export type BoundKind = 'pod' | 'secret' | 'node'
+
+export interface BoundObject extends ObjectIdentity {
+  readonly kind: BoundKind
+}
+
+/** What a token says of the account that it was issued to. */
+export interface AccountClaims {
+  readonly namespace: string
+  readonly account: ObjectIdentity
+  readonly bound?: BoundObject
+}
+
+const BOUND_KINDS: readonly BoundKind[] = ['pod', 'secret', 'node']
+
+/** The private claims of a token, under the names that Kubernetes gives them. */
+export function accountPayload(claims: AccountClaims): JsonObject {
+  const { namespace, account, bound } = claims
+  return {
+    sub: accountUserName({ namespace, name: account.name }),
+    'kubernetes.io': {
+      namespace,
+      serviceaccount: { name: account.name, uid: account.uid },
+      ...(bound && { [bound.kind]: { name: bound.name, uid: bound.uid } }),
+    },
+  }
+}
+
+/** The claims of a payload whose signature was verified; undefined: it says nothing of an account. */
+export function readAccountClaims(payload: JsonObject): AccountClaims | undefined {
+  const claims = valueAt(payload, 'kubernetes.io')
+  if (!isJsonObject(claims)) return undefined
+  const account = readIdentity(claims['serviceaccount'])
+  const subject = parseAccountUserName(stringAt(payload, 'sub'))
+  const namespace = stringAt(claims, 'namespace')
+  if (account === undefined || subject === undefined || namespace === '') return undefined
+  if (subject.namespace !== namespace || subject.name !== account.name) return undefined
+  const kinds = BOUND_KINDS.filter((kind) => claims[kind] !== undefined)
+  const [kind] = kinds
+  if (kind === undefined) return { namespace, account }
+  // A Pod's token names the Pod's Node, too: it is bound to the Pod.
+  const identity = readIdentity(claims[kind])
+  return identity && { namespace, account, bound: { kind, ...identity } }
+}
+
+/** Tokens in Secrets were issued with these claims before there were bound ones. */
+export function readSecretClaims(
+  payload: JsonObject,
+): (AccountClaims & { readonly secretName: string }) | undefined {
+  const claim = (name: string): string => stringAt(payload, `kubernetes.io/serviceaccount/${name}`)
+  const namespace = claim('namespace')
+  const account = { name: claim('service-account.name'), uid: claim('service-account.uid') }
+  const secretName = claim('secret.name')
+  const subject = accountUserName({ namespace, name: account.name })
+  if (stringAt(payload, 'sub') !== subject || secretName === '' || account.uid === '')
+    return undefined
+  return parseAccountUserName(subject) && { namespace, account, secretName }
+}
+
+function readIdentity(value: Json | undefined): ObjectIdentity | undefined {
+  const [name, uid] = [stringAt(value, 'name'), stringAt(value, 'uid')]
+  return name === '' || uid === '' ? undefined : { name, uid }
+}
