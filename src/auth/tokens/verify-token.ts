@@ -23,6 +23,8 @@ export interface VerifyOptions {
 
 export interface VerifiedToken {
   readonly payload: JsonObject
+  /** The id of the key that verified it. */
+  readonly keyId: string
   /** Those of the token that were asked for; undefined: it names none, as those in Secrets. */
   readonly audiences: readonly string[] | undefined
   /** Seconds since 1970; undefined: it does not expire. */
@@ -50,9 +52,10 @@ export async function verifyToken(
   if (header === undefined) return rejected('it is no signed token')
   const forbidden = FORBIDDEN_HEADERS.find((name) => header[name] !== undefined)
   if (forbidden !== undefined) return rejected(`its header has ${forbidden}`)
-  const payload = await verifySignature(token, header, options.keys)
-  if (payload === undefined) return rejected('no key verifies its signature')
-  return checkClaims(payload, options)
+  const signed = await verifySignature(token, header, options.keys)
+  if (signed === undefined) return rejected('no key verifies its signature')
+  const checked = checkClaims(signed.payload, options)
+  return 'rejected' in checked ? checked : { ...signed, ...checked }
 }
 
 /** The payload, when the key of the token's `kid`, or without one any key, verifies it. */
@@ -60,12 +63,13 @@ async function verifySignature(
   token: string,
   { alg, kid }: CompactJWSHeaderParameters,
   keys: readonly VerificationKey[],
-): Promise<JsonObject | undefined> {
+): Promise<Pick<VerifiedToken, 'payload' | 'keyId'> | undefined> {
   for (const { id, algorithm, key } of keys) {
     if (algorithm !== alg || (kid !== undefined && kid !== id)) continue
     try {
-      const { payload } = await compactVerify(token, key, { algorithms: [algorithm] })
-      return parsePayload(payload)
+      const signed = await compactVerify(token, key, { algorithms: [algorithm] })
+      const payload = parsePayload(signed.payload)
+      return payload && { payload, keyId: id }
     } catch {
       // another key may verify it
     }
@@ -73,7 +77,10 @@ async function verifySignature(
   return undefined
 }
 
-function checkClaims(payload: JsonObject, options: VerifyOptions): VerifiedToken | RejectedToken {
+function checkClaims(
+  payload: JsonObject,
+  options: VerifyOptions,
+): Pick<VerifiedToken, 'audiences' | 'expires'> | RejectedToken {
   const { iss, exp, nbf, iat, aud } = payload
   const now = options.now / 1000
   if (iss !== options.issuer) return rejected('another issuer signed it')
@@ -84,12 +91,10 @@ function checkClaims(payload: JsonObject, options: VerifyOptions): VerifiedToken
   if (typeof nbf === 'number' && nbf > now + LEEWAY) return rejected('it is not valid yet')
   if (typeof iat === 'number' && iat > now + LEEWAY) return rejected('it was issued in the future')
   const expires = typeof exp === 'number' ? exp : undefined
-  if (aud === undefined) return { payload, audiences: undefined, expires }
+  if (aud === undefined) return { audiences: undefined, expires }
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const audiences = options.audiences.filter((audience) => named.includes(audience))
-  return audiences.length === 0
-    ? rejected('it is for another audience')
-    : { payload, audiences, expires }
+  return audiences.length === 0 ? rejected('it is for another audience') : { audiences, expires }
 }
 
 function headerOf(token: string): CompactJWSHeaderParameters | undefined {

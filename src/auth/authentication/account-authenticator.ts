@@ -1,0 +1,154 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../lib/clock.ts'
+import { stringAt } from '../../lib/json.ts'
+import { accountGroups, accountUserName } from '../service-account-name.ts'
+import {
+  type AccountClaims,
+  readAccountClaims,
+  readSecretClaims,
+} from '../tokens/account-claims.ts'
+import type { VerificationKey } from '../tokens/signing-key.ts'
+import { claimsIssuer, verifyToken } from '../tokens/verify-token.ts'
+import type { User } from '../user.ts'
+import type { AccountObjects, LiveObject } from './account-objects.ts'
+import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
+import { VerifiedTokens } from './verified-tokens.ts'
+
+/** The issuer of the tokens in Secrets, which Kubernetes fixed before issuers were URLs. */
+const SECRET_ISSUER = 'kubernetes/serviceaccount'
+
+/** How long a token of an object that is being deleted is still accepted, in milliseconds. */
+const DELETION_GRACE_MS = 60_000
+
+export interface AccountAuthenticatorOptions {
+  /** The first one signs; the others were used before, or by other servers. */
+  readonly issuers: readonly string[]
+  readonly keys: () => readonly VerificationKey[]
+  readonly audiences: readonly string[]
+  readonly objects: AccountObjects
+  readonly clock: Clock
+}
+
+/** A token whose signature was verified, and what it says. */
+interface KnownToken {
+  readonly claims: AccountClaims
+  readonly audiences: readonly string[]
+  readonly tokenId: string
+  readonly keyId: string
+  /** Seconds since 1970; undefined: it does not expire. */
+  readonly expires: number | undefined
+  /** The Secret that must hold exactly this token; undefined: it is in none. */
+  readonly secretName: string | undefined
+}
+
+/** An accepted token, with those of the audiences asked for that it is for. */
+export type AccountAuthentication =
+  | { readonly user: User; readonly audiences: readonly string[] }
+  | { readonly rejected: string }
+
+/**
+ * Accepts tokens of accounts. A signature is verified once for each token; whether account, Pod
+ * and Secret still exist is looked up for each request, so a revocation takes as long as the
+ * caches need to learn of it.
+ */
+export class AccountAuthenticator implements Authenticator {
+  readonly #options: AccountAuthenticatorOptions
+  readonly #verified: VerifiedTokens<KnownToken>
+
+  constructor(options: AccountAuthenticatorOptions) {
+    this.#options = options
+    this.#verified = new VerifiedTokens(options.clock)
+  }
+
+  async authenticate({ bearerToken }: Credentials): Promise<Authentication | undefined> {
+    if (bearerToken === undefined) return undefined
+    return this.review(bearerToken, this.#options.audiences)
+  }
+
+  /** Whose token it is, for one of some audiences; undefined: another issuer's. */
+  async review(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<AccountAuthentication | undefined> {
+    const key = JSON.stringify([token, audiences])
+    const known = this.#verified.get(key) ?? (await this.#verify(token, audiences))
+    if (known === undefined || 'rejected' in known) return known
+    this.#verified.set(key, known, known.expires)
+    const fault = this.#faultOf(known, token)
+    if (fault !== undefined) return { rejected: fault }
+    return { user: userOf(known), audiences: known.audiences }
+  }
+
+  async #verify(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<KnownToken | { readonly rejected: string } | undefined> {
+    const { issuers, keys, clock } = this.#options
+    const issuer = [...issuers, SECRET_ISSUER].find((one) => claimsIssuer(token, one))
+    if (issuer === undefined) return undefined
+    const given = { issuer, keys: keys(), audiences, now: clock.now() }
+    const verified = await verifyToken(token, given)
+    if ('rejected' in verified) return verified
+    const { payload, keyId, expires } = verified
+    const secretClaims = issuer === SECRET_ISSUER ? readSecretClaims(payload) : undefined
+    const claims = issuer === SECRET_ISSUER ? secretClaims : readAccountClaims(payload)
+    if (claims === undefined) return { rejected: 'it names no account' }
+    if (issuer !== SECRET_ISSUER && (expires === undefined || verified.audiences === undefined)) {
+      return { rejected: 'it has no end or no audience' }
+    }
+    return {
+      claims,
+      audiences: verified.audiences ?? audiences,
+      tokenId: stringAt(payload, 'jti'),
+      ...{ keyId, expires, secretName: secretClaims?.secretName },
+    }
+  }
+
+  /** Why a token whose signature is good is no longer accepted. */
+  #faultOf({ claims, keyId, secretName }: KnownToken, token: string): string | undefined {
+    const { objects, keys } = this.#options
+    if (!keys().some(({ id }) => id === keyId)) return 'its key was removed'
+    const { namespace, account, bound } = claims
+    if (!this.#isAlive(objects.account(namespace, account.name), account.uid)) {
+      return 'its account was deleted'
+    }
+    if (bound !== undefined && !this.#isAlive(objects.bound(namespace, bound), bound.uid)) {
+      return `the ${bound.kind} that it is bound to was deleted`
+    }
+    if (secretName === undefined) return undefined
+    const stored = objects.tokenInSecret(namespace, secretName)
+    return stored !== undefined && isSame(stored, token)
+      ? undefined
+      : 'its Secret does not hold it any more'
+  }
+
+  #isAlive(object: LiveObject | undefined, uid: string): boolean {
+    if (object?.uid !== uid) return false
+    const { deletedAt } = object
+    return deletedAt === undefined || deletedAt + DELETION_GRACE_MS > this.#options.clock.now()
+  }
+}
+
+function userOf({ claims, tokenId }: KnownToken): User {
+  const { namespace, account, bound } = claims
+  const extra = new Map<string, readonly string[]>()
+  const say = (name: string, value: string): void => {
+    extra.set(`authentication.kubernetes.io/${name}`, [value])
+  }
+  if (tokenId !== '') say('credential-id', `JTI=${tokenId}`)
+  if (bound !== undefined && bound.kind !== 'secret') {
+    say(`${bound.kind}-name`, bound.name)
+    say(`${bound.kind}-uid`, bound.uid)
+  }
+  return {
+    name: accountUserName({ namespace, name: account.name }),
+    uid: account.uid,
+    groups: accountGroups(namespace),
+    extra,
+  }
+}
+
+function isSame(left: string, right: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(left), digest(right))
+}

@@ -1,0 +1,26 @@
+import type { User } from '../user.ts'
+
+/** What a request proves its sender with. */
+export interface Credentials {
+  /** Of `Authorization: Bearer`. */
+  readonly bearerToken?: string
+  /** Of the client certificate, which the TLS layer has verified. */
+  readonly certificate?: CertificateSubject
+}
+
+/** The subject of an X.509 certificate. */
+export interface CertificateSubject {
+  /** Common names: the user. */
+  readonly commonNames: readonly string[]
+  /** Organizations: the groups of the user. */
+  readonly organizations: readonly string[]
+}
+
+/** `rejected`: why, for the server's log; the client is told nothing of it. */
+export type Authentication = { readonly user: User } | { readonly rejected: string }
+
+/** One way to find out who sends a request. */
+export interface Authenticator {
+  /** Undefined: the credentials are none of this way's, and another one may know them. */
+  authenticate(credentials: Credentials): Promise<Authentication | undefined>
+}
