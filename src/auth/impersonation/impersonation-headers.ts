@@ -1,0 +1,61 @@
+import type { Impersonation } from './impersonation.ts'
+
+const PREFIX = 'impersonate-'
+const EXTRA = 'impersonate-extra-'
+
+/** `fault`: why the headers cannot be understood, for the client. */
+export type ReadImpersonation = Impersonation | { readonly fault: string } | undefined
+
+/**
+ * Reads the headers `Impersonate-…` from Node's list of names and values in turn. A header that is
+ * repeated stays several values: joined with commas they would be one other value, or the other
+ * way about. Undefined: the request impersonates nobody.
+ */
+export function readImpersonation(rawHeaders: readonly string[]): ReadImpersonation {
+  const values = new Map<string, string[]>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    if (!name.startsWith(PREFIX)) continue
+    const of = values.get(name) ?? []
+    values.set(name, [...of, rawHeaders[index + 1]!])
+  }
+  if (values.size === 0) return undefined
+  return readValues(values)
+}
+
+function readValues(values: ReadonlyMap<string, readonly string[]>): ReadImpersonation {
+  const extra = new Map<string, readonly string[]>()
+  for (const [header, all] of values) {
+    const fault = faultOf(header, all)
+    if (fault !== undefined) return { fault }
+    if (!header.startsWith(EXTRA)) continue
+    const key = decode(header.slice(EXTRA.length))
+    if (key === undefined) return { fault: 'a header Impersonate-Extra- names no key' }
+    extra.set(key, [...(extra.get(key) ?? []), ...all])
+  }
+  const name = values.get('impersonate-user')?.[0]
+  if (name === undefined) {
+    return { fault: 'Impersonate-User must be given with any other header Impersonate-' }
+  }
+  const uid = values.get('impersonate-uid')?.[0]
+  return { name, uid, groups: values.get('impersonate-group') ?? [], extra }
+}
+
+function faultOf(header: string, values: readonly string[]): string | undefined {
+  const isSingle = header === 'impersonate-user' || header === 'impersonate-uid'
+  if (!isSingle && header !== 'impersonate-group' && !header.startsWith(EXTRA)) {
+    return `the header ${JSON.stringify(header)} is not known`
+  }
+  if (isSingle && values.length > 1) return `the header ${header} must not be repeated`
+  if (values.includes('') && !header.startsWith(EXTRA)) return `the header ${header} is empty`
+  return undefined
+}
+
+/** The key of an extra value; its header has it percent-encoded, since not every byte may stand there. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text).toLowerCase() || undefined
+  } catch {
+    return undefined
+  }
+}
