@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { aggregatedRules } from '../rbac/aggregate.ts'
+import { authorize } from '../rbac/authorize.ts'
+import { Policy } from '../rbac/policy.ts'
+import { accountGroups } from '../service-account-name.ts'
+import type { User } from '../user.ts'
+import { builtinBindings, builtinRoles } from './builtin-roles.ts'
+
+function selects(selector: Json, labels: Json | undefined): boolean {
+  return Object.entries(objectAt(selector, 'matchLabels')).every(
+    ([key, value]) => objectAt(labels)[key] === value,
+  )
+}
+
+/** All roles, aggregated until nothing changes any more. */
+function aggregated(): readonly JsonObject[] {
+  let roles = builtinRoles
+  for (let round = 0; round < 5; round++) {
+    roles = roles.map((role) => {
+      const rules = aggregatedRules(role, roles, selects)
+      return rules === undefined ? role : { ...role, rules: [...rules] }
+    })
+  }
+  return roles
+}
+
+const policy = new Policy()
+for (const role of aggregated()) policy.setRole(role)
+for (const binding of builtinBindings) policy.setBinding(binding)
+for (const role of ['admin', 'edit', 'view']) {
+  policy.setBinding({
+    metadata: { name: role, namespace: 'shop' },
+    roleRef: { kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'User', name: role }],
+  })
+}
+
+const user = (name: string, groups = ['system:authenticated']): User => ({ name, groups })
+const controller = (name: string): User => {
+  return user(`system:serviceaccount:kube-system:${name}`, [...accountGroups('kube-system')])
+}
+const ANYBODY = user('system:anonymous', ['system:unauthenticated'])
+
+function can(who: User, verb: string, what: string, namespace = 'shop'): boolean {
+  if (what.startsWith('/')) return authorize(policy, who, { verb, path: what }).isAllowed
+  const [path = '', group = ''] = what.split(' ')
+  const [resource = '', subresource = ''] = path.split('/')
+  const action = { verb, group, resource, subresource, namespace, name: 'x' }
+  return authorize(policy, who, action).isAllowed
+}
+
+test.each<[string, string, string, boolean]>([
+  ['view', 'get', 'pods', true],
+  ['view', 'list', 'endpointslices discovery.k8s.io', true],
+  ['view', 'get', 'secrets', false],
+  ['view', 'create', 'pods', false],
+  ['view', 'get', 'roles rbac.authorization.k8s.io', false],
+  ['view', 'create', 'serviceaccounts/token', false],
+  ['edit', 'get', 'pods', true],
+  ['edit', 'get', 'secrets', true],
+  ['edit', 'create', 'services', true],
+  ['edit', 'create', 'serviceaccounts/token', true],
+  ['edit', 'update', 'endpoints', false],
+  ['edit', 'create', 'endpoints', false],
+  ['edit', 'patch', 'endpointslices discovery.k8s.io', false],
+  ['edit', 'create', 'rolebindings rbac.authorization.k8s.io', false],
+  ['admin', 'delete', 'deployments apps', true],
+  ['admin', 'create', 'rolebindings rbac.authorization.k8s.io', true],
+  ['admin', 'update', 'endpoints', false],
+  ['admin', 'escalate', 'roles rbac.authorization.k8s.io', false],
+  ['admin', 'bind', 'clusterroles rbac.authorization.k8s.io', false],
+  ['admin', 'update', 'pods/status', false],
+])('%s may %s %s: %j', (name, verb, what, expected) => {
+  expect(can(user(name), verb, what)).toBe(expected)
+  expect(can(user(name), verb, what, 'bank')).toBe(false)
+})
+
+test.each<[string, boolean, boolean]>([
+  ['/healthz', true, true],
+  ['/version', true, true],
+  ['/metrics', false, false],
+  ['/apis', false, true],
+  ['/openapi/v3', false, true],
+  ['/openid/v1/jwks', false, false],
+])('%s: without credentials %j, with any %j', (path, anybody, anyUser) => {
+  expect(can(ANYBODY, 'get', path)).toBe(anybody)
+  expect(can(user('ann'), 'get', path)).toBe(anyUser)
+  expect(can(user('ann'), 'post', path)).toBe(false)
+})
+
+test('every account reads the keys of tokens, and everybody may ask what they may do', () => {
+  expect(can(controller('default'), 'get', '/openid/v1/jwks')).toBe(true)
+  const review = 'selfsubjectaccessreviews authorization.k8s.io'
+  expect([can(user('ann'), 'create', review, ''), can(ANYBODY, 'create', review, '')]).toEqual([
+    true,
+    false,
+  ])
+})
+
+test('administrators may do everything', () => {
+  const master = user('root', ['system:masters'])
+  expect(can(master, 'escalate', 'clusterroles rbac.authorization.k8s.io', '')).toBe(true)
+  expect(can(master, 'delete', '/anything')).toBe(true)
+})
+
+test('the daemon reads what it forwards, and nothing else', () => {
+  const proxy = user('system:kube-proxy')
+  for (const what of ['services', 'endpoints', 'nodes', 'endpointslices discovery.k8s.io']) {
+    expect([can(proxy, 'watch', what, ''), can(proxy, 'update', what, '')]).toEqual([true, false])
+  }
+  expect(can(proxy, 'create', 'events')).toBe(true)
+  for (const what of ['secrets', 'configmaps', 'pods', 'serviceaccounts']) {
+    expect(can(proxy, 'get', what)).toBe(false)
+  }
+})
+
+test('Endpoints are written by their controllers alone, and Secrets are read by three', () => {
+  const accounts = builtinBindings.flatMap((binding) => {
+    const name = stringAt(binding, 'metadata', 'name')
+    return name.startsWith('system:controller:') ? [name.slice('system:controller:'.length)] : []
+  })
+  const those = (verb: string, what: string) =>
+    accounts.filter((name) => can(controller(name), verb, what))
+  expect(those('create', 'endpoints')).toEqual(['endpoint-controller'])
+  expect(those('create', 'endpointslices discovery.k8s.io')).toEqual([
+    'endpointslice-controller',
+    'endpointslicemirroring-controller',
+  ])
+  expect(those('get', 'secrets')).toEqual([
+    'generic-garbage-collector',
+    'namespace-controller',
+    'tokens-controller',
+  ])
+  expect(accounts.length).toBe(12)
+})
+
+test('every bound role exists', () => {
+  const names = new Set(builtinRoles.map((role) => stringAt(role, 'metadata', 'name')))
+  for (const binding of builtinBindings) {
+    expect(names).toContain(stringAt(binding, 'roleRef', 'name'))
+  }
+  expect(names.size).toBe(builtinRoles.length)
+})
