@@ -22,7 +22,7 @@ export interface ClaimedListener extends Claim {
 
 export interface Rendered {
   readonly claims: readonly ClaimedListener[]
-  /** Wanted whoever else wants it too. */
+  /** Wanted even when other entries want it too. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
   /** With every listener that is wanted; other entries may have some of them. */
   readonly route: Route
@@ -92,7 +92,7 @@ function redirectedListeners(
   if (!listening.netfilter.families.includes(entry.family)) return []
   return entry.frontends.flatMap((frontend) =>
     addressesOf(entry, frontend, listening).map((ip): ClaimedListener => {
-      const listener = doorOf(ip, frontend)
+      const listener = listenerAt(ip, frontend)
       return {
         point: memberText({ ip, protocol, port: frontend.port }),
         rank: frontend.ip === 'node' ? 1 : 0,
@@ -103,7 +103,7 @@ function redirectedListeners(
   )
 }
 
-function doorOf(
+function listenerAt(
   ip: IpAddress,
   { port, pool, shortCircuit, sourceRanges }: Frontend,
 ): RouteListener {
@@ -111,7 +111,7 @@ function doorOf(
   return { ip, port, pools: { others: pool, pods }, sourceRanges }
 }
 
-/** A transparent socket serves loopback as any other address, in IPv4, where it is asked for. */
+/** A transparent socket serves loopback as any other address, in IPv4, where it is configured. */
 function addressesOf(
   { family }: ForwardingEntry,
   { ip }: Frontend,
