@@ -72,7 +72,7 @@ test('its time is set once, when it left', async () => {
   expect(await serversOf({ ipvs })).toEqual({ '4/tcp/10.96.0.1:1': 'rr|10.0.0.1:80*1' })
 })
 
-test('one that came back is nobody’s business, and has all its time when it leaves again', async () => {
+test('one that came back drains no longer, and has all its time when it leaves again', async () => {
   const { clock, servers, drainer } = await draining()
   const texts = (weight: number) => new Map([[KEY, `rr|10.0.0.1:80*1 10.0.0.2:80*${weight}`]])
   clock.elapse(TIME - 1)
@@ -106,7 +106,7 @@ test('a virtual server that is held goes at its deadline, whatever its connectio
   expect(await drainer.step()).toEqual([KEY])
 })
 
-test('one that is held and has nobody left goes too', async () => {
+test('one that is held and has no backend left goes too', async () => {
   const { ipvs, servers, drainer } = await draining(1, 0)
   drainer.hold(KEY)
   await ipvs.run([A, B].map((server) => ({ do: 'deleteServer', id: ONE, server }) as const))
@@ -116,7 +116,7 @@ test('one that is held and has nobody left goes too', async () => {
   expect(await drainer.step()).toEqual([KEY])
 })
 
-test('one that somebody removed is gone', async () => {
+test('one that another process removed is gone', async () => {
   const { ipvs, drainer } = await draining(1, 0)
   drainer.hold(KEY)
   await ipvs.flush()

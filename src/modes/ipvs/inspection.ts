@@ -9,9 +9,10 @@ const PER_ROUND = 16
 const BY = 'another program'
 
 /**
- * One round: are the next few virtual servers still there (a flush removes all of them),
- * do the sets hold as many members as we put in, and are those virtual servers and the
- * next set as we left them. IPVS tells nobody of changes, so somebody has to look.
+ * IPVS notifies no process of changes, so this looks for them. One round checks whether the
+ * next few virtual servers are still there (a flush removes all of them), whether the sets
+ * hold as many members as we put in, and whether those virtual servers and the next set
+ * are as we left them.
  */
 export class Inspection {
   readonly #servers: VirtualServers

@@ -19,13 +19,17 @@ export type { IpvsDependencies } from './managed-state.ts'
 /** Seconds: the kernel counts ticks of a millisecond, in 31 bits. */
 const MAX_TIMEOUT = 2_147_483
 
+/**
+ * The ipvs mode: `IpvsProgram` computes what the kernel should hold, `ManagedState` writes and
+ * reads it. Lost answers of the kernel throw `NodeProxyError`; refusals are values.
+ */
 export class IpvsMode implements Mode {
   readonly name = 'ipvs'
   readonly gaps = GAPS
   readonly program: IpvsProgram
   readonly #kernel: IpvsDependencies
   readonly #state: ManagedState
-  /** Housekeeping and what `sync` asks for never overlap. */
+  /** Our own inspection and the calls of `sync` never overlap. */
   readonly #mutex = new Mutex()
   #hasTimeouts = false
 
@@ -84,16 +88,16 @@ export class IpvsMode implements Mode {
     )
   }
 
-  /** They are the kernel's for all virtual servers, so once is enough. */
+  /** The kernel has one value of each for all virtual servers, so once is enough. */
   async #setTimeouts(): Promise<void> {
     if (this.#hasTimeouts) return
     const { timeouts } = this.#state.settings
-    const asked = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
+    const configured = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
     const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], MAX_TIMEOUT)
     const wanted: Partial<IpvsTimeouts> = Object.fromEntries(
-      asked.map((name) => [name, within(name)] as const),
+      configured.map((name) => [name, within(name)] as const),
     )
-    if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
+    if (configured.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
     this.#hasTimeouts = true
   }
 }

@@ -5,7 +5,7 @@ import type { ManagedState } from './managed-state.ts'
 import { pointText } from './member.ts'
 import { setName } from './names.ts'
 import { kindOf, serverIdOf } from './object.ts'
-import { forgetWays } from './paths.ts'
+import { pruneLeaving } from './paths.ts'
 import { isQuiescent } from './server-commands.ts'
 import { digestText } from './server-spec.ts'
 import { isShortCircuitMark, markPattern } from './short-circuit-mark.ts'
@@ -32,12 +32,13 @@ export async function observe(
   return seen
 }
 
+/** What the kernel holds of ours, all of it; what is draining there drains on. */
 export async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const { servers, sets, chains, transit, drainer } = state
   const rules = await chains.observe()
   const members = await sets.observe()
   await servers.observe((server) => isOurs(server, state))
-  await forgetWays(state)
+  await pruneLeaving(state)
   for (const [key, text] of servers.known) {
     if (isLeaving(key, state) && isQuiescent(text)) drainer.hold(key)
   }
@@ -46,7 +47,7 @@ export async function observeAll(state: ManagedState): Promise<ReadonlyMap<Objec
   return new Map([...rules, ...members, ...digests, ...(await transit.observe())])
 }
 
-/** Those that only wait for the end of their connections are nobody else's business. */
+/** Without those that only wait for the end of their connections: they are no drift. */
 function serverDigests(
   { servers, drainer }: ManagedState,
   keys: Iterable<ObjectKey>,

@@ -10,10 +10,10 @@ import { isMarked, serverIdOf } from './object.ts'
 import { isQuiescent } from './server-commands.ts'
 
 /**
- * Members of LEAVING by which established connections find a virtual server that nobody
+ * Members of LEAVING by which established connections find a virtual server that no Service
  * wants any more: its point, or all points at which the short circuit led to its mark.
  */
-export function waysTo(
+export function leavingMembersOf(
   server: ObjectKey,
   { sets }: Pick<ManagedState, 'sets'>,
 ): readonly ObjectKey[] {
@@ -25,18 +25,18 @@ export function waysTo(
     .flatMap(leavingKey)
 }
 
-/** Ends what has drained; established connections to it need their way no longer. */
+/** Deletes what has drained, and the members of LEAVING that led to it. */
 export async function endDrained(state: ManagedState): Promise<void> {
   const gone = await state.drainer.step()
-  if (gone.length > 0) await forgetWays(state)
+  if (gone.length > 0) await pruneLeaving(state)
 }
 
 /**
- * Empties LEAVING of points to which no connection needs a way of its own any more: their
- * virtual servers are gone, or are wanted again. Which points lead to a mark is not
+ * Deletes the members of LEAVING that no connection needs any more: their virtual servers
+ * are gone, or are wanted again. Which points lead to a mark is not
  * recorded, so those of a family stay as long as a virtual server known by a mark drains.
  */
-export async function forgetWays({
+export async function pruneLeaving({
   sets,
   servers,
   drainer,
@@ -63,7 +63,7 @@ function familiesOfDrainingMarks(known: ReadonlyMap<ObjectKey, string>): Readonl
   return families
 }
 
-/** Whether SERVICES knows a virtual server as ours; one with a mark is known by its mark. */
+/** Whether SERVICES records a virtual server as ours; one with a mark is known by its mark. */
 export function isRegistered(server: ObjectKey, sets: SetMembers): boolean {
   return servicesKey(server).every((key) => {
     const { set, member } = memberOf(key)

@@ -67,7 +67,7 @@ test('an entry of a family that is not served is nothing', () => {
   expect(program.takeChanges()).toEqual(new Map())
 })
 
-test('changes are told once, and an entry that goes takes all of it along', () => {
+test('changes are returned once, and an entry that goes takes all of it along', () => {
   const program = new IpvsProgram(ipvsSettings())
   wantedBy(program)
   program.replace(id('a'), serviceAt('a', '172.30.0.1'))
@@ -143,7 +143,7 @@ test('a named address of this node wins over a node port, and gives it back', ()
   }
 })
 
-test('two Services whose marks collide have a virtual server each, whoever came first', () => {
+test('two Services whose marks collide have a virtual server each, in either order', () => {
   const [first, second] = rivals()
   const pattern = markPattern(settings())
   const mark = (one: EntryId, attempt: number) => `vs/4/mark/${markOf(one, attempt, pattern)}`

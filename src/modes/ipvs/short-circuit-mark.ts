@@ -14,14 +14,14 @@ const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
  * A virtual server known by a mark and not by an address: the cluster pool of a
  * Service whose external traffic stays local, for pods and processes of this node.
  * IPVS compares all 32 bits. Of them the masquerade bit and the routing bit are 0,
- * one more is 1, and eight are fixed, so that our marks can be told from those of
- * others; two say the protocol, and the rest tells the Service.
+ * one more is 1, and eight are fixed, so that our marks can be distinguished from those
+ * of others; two encode the protocol, and the rest is a hash of the entry's id.
  */
 export interface MarkPattern {
   /** Bits that are the same in all marks of ours. */
   readonly mask: number
   readonly value: number
-  /** The lower of the two bits that say the protocol; the other one is the next free bit. */
+  /** The lower of the two bits that encode the protocol; the other one is the next free bit. */
   readonly protocolBits: readonly [number, number]
 }
 
@@ -64,7 +64,7 @@ function bits(positions: readonly number[]): number {
 
 /**
  * Gives each entry a mark of its own. Entries whose marks collide are served in the
- * order of their ids, so the outcome depends on who is there and not on who came first.
+ * order of their ids, so marks depend on the present entries and not on their history.
  */
 export class MarkBook {
   readonly #pattern: MarkPattern

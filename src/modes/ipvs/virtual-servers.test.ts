@@ -50,7 +50,7 @@ function servers(
   return { ipvs, all, want, wanted }
 }
 
-test('what is written is known, and read by somebody else the same', async () => {
+test('what is written is known, and another process reads the same', async () => {
   const { ipvs, all, want } = servers()
   const result = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   expect(result).toEqual({ failed: new Map(), left: new Map(), held: [] })
@@ -86,7 +86,7 @@ test('one that exists already gets nothing of ours', async () => {
   expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set([SERVER_KEY]))
 })
 
-test('the default scheduler stands in with its own flags; what stands is told', async () => {
+test('the default scheduler stands in with its own flags; what is there is reported', async () => {
   const { ipvs, want } = servers(undefined, 'sh')
   const { failed, left } = await want(VIP, spec('lblc', '10.180.0.1'))
   expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
@@ -94,7 +94,7 @@ test('the default scheduler stands in with its own flags; what stands is told', 
   expect(left.get(SERVER_KEY)).toBe(digestText('sh fallback|10.180.0.1:8080*1'))
 })
 
-test('somebody who comes first meanwhile is left alone as well', async () => {
+test('a foreign one that is made meanwhile is left alone as well', async () => {
   const { ipvs, want } = servers()
   const run = ipvs.run.bind(ipvs)
   ipvs.run = async (commands) => {
@@ -115,7 +115,7 @@ test('where the default scheduler is missing too there is nothing, and nothing i
   expect([await serversOf({ ipvs }), left.size, all.known.size]).toEqual([{}, 0, 0])
 })
 
-test('what was refused in part is told as it stands', async () => {
+test('what was refused in part is reported as it is', async () => {
   const { ipvs, all, want } = servers()
   ipvs.refuse(
     'ENOMEM',
@@ -128,7 +128,7 @@ test('what was refused in part is told as it stands', async () => {
   expect(all.known.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
 })
 
-test('an idle one goes at once, a busy one is held, and one that drains nobody goes busy or not', async () => {
+test('an idle one goes at once, a busy one is held, and one without draining goes busy or not', async () => {
   const { ipvs, all, want } = servers()
   for (const id of [VIP, OTHER, UDP]) await want(id, spec('rr', '10.180.0.1'))
   ipvs.setConnections(VIP, POD, { activeConnections: 1 })
@@ -152,7 +152,7 @@ test('one that is gone already is no failure, one that cannot go stays known', a
   expect([...all.known.keys()]).toEqual([SERVER_KEY])
 })
 
-test('whoever sends commands is believed, until the kernel refuses one', async () => {
+test('commands sent from outside are taken for done, until the kernel refuses one', async () => {
   const { ipvs, all, want } = servers()
   await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   const text = 'rr|10.180.0.1:8080*1'
@@ -202,7 +202,7 @@ test('when the kernel searches, real servers go from the last virtual server to 
   expect(fresh.known).toEqual(all.known)
 })
 
-test('a slow kernel is asked for no list where few virtual servers are written', async () => {
+test('no list is read from a slow kernel where few virtual servers are written', async () => {
   let now = 0
   const { ipvs, want } = servers(undefined, undefined, { now: () => (now += 100) })
   const listed = vi.spyOn(ipvs, 'services')

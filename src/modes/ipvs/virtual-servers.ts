@@ -21,7 +21,7 @@ export interface VirtualServersParts {
   specOf(key: ObjectKey): ServerSpec | undefined
   /** Whether connections of this virtual server outlive their backend. */
   drains(key: ObjectKey): boolean
-  /** Taken where the kernel lacks the scheduler that a Service asks for. */
+  /** Stands in where the kernel has no module for the scheduler of a Service. */
   readonly scheduler: string
 }
 
@@ -32,14 +32,16 @@ type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
 
 export interface ServersResult {
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
-  /** How what was refused stands now. */
+  /** How what was refused is now in the kernel. */
   readonly left: ReadonlyMap<ObjectKey, Digest>
   /** Unwanted ones that stay until their connections have ended. */
   readonly held: readonly ObjectKey[]
 }
 
-interface Outcome {
+/** What one change could not write, as in `ApplyResult`; filled step by step. */
+export interface WriteFailures {
   readonly failed: Map<ObjectKey, KernelError>
+  /** How what was refused is now in the kernel. */
   readonly left: Map<ObjectKey, Digest>
 }
 
@@ -61,12 +63,12 @@ export class VirtualServers {
     return this.#known
   }
 
-  /** Whether somebody else was seen to have virtual servers. */
+  /** Whether the last reading found virtual servers that are not ours. */
   get hasForeign(): boolean {
     return this.#foreign.size > 0
   }
 
-  /** Of virtual servers that are about to be made: which ones somebody else has. */
+  /** Of virtual servers that are about to be created: which points another process occupies. */
   async foreignAmong(keys: Iterable<ObjectKey>): Promise<ReadonlySet<ObjectKey>> {
     const taken = new Set<ObjectKey>()
     for (const key of keys) {
@@ -78,11 +80,11 @@ export class VirtualServers {
   }
 
   async apply(set: readonly ObjectKey[], unset: readonly ObjectKey[]): Promise<ServersResult> {
-    const outcome: Outcome = { failed: new Map(), left: new Map() }
-    await this.#write(set, (keys) => this.#plans(keys), outcome)
-    await this.#withFallback(set, outcome)
-    const held = await this.#remove(unset, outcome)
-    return { ...outcome, held }
+    const failures: WriteFailures = { failed: new Map(), left: new Map() }
+    await this.#write(set, (keys) => this.#plans(keys), failures)
+    await this.#withFallback(set, failures)
+    const held = await this.#remove(unset, failures)
+    return { ...failures, held }
   }
 
   /** Reads all of ours: `isOurs` says which of those that we do not know yet. */
@@ -122,7 +124,7 @@ export class VirtualServers {
     return new Map([...found].map(([name, servers]) => [`vs/${name}` as ObjectKey, servers]))
   }
 
-  /** Sends commands of somebody who knows the outcome: `text` undefined: deleted. */
+  /** Sends commands after which virtual servers have these texts; undefined: deleted. */
   async send(
     commands: readonly IpvsCommand[],
     texts: ReadonlyMap<ObjectKey, string | undefined>,
@@ -163,50 +165,54 @@ export class VirtualServers {
   }
 
   /** Where only the scheduler is missing, a Service is better served by another one than not. */
-  async #withFallback(set: readonly ObjectKey[], outcome: Outcome): Promise<void> {
-    const lacking = set.filter((key) => outcome.failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
-    if (lacking.length === 0) return
-    const served: Outcome = { failed: new Map(), left: new Map() }
+  async #withFallback(set: readonly ObjectKey[], failures: WriteFailures): Promise<void> {
+    const unscheduled = set.filter((key) => failures.failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
+    if (unscheduled.length === 0) return
+    const again: WriteFailures = { failed: new Map(), left: new Map() }
     const { scheduler } = this.#parts
-    await this.#write(lacking, (keys) => this.#plans(keys, scheduler), served)
-    for (const key of lacking) {
-      const why = served.failed.get(key)
-      if (why?.code === FOREIGN) outcome.failed.set(key, why)
+    await this.#write(unscheduled, (keys) => this.#plans(keys, scheduler), again)
+    for (const key of unscheduled) {
+      const why = again.failed.get(key)
+      if (why?.code === FOREIGN) failures.failed.set(key, why)
       const text = this.#known.get(key)
-      if (text !== undefined) outcome.left.set(key, digestText(text))
+      if (text !== undefined) failures.left.set(key, digestText(text))
     }
   }
 
-  async #write(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
+  async #write(keys: readonly ObjectKey[], plan: Planner, failures: WriteFailures): Promise<void> {
     let written = 0
     for (const group of inGroups(keys, AT_ONCE)) {
-      const isSlow = await this.#writeSome(plan(group), outcome)
+      const isSlow = await this.#writeSome(plan(group), failures)
       written += group.length
       const isMuchLeft = keys.length - written > AT_ONCE
-      if (isSlow && isMuchLeft) return this.#writeInOrder(keys.slice(written), plan, outcome)
+      if (isSlow && isMuchLeft) return this.#writeInOrder(keys.slice(written), plan, failures)
     }
   }
 
   /** Makes those that are missing, without real servers; adds these as the kernel finds them fastest. */
-  async #writeInOrder(keys: readonly ObjectKey[], plan: Planner, outcome: Outcome): Promise<void> {
+  async #writeInOrder(
+    keys: readonly ObjectKey[],
+    plan: Planner,
+    failures: WriteFailures,
+  ): Promise<void> {
     for (const group of inGroups(keys, AT_ONCE)) {
-      await this.#writeSome(plan(group).flatMap(makingOf), outcome)
+      await this.#writeSome(plan(group).flatMap(makingOf), failures)
     }
-    const made = keys.filter((key) => !outcome.failed.has(key))
+    const made = keys.filter((key) => !failures.failed.has(key))
     const order = inOrderOfDeletion(made, await this.#parts.ipvs.services())
-    for (const group of inGroups(order, AT_ONCE)) await this.#writeSome(plan(group), outcome)
+    for (const group of inGroups(order, AT_ONCE)) await this.#writeSome(plan(group), failures)
   }
 
   /** Returns whether the kernel took long. */
-  async #writeSome(steps: readonly Step[], outcome: Outcome): Promise<boolean> {
+  async #writeSome(steps: readonly Step[], failures: WriteFailures): Promise<boolean> {
     const { clock } = this.#parts
     const start = clock.now()
-    await this.#writeSteps(steps, outcome)
+    await this.#writeSteps(steps, failures)
     const commands = steps.reduce((sum, step) => sum + step.plan.commands.length, 0)
     return isSearching(clock.now() - start, commands)
   }
 
-  async #writeSteps(steps: readonly Step[], { failed, left }: Outcome): Promise<void> {
+  async #writeSteps(steps: readonly Step[], { failed, left }: WriteFailures): Promise<void> {
     for (const { key, plan } of steps) this.#known.set(key, plan.text)
     const { unmade, incomplete } = await runPlans(this.#parts.ipvs, steps)
     const foreign = [...unmade].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : []))
@@ -220,7 +226,10 @@ export class VirtualServers {
     }
   }
 
-  async #remove(unset: readonly ObjectKey[], { failed }: Outcome): Promise<readonly ObjectKey[]> {
+  async #remove(
+    unset: readonly ObjectKey[],
+    { failed }: WriteFailures,
+  ): Promise<readonly ObjectKey[]> {
     const present = unset.filter((key) => this.#known.has(key))
     const draining = present.filter((key) => this.#parts.drains(key))
     const states = await this.states(draining)

@@ -1,18 +1,12 @@
-import type { Change, Digest, KernelError, ObjectKey } from '../mode.ts'
+import type { Change, KernelError, ObjectKey } from '../mode.ts'
 import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
 import type { ManagedState } from './managed-state.ts'
 import { leavingKey, serverOfMember, servicesKey } from './member.ts'
 import { kindOf } from './object.ts'
-import { isRegistered, waysTo } from './paths.ts'
+import { isRegistered, leavingMembersOf } from './paths.ts'
 import { FOREIGN } from './run-plans.ts'
-import type { VirtualServers } from './virtual-servers.ts'
-
-/** Of one change, as in `ApplyResult`; filled step by step. */
-export interface Outcome {
-  readonly failed: Map<ObjectKey, KernelError>
-  readonly left: Map<ObjectKey, Digest>
-}
+import type { VirtualServers, WriteFailures } from './virtual-servers.ts'
 
 /**
  * Virtual servers and the sets' members about them. A point where another program has
@@ -25,15 +19,15 @@ export interface Outcome {
 export async function writeServers(
   { set, unset }: Change,
   state: ManagedState,
-  outcome: Outcome,
+  failures: WriteFailures,
 ): Promise<void> {
   const wanted = ofKind(set, 'vs')
   const unwanted = ofKind(unset, 'vs')
-  const free = await withoutForeign(wanted, ofKind(set, 'member'), { state, outcome })
-  const work: Work = { ...free, state, outcome }
+  const free = await withoutForeign(wanted, ofKind(set, 'member'), { state, failures })
+  const work: Work = { ...free, state, failures }
   if (ofKind(set, 'rule').length === 0) await writeWhileServing(work)
   else await writeBeforeRules(work)
-  await removeServers(unwanted, state, outcome.failed)
+  await removeServers(unwanted, state, failures.failed)
   for (const key of wanted) state.drainer.release(key)
   state.drainer.review([...wanted, ...unwanted])
 }
@@ -43,7 +37,7 @@ interface Work {
   readonly servers: readonly ObjectKey[]
   readonly members: readonly ObjectKey[]
   readonly state: ManagedState
-  readonly outcome: Outcome
+  readonly failures: WriteFailures
 }
 
 /** Our rules stand: claim new points by LEAVING, create the servers, then let packets in. */
@@ -62,7 +56,7 @@ async function writeBeforeRules(work: Work): Promise<void> {
   await createServers(work)
 }
 
-async function addMembers({ members, state, outcome: { failed } }: Work): Promise<void> {
+async function addMembers({ members, state, failures: { failed } }: Work): Promise<void> {
   const { sets, program } = state
   const added = servicesLast(members.filter((key) => !failed.has(key)))
   const refused = await sets.add(added, (key) => program.markOf(key))
@@ -70,8 +64,8 @@ async function addMembers({ members, state, outcome: { failed } }: Work): Promis
 }
 
 /** Creates what a set registers as ours; where another program came first, members are removed. */
-async function createServers({ servers: keys, members, state, outcome }: Work): Promise<void> {
-  const { failed, left } = outcome
+async function createServers({ servers: keys, members, state, failures }: Work): Promise<void> {
+  const { failed, left } = failures
   const { servers, sets } = state
   for (const key of keys) if (!isOurs(key, sets)) failed.set(key, unregistered(key))
   const created = keys.filter((key) => !failed.has(key))
@@ -85,15 +79,15 @@ async function createServers({ servers: keys, members, state, outcome }: Work): 
 async function withoutForeign(
   servers: readonly ObjectKey[],
   members: readonly ObjectKey[],
-  { state, outcome }: Pick<Work, 'state' | 'outcome'>,
+  { state, failures }: Pick<Work, 'state' | 'failures'>,
 ): Promise<Pick<Work, 'servers' | 'members'>> {
   const taken = await takenAmong([...servers, ...members], state.servers)
-  for (const key of taken) outcome.failed.set(key, foreign(key))
+  for (const key of taken) failures.failed.set(key, foreign(key))
   const isFree = (key: ObjectKey) => !taken.has(key)
   return { servers: servers.filter(isFree), members: members.filter(isFree) }
 }
 
-/** Virtual servers, and members about them, at points where somebody else has one. */
+/** Virtual servers, and members about them, at points where another process has one. */
 async function takenAmong(
   keys: readonly ObjectKey[],
   servers: VirtualServers,
@@ -117,13 +111,15 @@ async function removeServers(
   const { servers, sets, drainer } = state
   const result = await servers.apply([], unwanted)
   for (const [key, why] of result.failed) failed.set(key, why)
-  const refused = await sets.add(result.held.flatMap((key) => waysTo(key, state)))
-  const lost = result.held.filter((key) => waysTo(key, state).some((way) => refused.has(way)))
+  const refused = await sets.add(result.held.flatMap((key) => leavingMembersOf(key, state)))
+  const lost = result.held.filter((key) =>
+    leavingMembersOf(key, state).some((member) => refused.has(member)),
+  )
   await servers.deleteAll(lost)
   for (const key of result.held) if (!lost.includes(key)) drainer.hold(key)
 }
 
-/** Members of SERVICES lead packets on; what the rules ask about those packets is there before. */
+/** Members of SERVICES lead packets on; the other sets that rules match for them come first. */
 function servicesLast(members: readonly ObjectKey[]): readonly ObjectKey[] {
   const leads = (key: ObjectKey) => memberOf(key).set.endsWith('-SERVICES')
   return [...members.filter((key) => !leads(key)), ...members.filter(leads)]
@@ -156,7 +152,7 @@ async function withdraw(
 
 function foreign(key: ObjectKey): KernelError {
   const server = kindOf(key) === 'vs' ? nameOf(key) : memberOf(key).member
-  const message = `somebody else has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
+  const message = `another process has a virtual server at ${server}; it is left alone. Remove it (ipvsadm -D), or the Service is not served there`
   return { code: FOREIGN, message }
 }
 

@@ -14,7 +14,7 @@ export const CONNTRACK: IpvsSysctl = {
   why: 'connections that IPVS forwards are masqueraded and matched like any other',
 }
 
-/** What else the kernel should be told; each can be missed. */
+/** The other settings that the mode makes; it works without any of them. `release` as `uname -r` prints it. */
 export function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
   return [
     {
