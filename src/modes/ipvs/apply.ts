@@ -1,10 +1,10 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
 import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { serverOfMember, servicesKey } from './member.ts'
-import { kindOf } from './object.ts'
-import { pruneLeaving } from './paths.ts'
-import type { WriteFailures } from './virtual-servers.ts'
+import { serverOfMember, servicesKey } from './objects/member.ts'
+import { kindOf } from './objects/object.ts'
+import type { WriteFailures } from './servers/server-writer.ts'
 import { writeServers } from './write-servers.ts'
 
 /**

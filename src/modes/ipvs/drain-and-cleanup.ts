@@ -3,10 +3,10 @@ import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
 import { memberOf } from '../netfilter/object-key.ts'
 import { cleanUp } from './clean-up.ts'
+import { endDrained, leavingMembersOf, pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { kindOf } from './object.ts'
+import { kindOf } from './objects/object.ts'
 import { observeAll } from './observe.ts'
-import { endDrained, leavingMembersOf, pruneLeaving } from './paths.ts'
 
 const LOOK_EVERY_MS = 1_000
 
@@ -41,11 +41,11 @@ async function isServing(state: ManagedState): Promise<boolean> {
 }
 
 async function leave(state: ManagedState): Promise<void> {
-  const { servers, sets, drainer } = state
+  const { servers, writer, sets, drainer } = state
   const keys = [...servers.known.keys()]
   await sets.add(keys.flatMap((key) => leavingMembersOf(key, state)))
   await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
-  const { held } = await servers.apply([], keys)
+  const { held } = await writer.apply([], keys)
   for (const key of held) drainer.hold(key)
   await pruneLeaving(state)
   drainer.review(keys)

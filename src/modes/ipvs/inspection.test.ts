@@ -15,7 +15,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { ForeignChange } from '../mode.ts'
 import { memberKey } from '../netfilter/object-key.ts'
 import { ip } from '../testing/mode-fixtures.ts'
-import { ROLES } from './names.ts'
+import { ROLES } from './objects/names.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
 

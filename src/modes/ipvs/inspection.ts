@@ -1,8 +1,8 @@
 import type { ForeignChange, ObjectKey } from '../mode.ts'
 import { SetInspector } from '../netfilter/set-inspector.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
-import { digestText } from './server-spec.ts'
-import type { VirtualServers } from './virtual-servers.ts'
+import { digestText } from './servers/server-spec.ts'
+import type { VirtualServers } from './servers/virtual-servers.ts'
 
 /** Virtual servers looked at in each round. */
 const PER_ROUND = 16

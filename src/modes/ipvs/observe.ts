@@ -1,14 +1,14 @@
 import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { memberOf } from '../netfilter/object-key.ts'
+import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { pointText } from './member.ts'
-import { setName } from './names.ts'
-import { kindOf, serverIdOf } from './object.ts'
-import { pruneLeaving } from './paths.ts'
-import { isQuiescent } from './server-commands.ts'
-import { digestText } from './server-spec.ts'
-import { isShortCircuitMark, markPattern } from './short-circuit-mark.ts'
+import { pointText } from './objects/member.ts'
+import { setName } from './objects/names.ts'
+import { kindOf, serverIdOf } from './objects/object.ts'
+import { isShortCircuitMark, markPattern } from './objects/short-circuit-mark.ts'
+import { isQuiescent } from './servers/server-commands.ts'
+import { digestText } from './servers/server-spec.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(

@@ -3,7 +3,7 @@ import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import type { RuleTrial } from '../netfilter/trial.ts'
-import type { SetRole } from './names.ts'
+import type { SetRole } from './objects/names.ts'
 
 /** A rule for each extension that `scaffolding.ts` uses. */
 export function trials(

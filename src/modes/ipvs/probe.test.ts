@@ -10,10 +10,10 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { settings } from '../testing/mode-fixtures.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 import { probeIpvs } from './probe.ts'
 import { trials } from './probe-rules.ts'
 import { chains } from './scaffolding.ts'
-import { markPattern } from './short-circuit-mark.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)
 const NO_IPVS = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'this kernel has no ip_vs')

@@ -2,10 +2,10 @@ import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { missingRequirement, type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
-import { PREFIX, type SetRole, setType } from './names.ts'
+import { PREFIX, type SetRole, setType } from './objects/names.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 import { trials } from './probe-rules.ts'
 import type { IpvsSettings } from './settings.ts'
-import { markPattern } from './short-circuit-mark.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */

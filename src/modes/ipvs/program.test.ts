@@ -6,10 +6,10 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestCount, digestRules } from '../netfilter/chains/object.ts'
 import { backend, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { kindOf } from './object.ts'
+import { kindOf } from './objects/object.ts'
+import { markOf, markPattern } from './objects/short-circuit-mark.ts'
 import { IpvsProgram } from './program.ts'
-import { digestText, specText } from './server-spec.ts'
-import { markOf, markPattern } from './short-circuit-mark.ts'
+import { digestText, specText } from './servers/server-spec.ts'
 
 type Wanted = Map<ObjectKey, Digest>
 

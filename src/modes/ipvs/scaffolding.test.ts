@@ -7,7 +7,7 @@ import type { Family } from '../../lib/ip.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 import { cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { CHAIN, PREFIX, ROLES, setName, setType } from './names.ts'
+import { CHAIN, PREFIX, ROLES, setName, setType } from './objects/names.ts'
 import { IpvsProgram } from './program.ts'
 import { chains, jumps } from './scaffolding.ts'
 

@@ -8,8 +8,8 @@ import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
 import { setMatches } from '../netfilter/set-matches.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { CHAIN, type SetRole, setName } from './names.ts'
-import { markPattern } from './short-circuit-mark.ts'
+import { CHAIN, type SetRole, setName } from './objects/names.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 
 /** One chain of ours with its rules, in order, as `iptables-save` writes them. */
 interface BaseChain {

@@ -1,12 +1,6 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-
-/** How long removed backends keep the connections they have, in seconds. */
-export interface Drain {
-  readonly tcp: number
-  readonly udp: number
-  readonly sctp: number
-}
+import type { DrainTimes } from './draining/drain-time.ts'
 
 /** What the ipvs mode needs to know; another value of any field needs another `IpvsMode`. */
 export interface IpvsSettings {
@@ -19,5 +13,5 @@ export interface IpvsSettings {
   readonly excludeCIDRs: readonly Cidr[]
   /** Idle times of connections in whole seconds; 0: the kernel's own value stays. */
   readonly timeouts: { readonly tcp: number; readonly tcpFin: number; readonly udp: number }
-  readonly drain: Drain
+  readonly drain: DrainTimes
 }

@@ -5,7 +5,7 @@ import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
 import { ALTERED, ofKind, PRESENT } from '../netfilter/object-key.ts'
 import { ROUTE_TABLES } from '../netfilter/policy-route.ts'
 import { PolicyRoutes } from '../netfilter/policy-routes.ts'
-import { relayKey } from './object.ts'
+import { relayKey } from './objects/object.ts'
 import { relayTarget } from './render.ts'
 import type { IpvsSettings } from './settings.ts'
 

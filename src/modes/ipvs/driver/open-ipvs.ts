@@ -17,7 +17,7 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import { IpvsMode } from '../mode.ts'
-import { OWNED_CHAINS } from '../owned-chains.ts'
+import { OWNED_CHAINS } from '../objects/owned-chains.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
 

@@ -10,8 +10,8 @@ import {
   serversOf,
   service,
   VIP,
-} from '../../../test/support/modes/fake-ipvs-node.ts'
-import { frontend, ip } from '../testing/mode-fixtures.ts'
+} from '../../../../test/support/modes/fake-ipvs-node.ts'
+import { frontend, ip } from '../../testing/mode-fixtures.ts'
 
 const local = { pool: 'local', shortCircuit: true, masquerade: 'onNode' } as const
 

@@ -3,10 +3,10 @@ import type {
   RealServer,
   SchedulerFlag,
   VirtualServerSettings,
-} from '../../kernel/ipvs/ipvs.ts'
-import { contentHash } from '../../lib/hash.ts'
-import { hostPort } from '../../lib/ip.ts'
-import type { Digest } from '../mode.ts'
+} from '../../../kernel/ipvs/ipvs.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import type { Digest } from '../../mode.ts'
 
 /** A virtual server with all its real servers. */
 export interface ServerSpec {

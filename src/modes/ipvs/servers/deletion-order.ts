@@ -1,6 +1,6 @@
-import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
-import type { ObjectKey } from '../mode.ts'
-import { serverKey } from './object.ts'
+import type { VirtualServer } from '../../../kernel/ipvs/ipvs.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { serverKey } from '../objects/object.ts'
 
 /** Usual are 10 to 30 µs. */
 const SLOW_MS_PER_COMMAND = 0.1

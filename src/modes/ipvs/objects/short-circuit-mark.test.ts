@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { EntryId, Protocol } from '../../forwarding/entry.ts'
-import { routingBit } from '../netfilter/mark.ts'
+import type { EntryId, Protocol } from '../../../forwarding/entry.ts'
+import { routingBit } from '../../netfilter/mark.ts'
 import {
   isShortCircuitMark,
   MarkBook,

@@ -1,5 +1,5 @@
-import type { IpvsCommand, RealServer, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import {
   canDrain,
   type ServerSpec,

@@ -7,15 +7,16 @@ import {
   SERVER_KEY,
   serversOf,
   VIP,
-} from '../../../test/support/modes/fake-ipvs-node.ts'
-import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { ObjectKey } from '../mode.ts'
-import { ip } from '../testing/mode-fixtures.ts'
-import { serverKey } from './object.ts'
+} from '../../../../test/support/modes/fake-ipvs-node.ts'
+import type { RealServer } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { serverKey } from '../objects/object.ts'
 import { digestText, flagsOf, type ServerSpec } from './server-spec.ts'
+import { ServerWriter } from './server-writer.ts'
 import { VirtualServers } from './virtual-servers.ts'
 
 const OTHER = { ...VIP, port: 81 } as const
@@ -37,17 +38,18 @@ function servers(
   clock: Pick<Clock, 'now'> = new FakeClock(),
 ) {
   const wanted = new Map<ObjectKey, ServerSpec>()
-  const all = new VirtualServers({
-    ...{ ipvs, clock },
+  const all = new VirtualServers(ipvs)
+  const writer = new ServerWriter({
+    ...{ ipvs, servers: all, clock },
     specOf: (key) => wanted.get(key),
     drains: (key) => !key.includes('/udp/'),
     scheduler,
   })
   const want = (id: typeof VIP | typeof OTHER | typeof UDP, one: ServerSpec) => {
     wanted.set(serverKey(id), one)
-    return all.apply([serverKey(id)], [])
+    return writer.apply([serverKey(id)], [])
   }
-  return { ipvs, all, want, wanted }
+  return { ipvs, all, writer, want, wanted }
 }
 
 test('what is written is known, and another process reads the same', async () => {
@@ -129,25 +131,25 @@ test('what was refused in part is reported as it is', async () => {
 })
 
 test('an idle one goes at once, a busy one is held, and one without draining goes busy or not', async () => {
-  const { ipvs, all, want } = servers()
+  const { ipvs, all, writer, want } = servers()
   for (const id of [VIP, OTHER, UDP]) await want(id, spec('rr', '10.180.0.1'))
   ipvs.setConnections(VIP, POD, { activeConnections: 1 })
   ipvs.setConnections(OTHER, POD, { inactiveConnections: 5 })
   ipvs.setConnections(UDP, POD, { activeConnections: 1 })
-  const { held, failed } = await all.apply([], [VIP, OTHER, UDP].map(serverKey))
+  const { held, failed } = await writer.apply([], [VIP, OTHER, UDP].map(serverKey))
   expect([held, failed.size]).toEqual([[SERVER_KEY], 0])
   expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'rr|10.180.0.1:8080*0' })
   expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*0']]))
 })
 
 test('one that is gone already is no failure, one that cannot go stays known', async () => {
-  const { ipvs, all, want } = servers()
+  const { ipvs, all, writer, want } = servers()
   for (const id of [VIP, OTHER]) await want(id, spec('rr', '10.180.0.1'))
   await ipvs.run([{ do: 'deleteService', id: OTHER }])
   ipvs.refuse('EPERM', (command) => {
     return command.do === 'deleteService' && 'port' in command.id && command.id.port === 80
   })
-  const { failed } = await all.apply([], [VIP, OTHER].map(serverKey))
+  const { failed } = await writer.apply([], [VIP, OTHER].map(serverKey))
   expect([...failed.keys()]).toEqual([SERVER_KEY])
   expect([...all.known.keys()]).toEqual([SERVER_KEY])
 })
@@ -184,10 +186,10 @@ test('real servers with their connections', async () => {
 
 test('when the kernel searches, real servers go from the last virtual server to the first', async () => {
   let now = 0
-  const { ipvs, all, wanted } = servers(undefined, undefined, { now: () => (now += 100) })
+  const { ipvs, all, writer, wanted } = servers(undefined, undefined, { now: () => (now += 100) })
   const ids = Array.from({ length: 150 }, (_, n) => ({ ...VIP, port: 1000 + n }))
   for (const id of ids) wanted.set(serverKey(id), spec('rr', '10.180.0.1', '10.180.0.2'))
-  expect((await all.apply(ids.map(serverKey), [])).failed).toEqual(new Map())
+  expect((await writer.apply(ids.map(serverKey), [])).failed).toEqual(new Map())
   const sent = ipvs.runs.flat()
   const later = sent.slice(sent.findIndex(({ do: what }) => what === 'addServer') + 96)
   const first = later.findIndex(({ do: what }) => what === 'addServer')

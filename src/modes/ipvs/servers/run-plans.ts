@@ -1,5 +1,5 @@
-import type { Ipvs, IpvsCommand } from '../../kernel/ipvs/ipvs.ts'
-import type { KernelError, ObjectKey } from '../mode.ts'
+import type { Ipvs, IpvsCommand } from '../../../kernel/ipvs/ipvs.ts'
+import type { KernelError, ObjectKey } from '../../mode.ts'
 import type { ServerPlan } from './server-commands.ts'
 
 /** Code: another process has a virtual server there. */

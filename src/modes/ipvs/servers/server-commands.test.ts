@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { IpvsCommand, RealServer, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import { ip } from '../testing/mode-fixtures.ts'
+import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
 import { addressOf, planHold, planServer, quiescentIn, withoutServers } from './server-commands.ts'
 import { canDrain, digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
 

@@ -1,13 +1,23 @@
-import type { Family } from '../../lib/ip.ts'
-import type { ObjectKey } from '../mode.ts'
-import { memberOf } from '../netfilter/object-key.ts'
-import type { SetMembers } from '../netfilter/set-members.ts'
-import { familyOfSet } from '../netfilter/set-name.ts'
-import type { ManagedState } from './managed-state.ts'
-import { leavingKey, serverOfMember, servicesKey } from './member.ts'
-import { setName } from './names.ts'
-import { isMarked, serverIdOf } from './object.ts'
-import { isQuiescent } from './server-commands.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { memberOf } from '../../netfilter/object-key.ts'
+import type { SetMembers } from '../../netfilter/set-members.ts'
+import { familyOfSet } from '../../netfilter/set-name.ts'
+import type { NetfilterSettings } from '../../netfilter/settings.ts'
+import { leavingKey, serverOfMember, servicesKey } from '../objects/member.ts'
+import { setName } from '../objects/names.ts'
+import { isMarked, serverIdOf } from '../objects/object.ts'
+import { isQuiescent } from '../servers/server-commands.ts'
+import type { VirtualServers } from '../servers/virtual-servers.ts'
+import type { Drainer } from './drainer.ts'
+
+/** What decides which members of LEAVING are needed. */
+export interface LeavingState {
+  readonly sets: SetMembers
+  readonly servers: Pick<VirtualServers, 'known'>
+  readonly drainer: Drainer
+  readonly settings: { readonly netfilter: Pick<NetfilterSettings, 'families'> }
+}
 
 /**
  * Members of LEAVING by which established connections find a virtual server that no Service
@@ -15,7 +25,7 @@ import { isQuiescent } from './server-commands.ts'
  */
 export function leavingMembersOf(
   server: ObjectKey,
-  { sets }: Pick<ManagedState, 'sets'>,
+  { sets }: Pick<LeavingState, 'sets'>,
 ): readonly ObjectKey[] {
   const id = serverIdOf(server)
   if (!('mark' in id)) return leavingKey(server)
@@ -26,7 +36,7 @@ export function leavingMembersOf(
 }
 
 /** Deletes what has drained, and the members of LEAVING that led to it. */
-export async function endDrained(state: ManagedState): Promise<void> {
+export async function endDrained(state: LeavingState): Promise<void> {
   const gone = await state.drainer.step()
   if (gone.length > 0) await pruneLeaving(state)
 }
@@ -41,7 +51,7 @@ export async function pruneLeaving({
   servers,
   drainer,
   settings,
-}: ManagedState): Promise<void> {
+}: LeavingState): Promise<void> {
   const { families } = settings.netfilter
   const leaving = families.flatMap((family) => sets.keysIn(setName(family, 'LEAVING')))
   if (leaving.length === 0) return

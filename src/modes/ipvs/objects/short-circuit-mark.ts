@@ -1,9 +1,10 @@
-import type { EntryId, Protocol } from '../../forwarding/entry.ts'
-import { contentHash } from '../../lib/hash.ts'
-import { routingBit } from '../netfilter/mark.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { EntryId, Protocol } from '../../../forwarding/entry.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { routingBit } from '../../netfilter/mark.ts'
+import type { NetfilterSettings } from '../../netfilter/settings.ts'
 
-type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
+/** Which bits of a packet's mark are taken already. */
+export type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
 
 /** What the signature bits of every mark of ours are. */
 const SIGNATURE = 0xa5

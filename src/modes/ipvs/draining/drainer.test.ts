@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { serversOf } from '../../../test/support/modes/fake-ipvs-node.ts'
-import type { IpvsCommand, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { ip } from '../testing/mode-fixtures.ts'
+import { serversOf } from '../../../../test/support/modes/fake-ipvs-node.ts'
+import type { IpvsCommand, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { serverKey } from '../objects/object.ts'
+import { VirtualServers } from '../servers/virtual-servers.ts'
 import { Drainer } from './drainer.ts'
-import { serverKey } from './object.ts'
-import { VirtualServers } from './virtual-servers.ts'
 
 const settings = { scheduler: 'rr', flags: [], persistence: undefined }
 const idOf = (port: number): VirtualServerId => {
@@ -34,11 +34,7 @@ async function draining(count = 1, weight = 1) {
       { do: 'addServer', id, server: { ...B, weight: 0, ...server } },
     ]),
   )
-  const servers = new VirtualServers({
-    ...{ ipvs, scheduler: 'rr', clock },
-    specOf: () => undefined,
-    drains: () => true,
-  })
+  const servers = new VirtualServers(ipvs)
   await servers.observe(() => true)
   const drainer = new Drainer(servers, clock, () => TIME)
   for (const id of ids) ipvs.setConnections(id, B, { activeConnections: 1 })
