@@ -10,6 +10,7 @@ import { observeAll } from './observe.ts'
 
 const LOOK_EVERY_MS = 1_000
 
+/** When and how long draining goes on. */
 export interface DrainOptions {
   /** Ends draining early; what is left is removed later. */
   readonly signal: AbortSignal

@@ -24,6 +24,7 @@ export class Inspection {
     this.#sets = new SetInspector(sets)
   }
 
+  /** One round; undefined: all that it saw is as we left it. */
   async look(): Promise<ForeignChange | undefined> {
     if (await this.#sets.isDisturbed()) return { keys: 'all', by: BY }
     const { known } = this.#servers

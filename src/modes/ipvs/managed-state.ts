@@ -29,7 +29,7 @@ export interface IpvsDependencies {
   readonly clock: Clock
 }
 
-/** What this mode keeps in the kernel, each part with what it knows of it. */
+/** What this mode keeps in the kernel, each part with its record of what is there. */
 export interface ManagedState {
   readonly program: IpvsProgram
   readonly settings: IpvsSettings

@@ -16,7 +16,7 @@ import type { IpvsSettings } from './settings.ts'
 
 export type { IpvsDependencies } from './managed-state.ts'
 
-/** Seconds: the kernel counts ticks of a millisecond, in 31 bits. */
+/** Seconds; more than `INT_MAX / HZ` is refused (net/netfilter/ipvs/ip_vs_ctl.c), and HZ is at most 1000. */
 const MAX_TIMEOUT = 2_147_483
 
 /**

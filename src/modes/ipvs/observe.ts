@@ -60,7 +60,7 @@ function serverDigests(
   return digests
 }
 
-/** A virtual server is ours if our sets say so, which stay when the daemon dies. */
+/** A virtual server is ours if our sets record it; they stay when the daemon dies. */
 function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
   if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)

@@ -14,7 +14,8 @@ const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies read
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
  * virtual server with the configured scheduler, a set of each type, and each kind
- * of rule. A module list cannot promise what the kernel answers here.
+ * of rule. A module list cannot promise what the kernel answers here. What does not work is
+ * a value; `facts` go into the log.
  */
 export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings): Promise<Probe> {
   const { backend, version } = kernel.iptables

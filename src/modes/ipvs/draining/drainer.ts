@@ -38,18 +38,22 @@ export class Drainer {
     return [...this.#deadlines.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
+  /** Whether no virtual server waits for the end of connections. */
   get isEmpty(): boolean {
     return this.#deadlines.size === 0
   }
 
+  /** Whether a virtual server that no Service wants stays for its connections. */
   isHeld(key: ObjectKey): boolean {
     return this.#held.has(key)
   }
 
+  /** Keeps one that no Service wants until its connections have ended. */
   hold(key: ObjectKey): void {
     this.#held.add(key)
   }
 
+  /** A Service wants it again. */
   release(key: ObjectKey): void {
     this.#held.delete(key)
   }

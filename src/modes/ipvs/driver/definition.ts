@@ -12,7 +12,7 @@ import { ipvsFields } from './fields.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
 
-/** The ipvs mode. */
+/** The ipvs mode, as the daemon's registry of modes has it. */
 export const ipvs: ModeDefinition<IpvsConfiguration> = {
   name: 'ipvs',
   gaps: GAPS,

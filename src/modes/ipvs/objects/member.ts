@@ -16,6 +16,7 @@ export function pointText({ ip, protocol, port }: Point): string {
   return memberText({ ip, protocol, port })
 }
 
+/** The point that a member of a set of this family names; undefined: it is a bare address. */
 export function pointOf(family: Family, member: Member): Point | undefined {
   const { ip, protocol, port } = member
   return protocol === undefined || port === undefined ? undefined : { family, protocol, ip, port }
@@ -26,7 +27,7 @@ export function leavingKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'LEAVING')
 }
 
-/** The member of SERVICES that says that a virtual server with an address is ours. */
+/** The member of SERVICES that records a virtual server with an address as ours; none for one with a mark. */
 export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'SERVICES')
 }

@@ -26,6 +26,7 @@ export interface MarkPattern {
   readonly protocolBits: readonly [number, number]
 }
 
+/** The pattern of all marks, around the bits that masquerading and routing use. */
 export function markPattern(settings: MarkSettings): MarkPattern {
   const zero = [settings.masqueradeBit, Math.log2(routingBit(settings))]
   const one = settings.masqueradeBit < 2 ? 2 : settings.masqueradeBit - 2
@@ -42,10 +43,12 @@ export function markPattern(settings: MarkSettings): MarkPattern {
   }
 }
 
+/** Whether a mark of 32 bits (of a packet or a virtual server) is one of ours. */
 export function isShortCircuitMark(mark: number, { mask, value }: MarkPattern): boolean {
   return (mark & mask) >>> 0 === value
 }
 
+/** The protocol that one of our marks encodes. */
 export function protocolOf(mark: number, { protocolBits: [low, high] }: MarkPattern): Protocol {
   return PROTOCOLS[((mark >>> low) & 1) + 2 * ((mark >>> high) & 1)] ?? 'TCP'
 }
