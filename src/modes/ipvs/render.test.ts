@@ -4,7 +4,7 @@ import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { NodePortScope } from '../netfilter/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { needsMark, render } from './render.ts'
-import { digestText, specText } from './server-spec.ts'
+import { digestText, specText } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const MARK = 0xa5_1234

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { membersOf } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
-import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../ipvs/names.ts'
+import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../ipvs/objects/names.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ip } from '../testing/mode-fixtures.ts'
 import { setKey } from './object-key.ts'

@@ -5,14 +5,14 @@ import type { ModeDriver } from '../../definition/mode-driver.ts'
 import { missingRules } from '../../netfilter/access.ts'
 import { cleanupSettings } from '../../netfilter/cleanup-settings.ts'
 import { GAPS } from '../gaps.ts'
-import { CHAIN } from '../names.ts'
+import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 import { ipvsFields } from './fields.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
 
-/** The ipvs mode. */
+/** The ipvs mode, as the daemon's registry of modes has it. */
 export const ipvs: ModeDefinition<IpvsConfiguration> = {
   name: 'ipvs',
   gaps: GAPS,

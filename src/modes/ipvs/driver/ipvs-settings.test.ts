@@ -76,7 +76,7 @@ test('addresses of a family that is not served serve nothing', () => {
   expect(settingsFor({}, { facts }).nodeAddresses).toEqual(['192.0.2.1', '10.0.0.1'])
 })
 
-test('loopback is guarded only where somebody else routes it', () => {
+test('loopback is guarded only where another program routes it', () => {
   const values = { 'iptables.localhostNodePorts': true }
   const facts = { families: [4], hairpin: 'bpf', randomFully: true, routesLocalnet: true } as const
   expect(settingsFor(values).netfilter).toEqual({

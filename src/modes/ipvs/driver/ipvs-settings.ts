@@ -6,7 +6,7 @@ import type { IpvsConfiguration } from './configuration.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 
-/** What configuration, Node object, kernel and interfaces ask of the ipvs mode together. */
+/** The settings of the ipvs mode, from configuration, Node object, kernel and interfaces. */
 export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
   const { config, node, facts } = inputs
   const { ipvs } = config

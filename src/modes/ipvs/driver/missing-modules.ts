@@ -47,11 +47,11 @@ export function missingRequirements(
   )
   return [
     ...missingModuleRequirements(report),
-    ...others.map((lack) => ({ code: MISSING, ...lack })),
+    ...others.map((other) => ({ code: MISSING, ...other })),
   ]
 }
 
-/** A probe that could not even ask. */
+/** What is missing where the probe itself failed. */
 export function unanswered(error: unknown): Missing {
   const what = error instanceof Error ? error.message : String(error)
   const hint = error instanceof NodeProxyError ? error.hint : undefined

@@ -10,8 +10,8 @@ import {
   serversOf,
   service,
   VIP,
-} from '../../../test/support/modes/fake-ipvs-node.ts'
-import { frontend, ip } from '../testing/mode-fixtures.ts'
+} from '../../../../test/support/modes/fake-ipvs-node.ts'
+import { frontend, ip } from '../../testing/mode-fixtures.ts'
 
 const local = { pool: 'local', shortCircuit: true, masquerade: 'onNode' } as const
 
@@ -34,7 +34,7 @@ test('a Service that goes while it has connections waits for their end', async (
   stop()
 })
 
-test('a Service whose way the sets do not take goes at once: nobody would know whose it is', async () => {
+test('a Service whose point LEAVING refuses goes at once: no set would record it as ours', async () => {
   const { sync, remove, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1'), service('b', '172.30.0.2'))
   kernel.ipvs.setConnections(VIP, POD, { activeConnections: 1 })
@@ -73,7 +73,7 @@ test('what a former run left draining is drained on, and its way goes with it', 
   stop()
 })
 
-test('ways to virtual servers that are gone are forgotten', async () => {
+test('members of LEAVING for virtual servers that are gone are deleted', async () => {
   const { sync, remove, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1'))
   kernel.ipvs.setConnections(VIP, POD, { activeConnections: 1 })

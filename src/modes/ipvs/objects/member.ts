@@ -1,10 +1,10 @@
-import { type Member, memberText } from '../../kernel/ipset/sets.ts'
-import type { VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { ObjectKey } from '../mode.ts'
-import { parseMember } from '../netfilter/member.ts'
-import { memberKey, memberOf } from '../netfilter/object-key.ts'
-import { familyOfSet } from '../netfilter/set-name.ts'
+import { type Member, memberText } from '../../../kernel/ipset/sets.ts'
+import type { VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { parseMember } from '../../netfilter/member.ts'
+import { memberKey, memberOf } from '../../netfilter/object-key.ts'
+import { familyOfSet } from '../../netfilter/set-name.ts'
 import { type SetRole, setName } from './names.ts'
 import { serverIdOf, serverKey } from './object.ts'
 
@@ -16,6 +16,7 @@ export function pointText({ ip, protocol, port }: Point): string {
   return memberText({ ip, protocol, port })
 }
 
+/** The point that a member of a set of this family names; undefined: it is a bare address. */
 export function pointOf(family: Family, member: Member): Point | undefined {
   const { ip, protocol, port } = member
   return protocol === undefined || port === undefined ? undefined : { family, protocol, ip, port }
@@ -26,7 +27,7 @@ export function leavingKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'LEAVING')
 }
 
-/** The member of SERVICES that says that a virtual server with an address is ours. */
+/** The member of SERVICES that records a virtual server with an address as ours; none for one with a mark. */
 export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
   return inSet(server, 'SERVICES')
 }

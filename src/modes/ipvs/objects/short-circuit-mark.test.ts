@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { EntryId, Protocol } from '../../forwarding/entry.ts'
-import { routingBit } from '../netfilter/mark.ts'
+import type { EntryId, Protocol } from '../../../forwarding/entry.ts'
+import { routingBit } from '../../netfilter/mark.ts'
 import {
   isShortCircuitMark,
   MarkBook,
@@ -83,7 +83,7 @@ test('of entries that want the same mark the first by id has it', () => {
   expect(book.of(first)).toBeUndefined()
 })
 
-test('any history ends with the marks of those who are there, and tells whose changed', () => {
+test('any history ends with the marks of those who are there, and returns whose changed', () => {
   const step = fc.record({ name: fc.constantFrom(...names), isGone: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (history) => {
@@ -92,13 +92,13 @@ test('any history ends with the marks of those who are there, and tells whose ch
       for (const { name, isGone } of history) {
         const one = id(name)
         const before = new Map([...present].map((other) => [other, book.of(other)]))
-        const told = isGone ? book.release(one) : book.assign(one)
+        const returned = isGone ? book.release(one) : book.assign(one)
         if (isGone) present.delete(one)
         else present.add(one)
         const changed = [...before].filter(
           ([other, mark]) => other !== one && book.of(other) !== mark,
         )
-        expect(told.toSorted()).toEqual(changed.map(([other]) => other).toSorted())
+        expect(returned.toSorted()).toEqual(changed.map(([other]) => other).toSorted())
         const now = new Map([...present].map((other) => [other, book.of(other)]))
         expect(now).toEqual(marksOf(present))
         expect(now).toEqual(marksOf([...present].toSorted().toReversed()))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
-import { ip } from '../testing/mode-fixtures.ts'
+import type { RealServer } from '../../../kernel/ipvs/ipvs.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
 import {
   canDrain,
   digestText,

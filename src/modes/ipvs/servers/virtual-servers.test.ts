@@ -7,15 +7,16 @@ import {
   SERVER_KEY,
   serversOf,
   VIP,
-} from '../../../test/support/modes/fake-ipvs-node.ts'
-import type { RealServer } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { ObjectKey } from '../mode.ts'
-import { ip } from '../testing/mode-fixtures.ts'
-import { serverKey } from './object.ts'
+} from '../../../../test/support/modes/fake-ipvs-node.ts'
+import type { RealServer } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { serverKey } from '../objects/object.ts'
 import { digestText, flagsOf, type ServerSpec } from './server-spec.ts'
+import { ServerWriter } from './server-writer.ts'
 import { VirtualServers } from './virtual-servers.ts'
 
 const OTHER = { ...VIP, port: 81 } as const
@@ -37,20 +38,21 @@ function servers(
   clock: Pick<Clock, 'now'> = new FakeClock(),
 ) {
   const wanted = new Map<ObjectKey, ServerSpec>()
-  const all = new VirtualServers({
-    ...{ ipvs, clock },
+  const all = new VirtualServers(ipvs)
+  const writer = new ServerWriter({
+    ...{ ipvs, servers: all, clock },
     specOf: (key) => wanted.get(key),
     drains: (key) => !key.includes('/udp/'),
     scheduler,
   })
   const want = (id: typeof VIP | typeof OTHER | typeof UDP, one: ServerSpec) => {
     wanted.set(serverKey(id), one)
-    return all.apply([serverKey(id)], [])
+    return writer.apply([serverKey(id)], [])
   }
-  return { ipvs, all, want, wanted }
+  return { ipvs, all, writer, want, wanted }
 }
 
-test('what is written is known, and read by somebody else the same', async () => {
+test('what is written is known, and another process reads the same', async () => {
   const { ipvs, all, want } = servers()
   const result = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   expect(result).toEqual({ failed: new Map(), left: new Map(), held: [] })
@@ -86,7 +88,7 @@ test('one that exists already gets nothing of ours', async () => {
   expect(await all.foreignAmong([SERVER_KEY])).toEqual(new Set([SERVER_KEY]))
 })
 
-test('the default scheduler stands in with its own flags; what stands is told', async () => {
+test('the default scheduler stands in with its own flags; what is there is reported', async () => {
   const { ipvs, want } = servers(undefined, 'sh')
   const { failed, left } = await want(VIP, spec('lblc', '10.180.0.1'))
   expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
@@ -94,7 +96,7 @@ test('the default scheduler stands in with its own flags; what stands is told', 
   expect(left.get(SERVER_KEY)).toBe(digestText('sh fallback|10.180.0.1:8080*1'))
 })
 
-test('somebody who comes first meanwhile is left alone as well', async () => {
+test('a foreign one that is made meanwhile is left alone as well', async () => {
   const { ipvs, want } = servers()
   const run = ipvs.run.bind(ipvs)
   ipvs.run = async (commands) => {
@@ -115,7 +117,7 @@ test('where the default scheduler is missing too there is nothing, and nothing i
   expect([await serversOf({ ipvs }), left.size, all.known.size]).toEqual([{}, 0, 0])
 })
 
-test('what was refused in part is told as it stands', async () => {
+test('what was refused in part is reported as it is', async () => {
   const { ipvs, all, want } = servers()
   ipvs.refuse(
     'ENOMEM',
@@ -128,31 +130,31 @@ test('what was refused in part is told as it stands', async () => {
   expect(all.known.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
 })
 
-test('an idle one goes at once, a busy one is held, and one that drains nobody goes busy or not', async () => {
-  const { ipvs, all, want } = servers()
+test('an idle one goes at once, a busy one is held, and one without draining goes busy or not', async () => {
+  const { ipvs, all, writer, want } = servers()
   for (const id of [VIP, OTHER, UDP]) await want(id, spec('rr', '10.180.0.1'))
   ipvs.setConnections(VIP, POD, { activeConnections: 1 })
   ipvs.setConnections(OTHER, POD, { inactiveConnections: 5 })
   ipvs.setConnections(UDP, POD, { activeConnections: 1 })
-  const { held, failed } = await all.apply([], [VIP, OTHER, UDP].map(serverKey))
+  const { held, failed } = await writer.apply([], [VIP, OTHER, UDP].map(serverKey))
   expect([held, failed.size]).toEqual([[SERVER_KEY], 0])
   expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'rr|10.180.0.1:8080*0' })
   expect(all.known).toEqual(new Map([[SERVER_KEY, 'rr|10.180.0.1:8080*0']]))
 })
 
 test('one that is gone already is no failure, one that cannot go stays known', async () => {
-  const { ipvs, all, want } = servers()
+  const { ipvs, all, writer, want } = servers()
   for (const id of [VIP, OTHER]) await want(id, spec('rr', '10.180.0.1'))
   await ipvs.run([{ do: 'deleteService', id: OTHER }])
   ipvs.refuse('EPERM', (command) => {
     return command.do === 'deleteService' && 'port' in command.id && command.id.port === 80
   })
-  const { failed } = await all.apply([], [VIP, OTHER].map(serverKey))
+  const { failed } = await writer.apply([], [VIP, OTHER].map(serverKey))
   expect([...failed.keys()]).toEqual([SERVER_KEY])
   expect([...all.known.keys()]).toEqual([SERVER_KEY])
 })
 
-test('whoever sends commands is believed, until the kernel refuses one', async () => {
+test('commands sent from outside are taken for done, until the kernel refuses one', async () => {
   const { ipvs, all, want } = servers()
   await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   const text = 'rr|10.180.0.1:8080*1'
@@ -184,10 +186,10 @@ test('real servers with their connections', async () => {
 
 test('when the kernel searches, real servers go from the last virtual server to the first', async () => {
   let now = 0
-  const { ipvs, all, wanted } = servers(undefined, undefined, { now: () => (now += 100) })
+  const { ipvs, all, writer, wanted } = servers(undefined, undefined, { now: () => (now += 100) })
   const ids = Array.from({ length: 150 }, (_, n) => ({ ...VIP, port: 1000 + n }))
   for (const id of ids) wanted.set(serverKey(id), spec('rr', '10.180.0.1', '10.180.0.2'))
-  expect((await all.apply(ids.map(serverKey), [])).failed).toEqual(new Map())
+  expect((await writer.apply(ids.map(serverKey), [])).failed).toEqual(new Map())
   const sent = ipvs.runs.flat()
   const later = sent.slice(sent.findIndex(({ do: what }) => what === 'addServer') + 96)
   const first = later.findIndex(({ do: what }) => what === 'addServer')
@@ -202,7 +204,7 @@ test('when the kernel searches, real servers go from the last virtual server to 
   expect(fresh.known).toEqual(all.known)
 })
 
-test('a slow kernel is asked for no list where few virtual servers are written', async () => {
+test('no list is read from a slow kernel where few virtual servers are written', async () => {
   let now = 0
   const { ipvs, want } = servers(undefined, undefined, { now: () => (now += 100) })
   const listed = vi.spyOn(ipvs, 'services')

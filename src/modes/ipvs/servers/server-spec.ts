@@ -3,10 +3,10 @@ import type {
   RealServer,
   SchedulerFlag,
   VirtualServerSettings,
-} from '../../kernel/ipvs/ipvs.ts'
-import { contentHash } from '../../lib/hash.ts'
-import { hostPort } from '../../lib/ip.ts'
-import type { Digest } from '../mode.ts'
+} from '../../../kernel/ipvs/ipvs.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import type { Digest } from '../../mode.ts'
 
 /** A virtual server with all its real servers. */
 export interface ServerSpec {
@@ -30,6 +30,7 @@ export function digestText(text: string): Digest {
   return contentHash(`${settings}|${active.join(' ')}`) as Digest
 }
 
+/** The two parts of a text: its settings, and its real servers. */
 export function splitText(text: string): readonly [string, string] {
   const bar = text.indexOf('|')
   return [text.slice(0, bar), text.slice(bar + 1)]
@@ -47,11 +48,13 @@ export function serversIn(text: string): ReadonlyMap<string, string> {
   return new Map(servers.split(' ').map((server) => [server.replace(/\*.*/, ''), server]))
 }
 
+/** `rr`, `sh fallback`, or with persistence (seconds and prefix length) `rr 10800/32`. */
 export function settingsText({ scheduler, flags, persistence }: VirtualServerSettings): string {
   const sticky = persistence ? [`${persistence.seconds}/${persistence.prefix}`] : []
   return [scheduler, ...sticky, ...flags].join(' ')
 }
 
+/** `ip:port*weight`; what is not as this mode makes it follows: `/tunnel`, `/upper-lower`. */
 export function serverText(server: RealServer): string {
   const { ip, port, weight, forwarding, upperThreshold, lowerThreshold } = server
   const limits = upperThreshold + lowerThreshold > 0 ? `/${upperThreshold}-${lowerThreshold}` : ''
@@ -69,6 +72,7 @@ export function flagsOf(scheduler: string): readonly SchedulerFlag[] {
   return scheduler === 'mh' ? ['fallback', 'sourcePort'] : []
 }
 
+/** The same virtual server with another scheduler and the flags that this one needs. */
 export function scheduledBy({ settings, servers }: ServerSpec, scheduler: string): ServerSpec {
   return { settings: { ...settings, scheduler, flags: flagsOf(scheduler) }, servers }
 }

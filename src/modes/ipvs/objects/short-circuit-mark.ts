@@ -1,9 +1,10 @@
-import type { EntryId, Protocol } from '../../forwarding/entry.ts'
-import { contentHash } from '../../lib/hash.ts'
-import { routingBit } from '../netfilter/mark.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { EntryId, Protocol } from '../../../forwarding/entry.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { routingBit } from '../../netfilter/mark.ts'
+import type { NetfilterSettings } from '../../netfilter/settings.ts'
 
-type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
+/** Which bits of a packet's mark are taken already. */
+export type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
 
 /** What the signature bits of every mark of ours are. */
 const SIGNATURE = 0xa5
@@ -14,17 +15,18 @@ const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
  * A virtual server known by a mark and not by an address: the cluster pool of a
  * Service whose external traffic stays local, for pods and processes of this node.
  * IPVS compares all 32 bits. Of them the masquerade bit and the routing bit are 0,
- * one more is 1, and eight are fixed, so that our marks can be told from those of
- * others; two say the protocol, and the rest tells the Service.
+ * one more is 1, and eight are fixed, so that our marks can be distinguished from those
+ * of others; two encode the protocol, and the rest is a hash of the entry's id.
  */
 export interface MarkPattern {
   /** Bits that are the same in all marks of ours. */
   readonly mask: number
   readonly value: number
-  /** The lower of the two bits that say the protocol; the other one is the next free bit. */
+  /** The lower of the two bits that encode the protocol; the other one is the next free bit. */
   readonly protocolBits: readonly [number, number]
 }
 
+/** The pattern of all marks, around the bits that masquerading and routing use. */
 export function markPattern(settings: MarkSettings): MarkPattern {
   const zero = [settings.masqueradeBit, Math.log2(routingBit(settings))]
   const one = settings.masqueradeBit < 2 ? 2 : settings.masqueradeBit - 2
@@ -41,10 +43,12 @@ export function markPattern(settings: MarkSettings): MarkPattern {
   }
 }
 
+/** Whether a mark of 32 bits (of a packet or a virtual server) is one of ours. */
 export function isShortCircuitMark(mark: number, { mask, value }: MarkPattern): boolean {
   return (mark & mask) >>> 0 === value
 }
 
+/** The protocol that one of our marks encodes. */
 export function protocolOf(mark: number, { protocolBits: [low, high] }: MarkPattern): Protocol {
   return PROTOCOLS[((mark >>> low) & 1) + 2 * ((mark >>> high) & 1)] ?? 'TCP'
 }
@@ -64,7 +68,7 @@ function bits(positions: readonly number[]): number {
 
 /**
  * Gives each entry a mark of its own. Entries whose marks collide are served in the
- * order of their ids, so the outcome depends on who is there and not on who came first.
+ * order of their ids, so marks depend on the present entries and not on their history.
  */
 export class MarkBook {
   readonly #pattern: MarkPattern

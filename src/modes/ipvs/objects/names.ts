@@ -1,7 +1,7 @@
-import type { SetType } from '../../kernel/ipset/sets.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { KeptSet } from '../netfilter/set-members.ts'
-import { MAX_MEMBERS, nameSet } from '../netfilter/set-name.ts'
+import type { SetType } from '../../../kernel/ipset/sets.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { KeptSet } from '../../netfilter/set-members.ts'
+import { MAX_MEMBERS, nameSet } from '../../netfilter/set-name.ts'
 
 /** Every chain and set of this mode starts with this; it is how a fresh daemon recognises them. */
 export const PREFIX = 'NPVS-'
@@ -9,6 +9,7 @@ export const PREFIX = 'NPVS-'
 /** Of sets and members that the kernel does not take. */
 export const SET_REFUSED = 'NP_IPVS_SET_REFUSED'
 
+/** Our chains, each with the built-in chain that it is for. */
 export const CHAIN = {
   /** mangle PREROUTING: which packets go to a virtual server. */
   route: `${PREFIX}ROUTE`,
@@ -29,11 +30,11 @@ export const CHAIN = {
 } as const
 
 /**
- * What a set says of its members, which are an address, a protocol and a port
+ * What a set records of its members, which are an address, a protocol and a port
  * unless stated otherwise.
  */
 export const ROLES = [
-  /** A virtual server of ours stands there. This is how we know our own. */
+  /** A virtual server of ours stands there. It is how a fresh daemon recognises them. */
   'SERVICES',
   /** Was a virtual server: established connections still go there. */
   'LEAVING',
@@ -55,6 +56,7 @@ export const ROLES = [
   'ADMIT',
 ] as const
 
+/** What a set is for; each family has its own, see `setName`. */
 export type SetRole = (typeof ROLES)[number]
 
 /** `NPVS-4-SERVICES` */
@@ -62,6 +64,7 @@ export function setName(family: Family, role: SetRole): string {
   return nameSet(PREFIX, family, role)
 }
 
+/** How a set is created, as in `ipset create`. */
 export function setType(family: Family, role: SetRole): SetType {
   const common = { family, maxElements: MAX_MEMBERS } as const
   if (role === 'VIPS') return { type: 'hash:ip', ...common }

@@ -1,11 +1,11 @@
-import type { Ipvs, IpvsCommand } from '../../kernel/ipvs/ipvs.ts'
-import type { KernelError, ObjectKey } from '../mode.ts'
+import type { Ipvs, IpvsCommand } from '../../../kernel/ipvs/ipvs.ts'
+import type { KernelError, ObjectKey } from '../../mode.ts'
 import type { ServerPlan } from './server-commands.ts'
 
-/** Somebody else has a virtual server there. */
+/** Code: another process has a virtual server there. */
 export const FOREIGN = 'NP_IPVS_FOREIGN'
 
-/** The way of one virtual server. */
+/** The commands for one virtual server. */
 export interface Step {
   readonly key: ObjectKey
   readonly plan: ServerPlan
@@ -20,8 +20,8 @@ export interface Refused {
 }
 
 /**
- * Sends the commands of all steps. A virtual server that could not be made gets no
- * real servers: it may be somebody else's.
+ * Sends the commands of all steps; a lost answer throws `NodeProxyError`. A virtual server that could not be made gets no
+ * real servers: it may be foreign.
  */
 export async function runPlans(ipvs: Pick<Ipvs, 'run'>, steps: readonly Step[]): Promise<Refused> {
   const makes = (command: IpvsCommand) => command.do === 'addService'

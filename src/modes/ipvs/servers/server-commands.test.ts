@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { IpvsCommand, RealServer, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import { ip } from '../testing/mode-fixtures.ts'
+import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
 import { addressOf, planHold, planServer, quiescentIn, withoutServers } from './server-commands.ts'
 import { canDrain, digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
 
@@ -39,7 +39,7 @@ test.each([
   ['one more', 'rr|10.0.0.1:80*1 10.0.0.2:80*2 10.0.0.3:80*1', ['setServer 10.0.0.3*0']],
   ['one more that drains already', 'rr|10.0.0.1:80*1 10.0.0.2:80*2 10.0.0.3:80*0', []],
   [
-    'one more that drains, of somebody',
+    'one more that drains, of another process',
     'rr|10.0.0.1:80*1 10.0.0.2:80*2 10.0.0.3:80*0/route',
     ['setServer 10.0.0.3*0'],
   ],
@@ -90,7 +90,7 @@ const someSpec = fc
   )
   .map(([scheduler, weights]) => spec(scheduler, weights))
 
-test('any way leads to what is wanted, and nobody who drains goes early', async () => {
+test('commands lead from any state to the wanted one, and delete no draining backend early', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(someSpec, fc.boolean()), { minLength: 1, maxLength: 8 }),

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { serversOf } from '../../../test/support/modes/fake-ipvs-node.ts'
-import type { IpvsCommand, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import { FakeIpvs } from '../../kernel/ipvs/testing/fake-ipvs.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { ip } from '../testing/mode-fixtures.ts'
+import { serversOf } from '../../../../test/support/modes/fake-ipvs-node.ts'
+import type { IpvsCommand, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
+import { FakeClock } from '../../../lib/testing/fake-clock.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { serverKey } from '../objects/object.ts'
+import { VirtualServers } from '../servers/virtual-servers.ts'
 import { Drainer } from './drainer.ts'
-import { serverKey } from './object.ts'
-import { VirtualServers } from './virtual-servers.ts'
 
 const settings = { scheduler: 'rr', flags: [], persistence: undefined }
 const idOf = (port: number): VirtualServerId => {
@@ -34,11 +34,7 @@ async function draining(count = 1, weight = 1) {
       { do: 'addServer', id, server: { ...B, weight: 0, ...server } },
     ]),
   )
-  const servers = new VirtualServers({
-    ...{ ipvs, scheduler: 'rr', clock },
-    specOf: () => undefined,
-    drains: () => true,
-  })
+  const servers = new VirtualServers(ipvs)
   await servers.observe(() => true)
   const drainer = new Drainer(servers, clock, () => TIME)
   for (const id of ids) ipvs.setConnections(id, B, { activeConnections: 1 })
@@ -72,7 +68,7 @@ test('its time is set once, when it left', async () => {
   expect(await serversOf({ ipvs })).toEqual({ '4/tcp/10.96.0.1:1': 'rr|10.0.0.1:80*1' })
 })
 
-test('one that came back is nobody’s business, and has all its time when it leaves again', async () => {
+test('one that came back drains no longer, and has all its time when it leaves again', async () => {
   const { clock, servers, drainer } = await draining()
   const texts = (weight: number) => new Map([[KEY, `rr|10.0.0.1:80*1 10.0.0.2:80*${weight}`]])
   clock.elapse(TIME - 1)
@@ -106,7 +102,7 @@ test('a virtual server that is held goes at its deadline, whatever its connectio
   expect(await drainer.step()).toEqual([KEY])
 })
 
-test('one that is held and has nobody left goes too', async () => {
+test('one that is held and has no backend left goes too', async () => {
   const { ipvs, servers, drainer } = await draining(1, 0)
   drainer.hold(KEY)
   await ipvs.run([A, B].map((server) => ({ do: 'deleteServer', id: ONE, server }) as const))
@@ -116,7 +112,7 @@ test('one that is held and has nobody left goes too', async () => {
   expect(await drainer.step()).toEqual([KEY])
 })
 
-test('one that somebody removed is gone', async () => {
+test('one that another process removed is gone', async () => {
   const { ipvs, drainer } = await draining(1, 0)
   drainer.hold(KEY)
   await ipvs.flush()

@@ -1,4 +1,4 @@
-import type { OwnedChains } from '../netfilter/chains/keeper-options.ts'
+import type { OwnedChains } from '../../netfilter/chains/keeper-options.ts'
 import { PREFIX } from './names.ts'
 
 /** mangle decides which packets come here, so it is written last. */

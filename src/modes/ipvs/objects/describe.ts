@@ -1,5 +1,5 @@
-import type { ObjectDescription, ObjectKey } from '../mode.ts'
-import { describe as describeShared } from '../netfilter/describe.ts'
+import type { ObjectDescription, ObjectKey } from '../../mode.ts'
+import { describe as describeShared } from '../../netfilter/describe.ts'
 import { kindOf, serverIdOf } from './object.ts'
 
 /** What an object is; `rules` counts those of a chain. */

@@ -1,19 +1,19 @@
-import type { IpvsCommand, RealServerState } from '../../kernel/ipvs/ipvs.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { hostPort } from '../../lib/ip.ts'
-import type { ObjectKey } from '../mode.ts'
-import { serverIdOf } from './object.ts'
-import { addressOf, quiescentIn, withoutServers } from './server-commands.ts'
-import type { VirtualServers } from './virtual-servers.ts'
+import type { IpvsCommand, RealServerState } from '../../../kernel/ipvs/ipvs.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { serverIdOf } from '../objects/object.ts'
+import { addressOf, quiescentIn, withoutServers } from '../servers/server-commands.ts'
+import type { VirtualServers } from '../servers/virtual-servers.ts'
 
 /** Virtual servers that one step looks at. */
 const PER_STEP = 64
 
 /**
- * Lets backends that left end their connections. A backend of weight 0 goes when it
- * has none any more, or when its time is over; a virtual server that nobody wants goes
- * when no connection is established. What the kernel holds is the only record, so an
- * earlier run's backends are drained too, with their time from the start of this one.
+ * Lets removed backends finish their connections. A backend of weight 0 is deleted when it
+ * has no connection any more, or at its deadline; a virtual server that no Service wants,
+ * when no connection is established. What the kernel holds is the only record, so the
+ * backends of an earlier run drain too, with their time from the start of this one.
  */
 export class Drainer {
   readonly #servers: VirtualServers
@@ -38,25 +38,29 @@ export class Drainer {
     return [...this.#deadlines.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
+  /** Whether no virtual server waits for the end of connections. */
   get isEmpty(): boolean {
     return this.#deadlines.size === 0
   }
 
+  /** Whether a virtual server that no Service wants stays for its connections. */
   isHeld(key: ObjectKey): boolean {
     return this.#held.has(key)
   }
 
+  /** Keeps one that no Service wants until its connections have ended. */
   hold(key: ObjectKey): void {
     this.#held.add(key)
   }
 
+  /** A Service wants it again. */
   release(key: ObjectKey): void {
     this.#held.delete(key)
   }
 
   /**
-   * Learns from what is known of these virtual servers who is draining. One that is held
-   * and has nobody left waits for the next step, which ends it.
+   * Reads from what is known of these virtual servers which backends drain. One that is held
+   * and has no backend left waits for the next step, which deletes it.
    */
   review(keys: Iterable<ObjectKey>): void {
     for (const key of keys) {
@@ -73,7 +77,7 @@ export class Drainer {
     }
   }
 
-  /** Removes those that are done among the next few; returns virtual servers that went. */
+  /** Deletes those that are done among the next few; returns the virtual servers that are gone. */
   async step(): Promise<readonly ObjectKey[]> {
     const keys = [...this.#deadlines.keys()].slice(0, PER_STEP)
     if (keys.length === 0) return []

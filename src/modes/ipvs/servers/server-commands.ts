@@ -1,5 +1,5 @@
-import type { IpvsCommand, RealServer, VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import {
   canDrain,
   type ServerSpec,
@@ -17,7 +17,7 @@ export interface ServerPlan {
 }
 
 /**
- * The way from what a virtual server is (`held`; undefined: there is none) to what it
+ * The commands from what a virtual server is (`held`; undefined: there is none) to what it
  * should be. Backends that left stay with weight 0 when they are to be drained.
  */
 export function planServer(
@@ -74,6 +74,7 @@ export function withoutServers(text: string, names: ReadonlySet<string>): string
   return `${settings}|${rest.join(' ')}`
 }
 
+/** The address behind a name: `10.0.0.1:80` or `[fd00::1]:80`. */
 export function addressOf(name: string): { readonly ip: IpAddress; readonly port: number } {
   const colon = name.lastIndexOf(':')
   const ip = name.slice(0, colon).replace(/^\[|\]$/g, '') as IpAddress
