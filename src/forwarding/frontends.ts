@@ -3,8 +3,8 @@ import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
 import type { Frontend, ProblemCode, RejectedFrontend } from './entry.ts'
 import { compareText } from './entry-id.ts'
+import { sourceRangesFor } from './frontend-source-ranges.ts'
 import type { NodeContext } from './node-context.ts'
-import { sourceRangesFor } from './source-ranges.ts'
 
 type Path = Pick<Frontend, 'pool' | 'shortCircuit' | 'masquerade'>
 type AddressKind = Exclude<Frontend['kind'], 'nodePort'>

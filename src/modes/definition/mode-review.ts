@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Service } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { KernelError } from '../mode.ts'
-import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 
 export type ConditionSink = Pick<Conditions, 'raise' | 'clear'>
 

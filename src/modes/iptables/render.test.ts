@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { render } from './render.ts'
 

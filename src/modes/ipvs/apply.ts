@@ -1,5 +1,5 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
-import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { nameOf, ofKind } from '../netfilter/objects/object-key.ts'
 import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { serverOfMember, servicesKey } from './objects/member.ts'

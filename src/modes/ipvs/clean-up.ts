@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
-import { nameOf } from '../netfilter/object-key.ts'
+import { nameOf } from '../netfilter/objects/object-key.ts'
 import type { ManagedState } from './managed-state.ts'
 import { observeAll } from './observe.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { memberOf } from '../netfilter/objects/object-key.ts'
 import { cleanUp } from './clean-up.ts'
 import { endDrained, leavingMembersOf, pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'

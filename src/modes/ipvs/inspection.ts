@@ -1,6 +1,6 @@
 import type { ForeignChange, ObjectKey } from '../mode.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
-import type { SetMembers } from '../netfilter/set-members.ts'
+import { SetInspector } from '../netfilter/sets/set-inspector.ts'
+import type { SetMembers } from '../netfilter/sets/set-members.ts'
 import { digestText } from './servers/server-spec.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 

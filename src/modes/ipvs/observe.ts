@@ -1,6 +1,6 @@
 import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { memberOf } from '../netfilter/objects/object-key.ts'
 import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { pointText } from './objects/member.ts'

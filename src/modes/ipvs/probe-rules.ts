@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { RuleTrial } from '../netfilter/trial.ts'
 import type { SetRole } from './objects/names.ts'
 

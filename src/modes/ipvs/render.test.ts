@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { NodePortScope } from '../netfilter/node-port-scope.ts'
+import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { needsMark, render } from './render.ts'
 import { digestText, specText } from './servers/server-spec.ts'

@@ -1,6 +1,6 @@
 import type { Change, KernelError, ObjectKey } from '../mode.ts'
-import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
-import type { SetMembers } from '../netfilter/set-members.ts'
+import { memberOf, nameOf, ofKind } from '../netfilter/objects/object-key.ts'
+import type { SetMembers } from '../netfilter/sets/set-members.ts'
 import { isRegistered, leavingMembersOf } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
 import { leavingKey } from './objects/member.ts'

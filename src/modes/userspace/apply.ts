@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../mode.ts'
-import { memberOf, ofKind } from '../netfilter/object-key.ts'
+import { memberOf, ofKind } from '../netfilter/objects/object-key.ts'
 import type { ManagedState, Redirect } from './managed-state.ts'
 import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'

@@ -10,7 +10,7 @@ import type {
   Traffic,
 } from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
+import { SetInspector } from '../netfilter/sets/set-inspector.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
 import { drainAndCleanup } from './drain-and-cleanup.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { NodePortScope } from '../netfilter/node-port-scope.ts'
+import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { digestRoute, render } from './render.ts'
 import type { RouteListener } from './route.ts'

@@ -10,8 +10,8 @@ import {
   type MemberPoint,
 } from '../netfilter/arrival/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/object-key.ts'
-import type { Claim } from '../netfilter/wanted-objects.ts'
+import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
+import type { Claim } from '../netfilter/objects/wanted-objects.ts'
 import { balancingOf } from './balancing.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'

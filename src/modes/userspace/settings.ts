@@ -1,5 +1,5 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { Balancing } from './route.ts'
 
 /** An address of this machine at which a Service is offered. */

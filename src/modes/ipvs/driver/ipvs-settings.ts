@@ -1,6 +1,6 @@
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
-import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 

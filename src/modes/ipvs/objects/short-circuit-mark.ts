@@ -1,7 +1,7 @@
 import type { EntryId, Protocol } from '../../../forwarding/entry.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { routingBit } from '../../netfilter/mark.ts'
-import type { NetfilterSettings } from '../../netfilter/settings.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 
 /** Which bits of a packet's mark are taken already. */
 export type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>

@@ -1,6 +1,6 @@
 import type { KernelError, ObjectKey } from '../../mode.ts'
-import { memberOf, nameOf } from '../../netfilter/object-key.ts'
-import type { SetMembers } from '../../netfilter/set-members.ts'
+import { memberOf, nameOf } from '../../netfilter/objects/object-key.ts'
+import type { SetMembers } from '../../netfilter/sets/set-members.ts'
 import { leavingKey, serverOfMember, servicesKey } from '../objects/member.ts'
 import { kindOf } from '../objects/object.ts'
 import { FOREIGN } from './run-plans.ts'

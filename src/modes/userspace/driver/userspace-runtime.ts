@@ -1,5 +1,5 @@
 import type { Mode } from '../../mode.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'

@@ -1,4 +1,4 @@
-import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../../lib/ip.ts'
 
 /**
  * Which addresses of this node serve node ports and health check node ports. Every address is a

@@ -1,5 +1,5 @@
-import type { EntryId } from '../../forwarding/entry.ts'
-import type { Digest, ObjectKey } from '../mode.ts'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
 
 type Objects = ReadonlyMap<ObjectKey, Digest>
 

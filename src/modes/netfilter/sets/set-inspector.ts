@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../mode.ts'
+import type { ObjectKey } from '../../mode.ts'
 import type { SetMembers } from './set-members.ts'
 
 /** Members; to read more would hold up changes. Verification reads larger sets, too. */

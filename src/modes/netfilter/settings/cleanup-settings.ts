@@ -1,4 +1,4 @@
-import type { Family } from '../../lib/ip.ts'
+import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
 import { NO_ADDRESS } from './node-port-scope.ts'
 import type { NetfilterSettings } from './settings.ts'

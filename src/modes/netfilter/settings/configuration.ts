@@ -1,4 +1,4 @@
-import type { Cidr } from '../../lib/ip.ts'
+import type { Cidr } from '../../../lib/ip.ts'
 
 export const DETECT_LOCAL_MODES = [
   '',

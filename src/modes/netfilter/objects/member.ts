@@ -1,5 +1,5 @@
-import type { Member } from '../../kernel/ipset/sets.ts'
-import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import type { Member } from '../../../kernel/ipset/sets.ts'
+import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 
 /** The inverse of ipset's words for a member; marks are not part of them. */
 export function parseMember(text: string): Member {

@@ -1,5 +1,5 @@
-import { familyOf, type IpAddress } from '../../lib/ip.ts'
-import { isSpecialAddress } from '../../lib/special-address.ts'
+import { familyOf, type IpAddress } from '../../../lib/ip.ts'
+import { isSpecialAddress } from '../../../lib/special-address.ts'
 import { nodePortScope } from './configured-scope.ts'
 import type { ModeInputs } from './mode-inputs.ts'
 import { isInScope } from './node-port-scope.ts'

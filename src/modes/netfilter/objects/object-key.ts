@@ -1,5 +1,5 @@
-import type { Family } from '../../lib/ip.ts'
-import type { Digest, ObjectKey } from '../mode.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
 
 /**
  * Keys of what modes make besides chains and jumps, whose keys begin with their family:

@@ -1,4 +1,4 @@
-import type { Cidr, Family } from '../../lib/ip.ts'
+import type { Cidr, Family } from '../../../lib/ip.ts'
 import type { NodePortScope } from './node-port-scope.ts'
 
 /** How packets of pods are recognised; at most one CIDR per family. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { membersOf } from '../../../test/support/modes/fake-ipvs-node.ts'
-import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
-import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../ipvs/objects/names.ts'
-import type { ObjectKey } from '../mode.ts'
-import { ip } from '../testing/mode-fixtures.ts'
-import { setKey } from './object-key.ts'
+import { membersOf } from '../../../../test/support/modes/fake-ipvs-node.ts'
+import { FakeSets } from '../../../kernel/ipset/testing/fake-sets.ts'
+import { keptSets, PREFIX, ROLES, SET_REFUSED, setName, setType } from '../../ipvs/objects/names.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { setKey } from '../objects/object-key.ts'
 import { SetMembers } from './set-members.ts'
 
 const key = (text: string) => text as ObjectKey

@@ -1,7 +1,7 @@
-import type { PolicyRoute } from '../../kernel/route/routes.ts'
-import type { Family } from '../../lib/ip.ts'
-import { routingBit } from './mark.ts'
-import type { NetfilterSettings } from './settings.ts'
+import type { PolicyRoute } from '../../../kernel/route/routes.ts'
+import type { Family } from '../../../lib/ip.ts'
+import { routingBit } from '../mark.ts'
+import type { NetfilterSettings } from '../settings/settings.ts'
 
 /**
  * Tables of our own, with nothing in them but the one route. Each mode has its own, so that the

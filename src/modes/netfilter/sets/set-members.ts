@@ -5,12 +5,12 @@ import {
   type SetHeader,
   type Sets,
   type SetType,
-} from '../../kernel/ipset/sets.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import { inGroups } from '../../lib/groups.ts'
-import type { Digest, KernelError, ObjectKey } from '../mode.ts'
-import { parseMember } from './member.ts'
-import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from './object-key.ts'
+} from '../../../kernel/ipset/sets.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { inGroups } from '../../../lib/groups.ts'
+import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
+import { parseMember } from '../objects/member.ts'
+import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from '../objects/object-key.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024

@@ -1,4 +1,4 @@
-import type { Family } from '../../lib/ip.ts'
+import type { Family } from '../../../lib/ip.ts'
 
 /** Members that a set may have at most; an empty set costs the same whatever stands here. */
 export const MAX_MEMBERS = 1_048_576

@@ -1,4 +1,4 @@
-import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
+import type { Cidr, Family, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from './configuration.ts'
 import type { NetfilterSettings } from './settings.ts'
 

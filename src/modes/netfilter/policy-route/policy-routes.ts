@@ -1,11 +1,11 @@
-import type { PolicyRoute, Routes } from '../../kernel/route/routes.ts'
-import { isDeepEqual } from '../../lib/equal.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import type { Family } from '../../lib/ip.ts'
-import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
-import { ALTERED, nameOf, PRESENT, routeKey } from './object-key.ts'
+import type { PolicyRoute, Routes } from '../../../kernel/route/routes.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../../mode.ts'
+import { ALTERED, nameOf, PRESENT, routeKey } from '../objects/object-key.ts'
+import type { NetfilterSettings } from '../settings/settings.ts'
 import { policyRoute, type RouteTable } from './policy-route.ts'
-import type { NetfilterSettings } from './settings.ts'
 
 type Refusals = ReadonlyMap<ObjectKey, KernelError>
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { cidr, ip } from '../../forwarding/testing/fixtures.ts'
-import { configuration } from '../../nodeproxy/testing/wiring.ts'
-import type { Node } from '../../resources/types.ts'
+import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
+import type { Node } from '../../../resources/types.ts'
 import { netfilterSettings } from './netfilter-settings.ts'
 
 const facts = {
