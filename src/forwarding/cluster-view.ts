@@ -4,7 +4,6 @@ import type { EndpointSource, Node, Service, ServiceKey } from '../resources/typ
 export interface ClusterView {
   service(key: ServiceKey): Service | undefined
   /** Every EndpointSlice (or the one Endpoints object) of a Service, in any order. */
-  endpointsOf(key: ServiceKey): readonly EndpointSource[]
+  endpointSourcesOf(key: ServiceKey): readonly EndpointSource[]
   node(name: string): Node | undefined
-  services(): Iterable<ServiceKey>
 }

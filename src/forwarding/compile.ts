@@ -24,7 +24,7 @@ export function compileService(
 ): readonly ForwardingEntry[] {
   const service = cluster.service(key)
   if (service === undefined || !isServed(service, node)) return []
-  const sources = cluster.endpointsOf(key)
+  const sources = cluster.endpointSourcesOf(key)
   const families = familiesOf(service)
   return distinctPorts(service).flatMap((port) =>
     families.map((family) => compilePort({ service, port, family, sources, node })),

@@ -48,7 +48,7 @@ export function localReadyEndpoints(
   const service = cluster.service(key)
   if (service === undefined) return 0
   const seen: Record<Family, Set<IpAddress>> = { 4: new Set(), 6: new Set() }
-  for (const { groups } of cluster.endpointsOf(key)) {
+  for (const { groups } of cluster.endpointSourcesOf(key)) {
     for (const { family, ports, endpoints } of groups) {
       if (ports.length === 0) continue
       for (const endpoint of endpoints) {

@@ -1,5 +1,5 @@
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { ClusterStore } from '../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { recompile } from '../forwarding/recompile.ts'
@@ -36,9 +36,9 @@ export class NodeModel {
 
   /** Whether `compile` has something to do afterwards. */
   apply(events: readonly ClusterEvent[]): boolean {
-    const { services, nodes } = this.#parts.store.apply(events)
+    const { services, nodeChanged } = this.#parts.store.apply(events)
     for (const key of services) this.#dirty.add(key)
-    if (nodes) this.recompileAll()
+    if (nodeChanged) this.recompileAll()
     return this.#dirty.size > 0
   }
 
@@ -46,7 +46,7 @@ export class NodeModel {
   recompileAll(): void {
     this.#node = this.#parts.nodeContext()
     this.#parts.table.setDrainSeconds(this.#node.drainSeconds)
-    for (const key of this.#parts.store.services()) this.#dirty.add(key)
+    for (const key of this.#parts.store.serviceKeys()) this.#dirty.add(key)
   }
 
   /** Another program takes over: it gets every entry, as this one had it. */

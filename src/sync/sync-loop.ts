@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'

@@ -7,7 +7,7 @@ import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
 import { silentReporter } from '../client/testing/silent-reporter.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
@@ -93,7 +93,7 @@ function smallCluster(): ModelCluster {
 }
 
 function endpointIps(store: ClusterStore, key: ServiceKey): readonly string[] {
-  const groups = store.endpointsOf(key).flatMap((source) => source.groups)
+  const groups = store.endpointSourcesOf(key).flatMap((source) => source.groups)
   return groups.flatMap((group) => group.endpoints.map(({ ip }) => ip))
 }
 

@@ -1,5 +1,5 @@
 import type { ClusterStore } from '../../../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../../../cluster/event.ts'
+import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import type { NodeContext } from '../../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../../forwarding/table.ts'
 import type { Clock } from '../../../lib/clock.ts'
