@@ -18,15 +18,15 @@ export function endpointPorts(
     const number = targetPort(port, pod)
     return number === undefined ? [] : [endpointPort(port, number)]
   })
-  return ports.length === 0 ? undefined : inOrder(ports)
+  return ports.length === 0 ? undefined : sortPorts(ports)
 }
 
-/** Ports in canonical order. */
-export function inOrder(ports: readonly JsonObject[]): JsonObject[] {
+/** The canonical order of ports: ascending by `portsKey`. */
+export function sortPorts(ports: readonly JsonObject[]): JsonObject[] {
   return ports.toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
 }
 
-/** Equal for equal sets of ports in canonical order. */
+/** Equal for equal lists of ports; a field that is absent counts as its default. Endpoints with one key share slices and subsets. */
 export function portsKey(ports: readonly JsonObject[]): string {
   return JSON.stringify(
     ports.map(({ name, protocol, port, appProtocol }) => [

@@ -14,7 +14,7 @@ export function podAffects(change: ObjectChange<PodObject>, view: View): readonl
   return pods.flatMap((pod) => servicesOf(pod, view))
 }
 
-/** A Pod without what changes at every heartbeat and decides nothing. */
+/** The fields of a Pod on which endpoints depend: not the rest of `metadata`, which changes at every write. */
 function facts({ meta, ...rest }: PodObject): unknown {
   return { ...rest, uid: meta.uid, labels: meta.labels }
 }

@@ -1,7 +1,7 @@
 import { HEADLESS } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
-import type { StringMap } from '../objects/object-meta.ts'
 import { isHeadless, type ServiceObject } from '../objects/service-object.ts'
+import type { StringMap } from '../objects/string-map.ts'
 import { withoutKeys } from '../objects/string-map.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { TRIGGER_TIME } from '../../resources/label-names.ts'
-import type { StringMap } from '../objects/object-meta.ts'
+import type { StringMap } from '../objects/string-map.ts'
 
 /**
  * When the first of the changes happened that a write brings: what nodes measure

@@ -5,9 +5,9 @@ import { portsKey } from '../backends/endpoint-ports.ts'
 import type { ZoneCapacity } from '../cache/zone-capacity.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { WantedEndpoint, WantedGroup } from './slice-packing.ts'
-import { endpointId } from './slice-packing.ts'
-import { ADDRESS_TYPES, type WantedSlices } from './slice-writes.ts'
+import type { WantedEndpoint, WantedGroup } from '../slices/slice-packing.ts'
+import { endpointId } from '../slices/slice-packing.ts'
+import { ADDRESS_TYPES, type WantedSlices } from '../slices/slice-writes.ts'
 import { addHints } from './topology/add-hints.ts'
 import type { HintsProblem } from './topology/zone-hints.ts'
 
@@ -69,10 +69,11 @@ function groupOf(endpoints: readonly PortedEndpoint[]): WantedGroup {
 }
 
 function endpointOf({ pod, ip }: Candidate, service: ServiceObject, zoneOf: ZoneOf): JsonObject {
-  const { ready: serving, terminating, nodeName } = pod
+  const { ready: serving, nodeName } = pod
+  const { terminating } = pod.meta
   const hostname = hostnameOf(pod, service)
   const zone = zoneOf(nodeName)
-  const ready = service.publishNotReady || (serving && !terminating)
+  const ready = service.publishNotReadyAddresses || (serving && !terminating)
   return {
     addresses: [ip],
     conditions: { ready, serving, terminating },

@@ -1,5 +1,5 @@
 import { EMPTIED } from '../../resources/finalizers.ts'
-import { isSaid, readCondition, setCondition } from '../../resources/status-condition.ts'
+import { conditionMatches, readCondition, setCondition } from '../../resources/status-condition.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
 import { perCollection } from '../cache/per-collection.ts'
 import type { View } from '../cache/view.ts'
@@ -82,7 +82,7 @@ function reported(
 ): readonly Patch[] {
   const changed = conditionsOf(left).flatMap((wanted) => {
     const known = readCondition(status, wanted.type)
-    return isSaid(known, wanted) ? [] : [setCondition(known, wanted, now)]
+    return conditionMatches(known, wanted) ? [] : [setCondition(known, wanted, now)]
   })
   if (changed.length === 0) return []
   const body = { status: { conditions: changed } }

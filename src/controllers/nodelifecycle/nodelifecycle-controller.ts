@@ -47,7 +47,7 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
 }
 
 function lost(node: NodeObject, now: number): Reconciliation {
-  const cause = CAUSES.get(node.ready.status)
+  const cause = CAUSES.get(node.readiness.status)
   if (cause === undefined) return SETTLED
   const subject = { apiVersion: 'v1', kind: 'Node', meta: node.meta }
   const content = {
@@ -62,18 +62,18 @@ function lost(node: NodeObject, now: number): Reconciliation {
 
 /** Restores the readiness that `lost` replaced. */
 function returned(node: NodeObject, now: number): readonly Patch[] {
-  const { status, reason } = node.ready
+  const { status, reason } = node.readiness
   if (status !== 'Unknown' || reason !== WAS_READY.reason) return []
   const message = 'The node sends heartbeats again.'
   return [readiness(node, { status: 'True', reason: 'HeartbeatsResumed', message }, now)]
 }
 
 function readiness(
-  { meta, ready }: NodeObject,
+  { meta, readiness }: NodeObject,
   wanted: Omit<WantedCondition, 'type'>,
   now: number,
 ): Patch {
-  const conditions = [setCondition(ready, { type: READY, ...wanted }, now)]
+  const conditions = [setCondition(readiness, { type: READY, ...wanted }, now)]
   return {
     verb: 'patch',
     collection: 'nodes',

@@ -15,7 +15,7 @@ import { lifeOf } from './heartbeat.ts'
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',
-  watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ ready }) => ready.status) },
+  watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ readiness }) => readiness.status) },
   reconcile,
 }
 
@@ -23,7 +23,7 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
   const pod = view.pods.get(key)
   const node = pod && view.nodes.get(pod.nodeName)
   if (pod === undefined || node === undefined) return SETTLED
-  const isLost = node.ready.status === 'Unknown'
+  const isLost = node.readiness.status === 'Unknown'
   const isTaken = !pod.ready && pod.readiness.reason === NODE_SILENT
   if (isLost && pod.ready) {
     const life = lifeOf(node, view, { now, since })

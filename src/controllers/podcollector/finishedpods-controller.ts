@@ -23,7 +23,7 @@ export function createFinishedPodsController(most: number = MAX_FINISHED): Contr
 
 function reconcile(view: View, most: number): Reconciliation {
   if (view.pods.groupSize(FINISHED_GROUP) <= most) return SETTLED
-  const kept = [...view.pods.group(FINISHED_GROUP)].filter(({ terminating }) => !terminating)
+  const kept = [...view.pods.group(FINISHED_GROUP)].filter(({ meta }) => !meta.terminating)
   const surplus = kept.toSorted(byAge).slice(0, Math.max(0, kept.length - most))
   return {
     writes: surplus.map(({ meta }) => ({ verb: 'delete', collection: 'pods', meta })),

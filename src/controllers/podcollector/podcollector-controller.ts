@@ -51,7 +51,7 @@ function dueAt(pod: PodObject, isMissed: boolean, now: number): number {
   const { nodeName, graceEndsAt, graceSeconds } = pod
   const isFree = isMissed || nodeName === ''
   const ends = isFree && graceSeconds > 0 ? time(graceEndsAt, now) : Number.POSITIVE_INFINITY
-  const isHeld = pod.terminating && graceSeconds === 0
+  const isHeld = pod.meta.terminating && graceSeconds === 0
   const lost = isMissed && !isHeld ? time(goneSince(pod), now) + GONE_MS : Number.POSITIVE_INFINITY
   return Math.min(ends, lost)
 }

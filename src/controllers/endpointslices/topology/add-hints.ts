@@ -1,6 +1,6 @@
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
-import type { Distribution } from '../../objects/distribution.ts'
+import type { TrafficDistribution } from '../../objects/traffic-distribution.ts'
 import { type HintsProblem, zoneHints } from './zone-hints.ts'
 
 /** An endpoint of a slice, as far as hints depend on it. */
@@ -23,7 +23,7 @@ export interface HintedEndpoints<T> {
  */
 export function addHints<T extends HintableEndpoint>(
   endpoints: readonly T[],
-  distribution: Distribution | undefined,
+  distribution: TrafficDistribution | undefined,
   capacity: ZoneCapacity,
 ): HintedEndpoints<T> {
   if (distribution === undefined) return { endpoints }

@@ -1,5 +1,9 @@
 import { TOPOLOGY_CONDITION } from '../../../resources/condition-names.ts'
-import { isSaid, setCondition, type WantedCondition } from '../../../resources/status-condition.ts'
+import {
+  conditionMatches,
+  setCondition,
+  type WantedCondition,
+} from '../../../resources/status-condition.ts'
 import type { ServiceObject } from '../../objects/service-object.ts'
 import { type EventContent, eventWrite } from '../../runner/writing/event-write.ts'
 import type { Write } from '../../runner/writing/write.ts'
@@ -23,7 +27,7 @@ export function hintsReport(
 ): readonly Write[] {
   const { meta, topologyCondition: known } = service
   const wanted = wantedCondition(service, problem)
-  if (wanted === undefined || isSaid(known, wanted)) return []
+  if (wanted === undefined || conditionMatches(known, wanted)) return []
   const status = { conditions: [setCondition(known, wanted, now)] }
   const patch = { verb: 'patch', collection: 'services', meta, subresource: 'status' } as const
   const report = reportOf(service, wanted, problem)
@@ -35,11 +39,11 @@ export function hintsReport(
 
 /** Undefined where nothing was ever requested. */
 function wantedCondition(
-  { distribution, selector, externalName, topologyCondition }: ServiceObject,
+  { distribution, selector, isExternalName, topologyCondition }: ServiceObject,
   problem: HintsProblem | undefined,
 ): WantedCondition | undefined {
   const type = TOPOLOGY_CONDITION
-  if (distribution !== 'Auto' || selector === undefined || externalName) {
+  if (distribution !== 'Auto' || selector === undefined || isExternalName) {
     const wasReported = topologyCondition.status !== ''
     const status = 'Unknown'
     return wasReported ? { type, status, reason: 'NotWanted', message: NOT_REQUESTED } : undefined
