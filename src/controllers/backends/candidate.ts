@@ -39,7 +39,8 @@ export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceO
   return subdomain === service.meta.name ? hostname : ''
 }
 
-export function targetOf({ meta }: PodObject): JsonObject {
+/** The field `targetRef` of an endpoint. */
+export function targetRefOf({ meta }: PodObject): JsonObject {
   return { kind: 'Pod', namespace: meta.namespace, name: meta.name, uid: meta.uid }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Candidate } from '../backends/candidate.ts'
-import { candidatesOf, hostnameOf, targetOf } from '../backends/candidate.ts'
+import { candidatesOf, hostnameOf, targetRefOf } from '../backends/candidate.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
@@ -58,7 +58,7 @@ function addressOf(service: ServiceObject, { pod, ip }: EndpointAddress): JsonOb
     ip,
     ...(hostname === '' ? {} : { hostname }),
     ...(pod.nodeName === '' ? {} : { nodeName: pod.nodeName }),
-    targetRef: targetOf(pod),
+    targetRef: targetRefOf(pod),
   }
 }
 

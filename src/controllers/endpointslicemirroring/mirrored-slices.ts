@@ -53,9 +53,9 @@ function endpointsOf(subset: JsonObject, family: Family): readonly WantedEndpoin
     const body = {
       addresses: [ip],
       conditions: { ready },
-      ...copied(address, 'hostname'),
-      ...copied(address, 'nodeName'),
-      ...targetOf(address),
+      ...copiedField(address, 'hostname'),
+      ...copiedField(address, 'nodeName'),
+      ...copiedTargetRef(address),
     }
     return [{ id: endpointId(body), body, since: '' }]
   })
@@ -74,12 +74,12 @@ function addressesOf(subset: JsonObject): readonly SubsetAddress[] {
   )
 }
 
-function copied(address: JsonObject, field: string): JsonObject {
+function copiedField(address: JsonObject, field: string): JsonObject {
   const value = stringAt(address, field)
   return value === '' ? {} : { [field]: value }
 }
 
-function targetOf(address: JsonObject): JsonObject {
+function copiedTargetRef(address: JsonObject): JsonObject {
   const target = without(objectAt(address, 'targetRef'), 'resourceVersion')
   return Object.keys(target).length === 0 ? {} : { targetRef: target }
 }

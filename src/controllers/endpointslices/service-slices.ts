@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Candidate } from '../backends/candidate.ts'
-import { candidatesOf, hostnameOf, targetOf } from '../backends/candidate.ts'
+import { candidatesOf, hostnameOf, targetRefOf } from '../backends/candidate.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
 import type { ZoneCapacity } from '../cache/zone-capacity.ts'
 import type { PodObject } from '../objects/pod-object.ts'
@@ -80,7 +80,7 @@ function endpointOf({ pod, ip }: Candidate, service: ServiceObject, zoneOf: Zone
     ...(hostname === '' ? {} : { hostname }),
     ...(nodeName === '' ? {} : { nodeName }),
     ...(zone === '' ? {} : { zone }),
-    targetRef: targetOf(pod),
+    targetRef: targetRefOf(pod),
   }
 }
 

@@ -90,7 +90,10 @@ function writeAssignment(
   return { writes: [patch, eventWrite(subject, content, now)] }
 }
 
-/** Removes addresses of the pools, and the condition, from a Service that is no longer of type LoadBalancer. */
+/**
+ * Removes the addresses of a Service that is no longer of type LoadBalancer, if one is of a pool or this
+ * controller reported on them. Its condition becomes Unknown.
+ */
 function removeAssignment(
   service: ServiceObject,
   pools: readonly AddressPool[],
