@@ -15,8 +15,8 @@ export interface HealthCheck {
 }
 
 /**
- * The health check of a Service: only for type LoadBalancer with
- * `externalTrafficPolicy: Local` and an allocated port.
+ * The health check of a Service of type LoadBalancer with `externalTrafficPolicy: Local` and an allocated
+ * `healthCheckNodePort`; undefined for any other.
  */
 export function healthCheckOf(
   key: ServiceKey,
@@ -30,6 +30,7 @@ export function healthCheckOf(
   return { service: key, port, localEndpoints: localReadyEndpoints(key, cluster, node) }
 }
 
+/** Whether the node answers health checks of the Service; see `healthCheckOf`. */
 export function hasHealthCheck(service: Service): boolean {
   const { type, externalTrafficPolicy, healthCheckNodePort } = service
   return type === 'LoadBalancer' && externalTrafficPolicy === 'Local' && healthCheckNodePort > 0

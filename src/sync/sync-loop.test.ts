@@ -394,7 +394,7 @@ describe('a refused object', () => {
   })
 })
 
-describe('a kernel that cannot be read', () => {
+describe('a kernel that cannot be read or written', () => {
   test('is reported, and read again after a second', async () => {
     const made = rig({ minPeriodMs: 0 })
     const { loop, mode, clock, reported } = made
@@ -432,7 +432,7 @@ describe('a kernel that cannot be read', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('or written: the error is reported, then everything is read and written', async () => {
+  test('is reported, then everything is read and written', async () => {
     const made = await running(['s1'])
     made.mode.applyErrors.push(new Error('spawner is gone'))
     let ran = 0
