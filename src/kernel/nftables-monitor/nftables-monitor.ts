@@ -8,9 +8,10 @@ import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
-/** Changes that may wait during a hold; beyond it they are forgotten and `unknown`. */
+/** Changes that wait during a hold; more are discarded, and reported as one `unknown` change. */
 const QUEUE = 1000
 
+/** See `NftablesMonitor`. */
 export interface NftablesMonitorOptions {
   readonly clock: Clock
   /** Distinct chains of one transaction beyond which it is reported as `unknown`. */
@@ -24,9 +25,9 @@ export interface NftablesMonitorOptions {
 type Queued = RuleChange & { readonly own: number }
 
 /**
- * Learns from nf_tables notifications who changed which chains. What happened
- * while it could not listen, or was not heard because the receive buffer was
- * full, is found by the generation counter, which counts every transaction.
+ * Reports changes of chains from nf_tables notifications, with the process that made them. Changes that it
+ * missed, because it was unsubscribed or its receive buffer was full, show in the generation counter, which
+ * counts every transaction.
  */
 export class NftablesMonitor implements RuleMonitor {
   readonly #open: OpenTransport

@@ -6,7 +6,7 @@ export interface Sysctl {
   /** Undefined when this kernel has no such setting. */
   read(path: string): string | undefined
   /**
-   * Makes a setting so, writing only if it is not; returns whether it wrote.
+   * Sets a setting to `value`, writing only if it differs; returns whether it wrote.
    * Throws NP_KERNEL_SYSCTL when the setting is missing or must not be written.
    */
   ensure(path: string, value: string): boolean

@@ -23,6 +23,7 @@ const MARK = 5
 const PROTOCOLS: Readonly<Record<IpvsProtocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
 const NAMES: Readonly<Record<number, IpvsProtocol>> = { 6: 'TCP', 17: 'UDP', 132: 'SCTP' }
 
+/** Writes the attributes that identify a virtual server. */
 export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): void {
   writer.u16(FAMILY, ADDRESS_FAMILY[id.family])
   if ('mark' in id) {
