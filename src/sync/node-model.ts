@@ -7,6 +7,7 @@ import type { ForwardingTable } from '../forwarding/table.ts'
 import type { Program } from '../modes/mode.ts'
 import { FlowQueue } from './flow-queue.ts'
 
+/** What a `NodeModel` works with. */
 export interface NodeModelParts {
   readonly store: ClusterStore
   readonly table: ForwardingTable

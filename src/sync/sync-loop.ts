@@ -8,6 +8,7 @@ import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
 import { Throttle } from './throttle.ts'
 
+/** What a `SyncLoop` works with; all times in milliseconds. */
 export interface SyncLoopParts {
   readonly model: NodeModel
   readonly tracker: DeltaTracker

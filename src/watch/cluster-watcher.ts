@@ -20,6 +20,7 @@ import { probeServer } from './server-probe.ts'
 
 const NODE_TIMEOUT_MS = 30_000
 
+/** What a cluster watcher follows, and the callbacks that it calls. */
 export interface ClusterWatcherOptions {
   readonly client: ApiClient
   readonly clock: Clock

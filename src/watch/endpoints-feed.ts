@@ -14,6 +14,7 @@ import type { EndpointSource } from '../resources/types.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
 
+/** What the feed works with, and the callbacks that it calls. */
 export interface EndpointsFeedOptions {
   readonly context: FeedContext
   /** Called with changes in their order, never with an empty batch. */

@@ -21,6 +21,7 @@ export interface FeedContext {
   readonly reporter: RequestReporter
 }
 
+/** The resource of a feed, its decoder and the callbacks that it calls. */
 export interface FeedOptions<T> {
   /** The name of the resource in problems and in reports of failed requests. */
   readonly name: WatchProblem['resource']

@@ -7,6 +7,7 @@ import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sleep } from '../lib/sleep.ts'
 
+/** What the probe works with. */
 export interface ServerProbeOptions {
   readonly client: Pick<ApiClient, 'get' | 'server'>
   readonly clock: Clock

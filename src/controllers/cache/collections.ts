@@ -40,16 +40,17 @@ export interface Objects {
   readonly clusterrolebindings: MetadataObject
 }
 
+/** The plural of a kind, by which the API names its collection. */
 export type CollectionName = keyof Objects
 
-/** How the objects of a collection are read, and how they are found again. */
+/** How the objects of a collection are decoded, and the groups by which controllers find them. */
 export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
   /** Names of the groups by which controllers find the object. */
   readonly groups: (object: T) => readonly string[]
   /** Amounts, whole numbers, that are added up over the collection, by name. */
   readonly totals?: (object: T) => Totals
-  /** What its holder changes to show that it lives; empty: nothing. */
+  /** The field that its owner changes with each heartbeat; empty: none. */
   readonly heartbeat?: (object: T) => string
 }
 
@@ -58,6 +59,7 @@ const METADATA_ONLY: CollectionSpec<MetadataObject> = {
   groups: () => [],
 }
 
+/** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
   services: {
     decode: readService,

@@ -17,12 +17,13 @@ export type ZoneOf = (nodeName: string) => string
 /** A slice without endpoints shows that the controller has run and found none. */
 const EMPTY_GROUP: WantedGroup = { ports: [], endpoints: [] }
 
-/** What of the Nodes decides about endpoints. */
+/** The facts about Nodes on which endpoints depend. */
 export interface Placement {
   readonly zoneOf: ZoneOf
   readonly capacity: ZoneCapacity
 }
 
+/** The endpoints for the slices of a Service. */
 export interface ServiceSlices {
   readonly wanted: WantedSlices
   /** Why an address type has no hints although an annotation requests them. */
@@ -35,8 +36,8 @@ interface PortedEndpoint extends WantedEndpoint {
 
 /**
  * The endpoints of a Service, for each of its IP families and by the ports they
- * have. Pods that are being deleted stay until they are gone: nodes may want
- * to let them finish (KEP-1672). Hints are shared out among all endpoints of a family.
+ * have. Pods that are being deleted stay until they are gone: nodes may let
+ * their connections end (KEP-1672). Hints are distributed over all endpoints of a family.
  */
 export function serviceSlices(
   service: ServiceObject,

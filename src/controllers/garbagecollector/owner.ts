@@ -17,6 +17,7 @@ export type OwnerState =
   | { readonly state: 'present' | 'leaving' | 'unknown' }
   | { readonly state: 'gone'; readonly identity: ObjectIdentity }
 
+/** The state of an owner in the caches. */
 export function ownerState(
   reference: OwnerReference,
   dependent: FoundObject,
@@ -32,7 +33,7 @@ export function ownerState(
   return { state: isLeaving ? 'leaving' : 'present' }
 }
 
-/** The owners of an object, as keys of what they are called. */
+/** Collection and key of each owner of an object, without those of unknown kinds. */
 export function ownersOf(
   dependent: FoundObject,
 ): readonly { readonly collection: CollectionName; readonly key: string }[] {

@@ -10,6 +10,7 @@ export interface EndpointsObject {
   readonly subsets: readonly JsonObject[]
 }
 
+/** Reads an Endpoints object as the API server sent it; see `readMeta` for missing fields. */
 export function readEndpoints(object: JsonObject): EndpointsObject {
   return { meta: readMeta(object), subsets: arrayAt(object, 'subsets').filter(isJsonObject) }
 }

@@ -10,6 +10,7 @@ export interface LeaseObject {
   readonly renewedAt: string
 }
 
+/** Reads a Lease as the API server sent it; see `readMeta` for missing fields. */
 export function readLease(object: JsonObject): LeaseObject {
   return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
 }

@@ -18,6 +18,7 @@ export interface LoadBalancerObject {
   readonly condition: StatusCondition
 }
 
+/** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
 export function readLoadBalancer(service: JsonObject): LoadBalancerObject {
   return {
     isRequested: stringAt(service, 'spec', 'type') === 'LoadBalancer',

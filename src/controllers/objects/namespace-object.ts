@@ -9,6 +9,7 @@ export interface NamespaceObject extends MetadataObject {
   readonly status: JsonObject
 }
 
+/** Reads a Namespace as the API server sent it; see `readMeta` for missing fields. */
 export function readNamespace(object: JsonObject): NamespaceObject {
   return {
     ...readMetadataObject(object),

@@ -26,6 +26,7 @@ export interface NodeObject {
   readonly heartbeatAt: string
 }
 
+/** Reads a Node as the API server sent it; see `readMeta` for missing fields. */
 export function readNode(object: JsonObject): NodeObject {
   const meta = readMeta(object)
   const label = NAMES.zone.find((name) => Object.hasOwn(meta.labels, name))

@@ -77,6 +77,7 @@ export interface MetadataObject {
   readonly meta: ObjectMeta
 }
 
+/** Reads the metadata of any object; see `readMeta`. */
 export function readMetadataObject(object: JsonObject): MetadataObject {
   return { meta: { ...readMeta(object), labels: {}, annotations: {} } }
 }

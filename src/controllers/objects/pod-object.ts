@@ -39,6 +39,7 @@ export interface PodObject {
   readonly namedPorts: readonly ContainerPort[]
 }
 
+/** Reads a Pod as the API server sent it; see `readMeta` for missing fields. */
 export function readPod(object: JsonObject): PodObject {
   const [spec, status] = [objectAt(object, 'spec'), objectAt(object, 'status')]
   const phase = stringAt(status, 'phase')

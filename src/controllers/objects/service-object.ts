@@ -43,6 +43,7 @@ export interface ServiceObject {
   readonly topologyCondition: StatusCondition
 }
 
+/** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
 export function readService(object: JsonObject): ServiceObject {
   const spec = objectAt(object, 'spec')
   const selector = readStrings(objectAt(spec, 'selector'))
@@ -61,6 +62,7 @@ export function readService(object: JsonObject): ServiceObject {
   }
 }
 
+/** Whether the Service has no ClusterIP. */
 export function isHeadless({ clusterIP }: ServiceObject): boolean {
   return clusterIP === '' || clusterIP === 'None'
 }

@@ -12,6 +12,7 @@ export interface SliceObject {
   readonly endpoints: readonly JsonObject[]
 }
 
+/** Reads an EndpointSlice as the API server sent it; see `readMeta` for missing fields. */
 export function readSlice(object: JsonObject): SliceObject {
   return {
     meta: readMeta(object),

@@ -30,6 +30,7 @@ export function withoutKeys(map: StringMap, ...keys: readonly string[]): StringM
   return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
 }
 
+/** Whether an object has no own keys. */
 export function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0
 }

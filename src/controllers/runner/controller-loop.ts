@@ -7,32 +7,34 @@ import { ProblemEpisodes } from './problem-episodes.ts'
 import { WorkQueue } from './work-queue.ts'
 import type { Write } from './writing/write.ts'
 
+/** Times and limits of a controller loop. */
 export interface LoopTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** Keys of one controller that are worked on at once. */
+  /** The number of keys of one controller that are reconciled at once. */
   readonly workers: number
   /** How long keys are reconciled before the event loop runs other work, in milliseconds. */
   readonly turnMs: number
 }
 
+/** What a controller loop works with. */
 export interface LoopParts {
   readonly controller: Controller
   readonly view: View
   readonly clock: Clock
   readonly observer: RunnerObserver
   readonly timing: LoopTiming
-  /** Whether keys may be looked at: all is listed, and this replica leads. */
+  /** Whether keys may be reconciled: everything is listed, and this replica leads. */
   readonly isOpen: () => boolean
-  /** Since when all is followed without a break. */
+  /** Since when every watch is open without a break, in milliseconds since the epoch. */
   readonly since: () => number
-  /** Makes a write and lets the caches know; undefined when it is done. */
+  /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
   readonly write: (write: Write) => Promise<ApiFailure | undefined>
 }
 
 /**
- * The work of one controller: takes dirty keys, reconciles each against the
- * state of that moment, makes the writes, and comes back to what failed.
+ * Runs one controller: takes dirty keys, reconciles each with the present state, makes the writes, and retries
+ * the keys that failed.
  */
 export class ControllerLoop {
   readonly #parts: LoopParts

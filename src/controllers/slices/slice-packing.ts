@@ -28,12 +28,14 @@ export interface PackedSlice {
   readonly endpoints: readonly WantedEndpoint[]
 }
 
+/** How endpoints are spread over slices. */
 export interface Packing {
   readonly slices: readonly PackedSlice[]
   /** Existing slices that hold no wanted endpoint. */
   readonly surplus: readonly SliceObject[]
 }
 
+/** See `packSlices`. */
 export interface PackingRules {
   /** The maximum number of endpoints in one slice. */
   readonly maxEndpoints: number

@@ -26,8 +26,10 @@ export interface SliceTemplate {
   readonly maxEndpoints: number
 }
 
+/** The address types that controllers write. */
 export type AddressType = 'IPv4' | 'IPv6'
 
+/** The address type of each IP family. */
 export const ADDRESS_TYPES: Readonly<Record<Family, AddressType>> = { 4: 'IPv4', 6: 'IPv6' }
 
 /** The groups of endpoints that slices are to hold, by address type; others have no slices. */

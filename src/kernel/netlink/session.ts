@@ -61,7 +61,7 @@ export class NetlinkSession {
 
   /**
    * Sends messages in one datagram and waits for all. Only the last requests an
-   * acknowledgement, so that thousands of them do not overrun our own socket;
+   * acknowledgement, so that thousands of them do not overrun the own socket;
    * when as many refusals do, both halves are sent again one after the other.
    */
   async transact(messages: readonly OutgoingMessage[]): Promise<BatchAnswer> {

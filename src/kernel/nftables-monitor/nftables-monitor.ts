@@ -18,7 +18,7 @@ export interface NftablesMonitorOptions {
   readonly limit?: number
   /** Chains worth reporting; by default all. A change of other chains only is not reported. */
   readonly concerns?: (touched: TouchedChain) => boolean
-  /** How notifications identify our programs: see `authorship`. */
+  /** How notifications identify programs of this daemon: see `authorship`. */
   readonly authorship?: 'pid' | 'port'
 }
 
@@ -154,7 +154,7 @@ function newHold() {
   return {
     /** Generation when it began. */
     base: undefined as number | undefined,
-    /** COMMITs of ours; NaN when unknown. */
+    /** COMMITs of this daemon; NaN when unknown. */
     commits: 0,
     pids: new Set<number>(),
     queue: [] as Queued[],

@@ -20,7 +20,7 @@ export interface RuleChange {
 
 /** What this daemon changed during a hold. */
 export interface OwnWork {
-  /** Process ids of our programs. */
+  /** Process ids of the programs that it ran. */
   readonly pids: readonly number[]
   /** The largest possible number of COMMITs that took effect; undefined: unknown. */
   readonly commits: number | undefined

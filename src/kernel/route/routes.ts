@@ -24,13 +24,13 @@ export interface PolicyRoute {
 export interface Routes {
   /** Adds rule and route where they are missing; returns what was missing, as commands of `ip`. */
   ensure(route: PolicyRoute): Promise<readonly string[]>
-  /** Removes rule and route if they are ours; the route stays while another rule of ours leads to it. */
+  /** Removes rule and route if they carry `OUR_PROTOCOL`; the route stays while another such rule leads to it. */
   remove(route: PolicyRoute): Promise<void>
   /** Whether rule and route exist. */
   holds(route: PolicyRoute): Promise<boolean>
-  /** The rules that are ours, whatever they match: an earlier start may have had other settings. */
+  /** All rules that carry `OUR_PROTOCOL`: an earlier start may have had other settings. */
   list(): Promise<readonly PolicyRoute[]>
-  /** Calls back soon after another process removed a rule of ours or such a route. The result stops it. */
+  /** Calls back soon after another process removed such a rule or route. The result stops it. */
   watch(onChange: () => void): () => void
   close(): void
 }

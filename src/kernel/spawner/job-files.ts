@@ -17,7 +17,7 @@ export function jobFiles(directory: string, id: number): JobFiles {
   return { input: `${base}.in`, output: `${base}.out`, errors: `${base}.err` }
 }
 
-/** Writes the whole input before the program starts: it is complete even if we die. */
+/** Writes the whole input before the program starts: it is complete even if the daemon dies. */
 export async function writeInput(path: string, text: string | Iterable<string>): Promise<void> {
   if (typeof text === 'string' && text.length < PIECE) {
     return writeFileSync(path, text, { flag: 'wx', mode: 0o600 })

@@ -1,5 +1,5 @@
 /**
- * Kernel settings of our network namespace, by path under /proc/sys:
+ * Kernel settings of this network namespace, by path under /proc/sys:
  * `net/ipv4/ip_forward` (a path, because interface names may contain dots).
  */
 export interface Sysctl {

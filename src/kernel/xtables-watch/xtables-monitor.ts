@@ -21,7 +21,7 @@ interface Watched {
   readonly family: Family
   readonly table: string
   info: TableInfo | undefined
-  /** Undefined: not read since we last wrote. */
+  /** Undefined: not read since the last hold or change. */
   digest: string | undefined
 }
 
@@ -78,7 +78,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** What is there now counts as ours. */
+  /** Takes the present rules as known: they are no foreign change. */
   #baseline(): void {
     this.#xtables.lockTaken()
     this.#suspicious = false

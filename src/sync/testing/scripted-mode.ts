@@ -46,6 +46,7 @@ export function objectKey(id: string): ObjectKey {
   return `object ${id}` as ObjectKey
 }
 
+/** The digest of an object with this content. */
 export function digestOf(text: string): Digest {
   return contentHash(text) as Digest
 }

@@ -11,6 +11,7 @@ export interface HintableEndpoint {
   readonly body: JsonObject
 }
 
+/** Endpoints with their hints. */
 export interface HintedEndpoints<T> {
   readonly endpoints: readonly T[]
   /** Why there are no hints although an annotation requests them. */

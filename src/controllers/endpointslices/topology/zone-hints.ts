@@ -7,12 +7,13 @@ import { countsPerZone } from './zone-counts.ts'
 export interface HintsProblem {
   /** Reason of the condition, stable. */
   readonly reason: string
-  /** One clause, the same for as long as the reason is. */
+  /** One clause, always the same for one reason. */
   readonly message: string
-  /** Numbers of this moment. */
+  /** The numbers that led to the problem, which may change while the reason stays. */
   readonly detail: string
 }
 
+/** The zone of each ready endpoint by its id, or why none gets a hint. */
 export type ZoneHints =
   | { readonly zones: ReadonlyMap<string, string>; readonly problem?: undefined }
   | { readonly problem: HintsProblem }

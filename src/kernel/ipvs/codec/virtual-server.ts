@@ -35,7 +35,7 @@ export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): vo
   writer.port(PORT, id.port)
 }
 
-/** Undefined: of a family or protocol that we do not know, or damaged. */
+/** Undefined: the family or protocol is unknown, or attributes are missing. */
 export function decodeServiceId(service: Buffer): VirtualServerId | undefined {
   const family = familyOfNumber(findU16(service, FAMILY))
   if (family === undefined) return undefined
@@ -64,7 +64,7 @@ export function writeService(
   })
 }
 
-/** Undefined: not one that we can know, or damaged. */
+/** Undefined: its identity is unknown, or attributes are missing. */
 export function decodeService(service: Buffer): VirtualServer | undefined {
   const id = decodeServiceId(service)
   const settings = id && decodeSettings(id.family, service)
