@@ -54,6 +54,7 @@ export class ControllerLoop {
     return this.#parts.controller
   }
 
+  /** Adds dirty keys, each after the delay that the controller sets for it. */
   add(keys: Iterable<string>): void {
     const { controller } = this
     for (const key of keys) {
@@ -63,7 +64,7 @@ export class ControllerLoop {
     }
   }
 
-  /** Takes what is ready, as far as there are workers. */
+  /** Starts to reconcile keys that are ready, while workers are free. */
   pump(): void {
     const { isOpen, timing } = this.#parts
     const workers = this.controller.workers ?? timing.workers
@@ -75,13 +76,13 @@ export class ControllerLoop {
     this.#parts.observer.depth(this.controller.name, this.#queue.depth)
   }
 
-  /** Forgets what waits and what is wrong: another replica looks after it now. */
+  /** Discards waiting keys and reported problems: another replica leads now. */
   rest(): void {
     this.#queue.clear()
     this.#episodes.clear()
   }
 
-  /** Drops what waits; resolves when the work in progress has ended. */
+  /** Discards waiting keys; resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     this.#cancelTurn?.()
     this.#queue.clear()

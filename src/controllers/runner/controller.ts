@@ -14,8 +14,8 @@ export interface Reconciliation {
 }
 
 /**
- * A controller is two pure functions: which keys a change concerns, and which
- * writes the state requires. The runner does everything else.
+ * A controller is pure functions: the keys that a change makes dirty (`watches`), and the writes that the state
+ * requires for a key (`reconcile`). The runner does everything else.
  */
 export interface Controller {
   /** `endpoints`; a label of metrics. */
@@ -27,6 +27,7 @@ export interface Controller {
    * counted from the first; 0 where the function is absent. Many changes cost one reconcile.
    */
   delayMs?(key: string): number
+  /** For each collection, the keys that a change of one of its objects makes dirty. */
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /**
    * `now` and `since` are in milliseconds since the epoch. Since `since` this replica has led, and followed the

@@ -3,7 +3,7 @@ import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
 import type { TrafficDistribution } from '../../objects/traffic-distribution.ts'
 import { type HintsProblem, zoneHints } from './zone-hints.ts'
 
-/** An endpoint of a slice, as far as hints depend on it. */
+/** The part of an endpoint on which hints depend. */
 export interface HintableEndpoint {
   /** Equal for the same Pod at the same address. */
   readonly id: string
@@ -43,7 +43,7 @@ function withHints<T extends HintableEndpoint>(endpoint: T, hints: JsonObject): 
   return { ...endpoint, body: { ...endpoint.body, hints } }
 }
 
-/** The zone and, on request, the node of an endpoint, as far as they are known. */
+/** Hints for the zone and, with `SameNode`, the node of an endpoint, if they are known. */
 function near(body: JsonObject, distribution: 'SameZone' | 'SameNode'): JsonObject {
   const nodeName = distribution === 'SameNode' ? stringAt(body, 'nodeName') : ''
   return {

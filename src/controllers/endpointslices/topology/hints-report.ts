@@ -16,9 +16,8 @@ const HINTS = 'EndpointSlices carry hints by which nodes use endpoints for their
 const NOT_REQUESTED = 'No annotation of the Service requests zone hints.'
 
 /**
- * The writes that report whether a Service has the zone hints that its annotation
- * requests: a condition in its status, which is also the record of what has been
- * reported, and one Event for each change of it.
+ * The writes that report whether a Service has the zone hints that its annotation requests: a condition in its
+ * status, which also records what was reported, and one Event for each change of status or reason.
  */
 export function hintsReport(
   service: ServiceObject,
@@ -37,7 +36,7 @@ export function hintsReport(
   return [{ ...patch, body: { status } }, eventWrite(subject, content, now)]
 }
 
-/** Undefined where nothing was ever requested. */
+/** Undefined: the Service has no condition and needs none, because it never requested hints. */
 function wantedCondition(
   { distribution, selector, isExternalName, topologyCondition }: ServiceObject,
   problem: HintsProblem | undefined,

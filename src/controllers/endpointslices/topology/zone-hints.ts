@@ -19,9 +19,8 @@ export type ZoneHints =
   | { readonly problem: HintsProblem }
 
 /**
- * The zone that each ready endpoint of one address type is for, by id; or, where hints
- * would overload a zone or leave one without endpoints, the reason why none is written
- * (the safeguards of KEP-2433).
+ * The zone that each ready endpoint of one address type is for, by id; or the reason why none gets a hint, if
+ * hints would overload a zone or leave one without endpoints (the safeguards of KEP-2433).
  */
 export function zoneHints(
   endpoints: readonly PlacedEndpoint[],
