@@ -1,6 +1,6 @@
 import { type Cidr, cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import type { Service } from '../resources/types.ts'
-import { compareText } from './entry-id.ts'
+import { compareText } from './compare-text.ts'
 import type { NodeContext } from './node-context.ts'
 
 /**

@@ -124,7 +124,7 @@ test('a module that is there and cannot be loaded has another remedy', async () 
   modules.load = async (names) => ({
     states: await modules.states(names),
     loaded: [],
-    said: 'modprobe: ERROR: could not insert ip_vs: Operation not permitted; modprobe: other',
+    errorText: 'modprobe: ERROR: could not insert ip_vs: Operation not permitted; modprobe: other',
   })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
   const { missing } = await driver.prepare(inputs())
@@ -143,7 +143,7 @@ test('a scheduler that only waits for ip_vs is not missing itself', async () => 
     ['ip_vs', 'absent'],
     ['ip_vs_rr', 'loadable'],
   ])
-  modules.load = async () => ({ states, loaded: [], said: '' })
+  modules.load = async () => ({ states, loaded: [], errorText: '' })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
   expect((await driver.prepare(inputs())).missing).toEqual([
     {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { SharedParts } from './shared-parts.ts'
+import { InternedParts } from './interned-parts.ts'
 import { endpoint, service, source } from './testing/fixtures.ts'
 
-/** A string of its own: equal to others, never the same object to begin with. */
+/** A new list each time: equal lists are different objects until they are interned. */
 const hints = (...names: readonly string[]) => [...names]
 
-test('lists of ports and hints of different objects become one', () => {
-  const parts = new SharedParts()
+test('equal lists of ports and of hints are one list after interning', () => {
+  const parts = new InternedParts()
   const near = { zoneHints: hints('zone-a'), nodeHints: hints('node-1') }
   const also = { zoneHints: hints('zone-a'), nodeHints: hints('node-1') }
   const [a] = parts.source(source('ns/1', 'ns/a', [endpoint('10.0.0.1', near)])).groups
@@ -24,10 +24,10 @@ const someEndpoint = fc
   .record({ nodeName: name, zoneHints: names, nodeHints: names, ready: fc.boolean() })
   .map((given) => endpoint('10.0.0.1', given))
 
-test('what is returned equals what was given', () => {
+test('an interned object equals the given one, whatever its names', () => {
   fc.assert(
     fc.property(fc.array(fc.array(someEndpoint), { maxLength: 8 }), (slices) => {
-      const parts = new SharedParts()
+      const parts = new InternedParts()
       for (const endpoints of slices) {
         const given = source('ns/1', 'ns/a', endpoints)
         expect(parts.source(given)).toEqual(given)
@@ -36,8 +36,8 @@ test('what is returned equals what was given', () => {
   )
 })
 
-test('endless new names neither grow it for ever nor confuse it', () => {
-  const parts = new SharedParts()
+test('a table that is full is emptied, and names are interned anew', () => {
+  const parts = new InternedParts()
   const zones = (zone: string) =>
     parts.source(source('ns/1', 'ns/a', [endpoint('10.0.0.1', { zoneHints: hints(zone) })]))
       .groups[0]?.endpoints[0]?.zoneHints

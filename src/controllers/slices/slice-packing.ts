@@ -4,9 +4,11 @@ import { arrayAt, scalarText, stringAt } from '../../lib/json.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
 
+/** An endpoint that a slice is to hold. */
 export interface WantedEndpoint {
   /** Equal to `endpointId` of the endpoint in a slice. */
   readonly id: string
+  /** The endpoint as an EndpointSlice holds it. */
   readonly body: JsonObject
   /** When it became what it is, RFC 3339; empty when unknown. */
   readonly since: string
@@ -18,22 +20,25 @@ export interface WantedGroup {
   readonly endpoints: readonly WantedEndpoint[]
 }
 
-/** A slice as it is to be. */
+/** A slice with the ports and endpoints that it is to have. */
 export interface PackedSlice {
-  /** What it is made of; undefined for a new one. */
+  /** The existing slice that is patched; undefined for a new one. */
   readonly slice: SliceObject | undefined
   readonly ports: readonly JsonObject[]
   readonly endpoints: readonly WantedEndpoint[]
 }
 
+/** How endpoints are spread over slices. */
 export interface Packing {
   readonly slices: readonly PackedSlice[]
+  /** Existing slices that hold no wanted endpoint. */
   readonly surplus: readonly SliceObject[]
 }
 
+/** See `packSlices`. */
 export interface PackingRules {
-  /** Endpoints of one slice at most. */
-  readonly most: number
+  /** The maximum number of endpoints in one slice. */
+  readonly maxEndpoints: number
   /** Whether the slice will be written anyway, whatever its endpoints. */
   readonly isStale: (slice: SliceObject) => boolean
 }
@@ -46,8 +51,8 @@ interface Slot extends PackedSlice {
 /**
  * Spreads endpoints of one address type over slices with few writes (KEP-752):
  * an endpoint stays in its slice; newcomers fill slices that are written anyway,
- * then the one other slice that holds the rest most snugly, else new ones.
- * Slices left empty become what new ones would be, and only then go.
+ * then the one other slice that is fullest with the rest in it, else new ones. A slice that
+ * is left empty is reused in place of a new one; only what remains is deleted (`surplus`).
  */
 export function packSlices(
   existing: readonly SliceObject[],
@@ -64,7 +69,7 @@ export function packSlices(
   return { slices, surplus: spare }
 }
 
-/** Equal for what is the same endpoint over time: the same Pod at the same address. */
+/** Equal for two states of one endpoint: the same Pod (`targetRef.uid`) at the same address. */
 export function endpointId(endpoint: JsonObject): string {
   const [address] = arrayAt(endpoint, 'addresses')
   return `${scalarText(address)} ${stringAt(endpoint, 'targetRef', 'uid')}`
@@ -73,11 +78,11 @@ export function endpointId(endpoint: JsonObject): string {
 function packGroup(
   existing: readonly SliceObject[],
   { ports, endpoints }: WantedGroup,
-  { most, isStale }: PackingRules,
+  { maxEndpoints, isStale }: PackingRules,
 ): readonly PackedSlice[] {
   const rest = new Map(endpoints.map((one) => [one.id, one]))
   const slots = existing.map((slice): Slot => {
-    const kept = keep(slice, rest, most)
+    const kept = keep(slice, rest, maxEndpoints)
     const touched =
       isStale(slice) ||
       !isDeepEqual(
@@ -86,23 +91,23 @@ function packGroup(
       )
     return { slice, ports, endpoints: kept, touched }
   })
-  const newcomers = fillTouched(slots, [...rest.values()], most)
-  const made = placeRest(slots, newcomers, most)
+  const newcomers = fillTouched(slots, [...rest.values()], maxEndpoints)
+  const made = placeRest(slots, newcomers, maxEndpoints)
   const filled = [...slots, ...made.map((some) => ({ slice: undefined, ports, endpoints: some }))]
-  const worthy = filled.filter((slot) => slot.endpoints.length > 0)
-  if (worthy.length > 0) return worthy
+  const nonEmpty = filled.filter((slot) => slot.endpoints.length > 0)
+  if (nonEmpty.length > 0) return nonEmpty
   return [filled[0] ?? { slice: undefined, ports, endpoints: [] }]
 }
 
-/** What stays of a slice; takes it out of `rest`, so that nothing stands in two slices. */
+/** The endpoints that stay in a slice; removes them from `rest`, so that no endpoint is in two slices. */
 function keep(
   slice: SliceObject,
   rest: Map<string, WantedEndpoint>,
-  most: number,
+  maxEndpoints: number,
 ): readonly WantedEndpoint[] {
   const kept: WantedEndpoint[] = []
   for (const id of slice.endpoints.map(endpointId)) {
-    const wanted = kept.length < most ? rest.get(id) : undefined
+    const wanted = kept.length < maxEndpoints ? rest.get(id) : undefined
     if (wanted !== undefined) kept.push(wanted)
     if (wanted !== undefined) rest.delete(id)
   }
@@ -113,33 +118,35 @@ function keep(
 function fillTouched(
   slots: readonly Slot[],
   newcomers: readonly WantedEndpoint[],
-  most: number,
+  maxEndpoints: number,
 ): readonly WantedEndpoint[] {
   let rest = newcomers
   const touched = slots.filter((slot) => slot.touched)
   for (const slot of touched.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
-    const free = most - slot.endpoints.length
+    const free = maxEndpoints - slot.endpoints.length
     slot.endpoints = [...slot.endpoints, ...rest.slice(0, free)]
     rest = rest.slice(free)
   }
   return rest
 }
 
-/** Full new slices; what remains goes where it just fits, else into one more. */
+/** New slices, all full; the remainder goes into the fullest slice that has space, else into one more. */
 function placeRest(
   slots: readonly Slot[],
   rest: readonly WantedEndpoint[],
-  most: number,
+  maxEndpoints: number,
 ): readonly (readonly WantedEndpoint[])[] {
-  const full = rest.length - (rest.length % most)
-  const made = Array.from({ length: full / most }, (_, i) => rest.slice(i * most, (i + 1) * most))
+  const full = rest.length - (rest.length % maxEndpoints)
+  const made = Array.from({ length: full / maxEndpoints }, (_, i) =>
+    rest.slice(i * maxEndpoints, (i + 1) * maxEndpoints),
+  )
   const last = rest.slice(full)
   if (last.length === 0) return made
-  const [snug] = slots
-    .filter(({ touched, endpoints }) => !touched && endpoints.length + last.length <= most)
+  const [fullest] = slots
+    .filter(({ touched, endpoints }) => !touched && endpoints.length + last.length <= maxEndpoints)
     .toSorted((a, b) => b.endpoints.length - a.endpoints.length)
-  if (snug === undefined) return [...made, last]
-  snug.endpoints = [...snug.endpoints, ...last]
+  if (fullest === undefined) return [...made, last]
+  fullest.endpoints = [...fullest.endpoints, ...last]
   return made
 }
 

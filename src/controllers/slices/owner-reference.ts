@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 
-/** What makes an object go with its owner, a Service or Endpoints. */
+/** The owner reference of a slice: the garbage collector deletes the slice after that Service or Endpoints. */
 export function ownerReference(
   kind: 'Service' | 'Endpoints',
   { name, uid }: ObjectMeta,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDistribution } from './distribution.ts'
+import { readTrafficDistribution } from './traffic-distribution.ts'
 
 const ORCH_HINTS = 'service.orch.io/topology-aware-hints'
 const HINTS = 'service.kubernetes.io/topology-aware-hints'
@@ -20,6 +20,6 @@ test.each([
   [{}, 'constructor', undefined],
   [{ [MODE]: 'Auto' }, 'PreferSameNode', 'Auto'],
   [{ [MODE]: 'Disabled' }, 'PreferSameNode', 'SameNode'],
-])('%j and trafficDistribution %j: %s', (annotations, field, expected) => {
-  expect(readDistribution(annotations as Record<string, string>, field)).toBe(expected)
+])('annotations %j and trafficDistribution %j give the rule %s', (annotations, field, expected) => {
+  expect(readTrafficDistribution(annotations as Record<string, string>, field)).toBe(expected)
 })

@@ -1,14 +1,14 @@
 import type { Endpoint, EndpointGroup, EndpointSource, Service } from '../resources/types.ts'
 
-/** Beyond so many different parts sharing would cost more than it saves; then it starts anew. */
+/** Entries of one table; a full table is emptied, so that names which never return cost a bounded memory. */
 const MAX_PARTS = 32_768
 
 /**
- * Keeps what many objects have in common once instead of in each: names of nodes,
- * hints, lists of ports. Returns objects equal to those that it was given.
+ * Interns the parts that many objects have in common: node names, lists of hints, lists of ports. Objects
+ * with an equal part then refer to one copy of it. The returned objects equal the given ones.
  */
-export class SharedParts {
-  readonly #texts = new Map<string, string>()
+export class InternedParts {
+  readonly #nodeNames = new Map<string, string>()
   readonly #hints = new Map<string, readonly string[]>()
   readonly #ports = new Map<string, readonly unknown[]>()
 
@@ -32,23 +32,26 @@ export class SharedParts {
     const { nodeName, zoneHints, nodeHints } = endpoint
     return {
       ...endpoint,
-      nodeName: share(this.#texts, nodeName, nodeName),
-      zoneHints: zoneHints && share(this.#hints, keyOf(zoneHints), zoneHints),
-      nodeHints: nodeHints && share(this.#hints, keyOf(nodeHints), nodeHints),
+      nodeName: intern(this.#nodeNames, nodeName, nodeName),
+      zoneHints: zoneHints && intern(this.#hints, hintsKey(zoneHints), zoneHints),
+      nodeHints: nodeHints && intern(this.#hints, hintsKey(nodeHints), nodeHints),
     }
   }
 
   #portList<T>(ports: readonly T[]): readonly T[] {
-    return share(this.#ports, JSON.stringify(ports), ports) as readonly T[]
+    return intern(this.#ports, JSON.stringify(ports), ports) as readonly T[]
   }
 }
 
-/** Most lists have one name; JSON, which begins with a bracket, distinguishes all others. */
-function keyOf(names: readonly string[]): string {
+/**
+ * Equal for equal lists only. A list of one name, the usual case, needs no JSON: its key begins with a
+ * space, that of any other list with a bracket.
+ */
+function hintsKey(names: readonly string[]): string {
   return names.length === 1 ? ` ${names[0]}` : JSON.stringify(names)
 }
 
-function share<T>(known: Map<string, T>, key: string, part: T): T {
+function intern<T>(known: Map<string, T>, key: string, part: T): T {
   const first = known.get(key)
   if (first !== undefined) return first
   if (known.size >= MAX_PARTS) known.clear()

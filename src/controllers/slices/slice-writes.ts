@@ -4,37 +4,38 @@ import type { JsonObject } from '../../lib/json.ts'
 import { SLICE_MANAGED_BY, TRIGGER_TIME } from '../../resources/label-names.ts'
 import { triggerTime } from '../backends/trigger-time.ts'
 import type { View } from '../cache/view.ts'
-import type { StringMap } from '../objects/object-meta.ts'
 import type { SliceObject } from '../objects/slice-object.ts'
-import type { WantedMap } from '../objects/string-map.ts'
-import { adjustMap, isEmpty, replaceMap } from '../objects/string-map.ts'
+import type { StringMap, WantedKeys } from '../objects/string-map.ts'
+import { isEmpty, keysPatch, replacementPatch } from '../objects/string-map.ts'
 import type { ObjectIdentity, Write } from '../runner/writing/write.ts'
 import type { PackedSlice, WantedEndpoint, WantedGroup } from './slice-packing.ts'
 import { endpointId, packSlices } from './slice-packing.ts'
 
-/** What all slices of one Service from one controller have in common. */
+/** What all slices of one Service that one controller manages have in common. */
 export interface SliceTemplate {
   readonly namespace: string
-  /** Of the Service: slices are called `<name>-…`. */
+  /** Name of the Service; the names of its slices begin with it. */
   readonly service: string
   readonly labels: StringMap
   /** Named keys are set or removed; all other keys stay. */
-  readonly annotations: WantedMap
+  readonly annotations: WantedKeys
   readonly owner: JsonObject
-  /** The owner is being deleted and may wait for its slices: there are to be no new ones. */
-  readonly leaving: boolean
-  /** Endpoints of one slice at most. */
-  readonly most: number
+  /** The owner is being deleted and may wait for its slices: no new ones are created. */
+  readonly ownerTerminating: boolean
+  /** The maximum number of endpoints in one slice. */
+  readonly maxEndpoints: number
 }
 
+/** The address types that controllers write. */
 export type AddressType = 'IPv4' | 'IPv6'
 
+/** The address type of each IP family. */
 export const ADDRESS_TYPES: Readonly<Record<Family, AddressType>> = { 4: 'IPv4', 6: 'IPv6' }
 
-/** What is wanted, by address type; an address type that is not named has no slices. */
+/** The groups of endpoints that slices are to hold, by address type; others have no slices. */
 export type WantedSlices = ReadonlyMap<AddressType, readonly WantedGroup[]>
 
-/** The slices of a Service (`namespace/name`) that belong to a controller and stay. */
+/** The slices of a Service (`namespace/name`) that a controller manages, without those being deleted. */
 export function slicesOf(key: string, view: View, manager: string): readonly SliceObject[] {
   return [...view.endpointslices.group(key)].filter(
     ({ meta }) => meta.labels[SLICE_MANAGED_BY] === manager && !meta.terminating,
@@ -42,8 +43,8 @@ export function slicesOf(key: string, view: View, manager: string): readonly Sli
 }
 
 /**
- * The writes that lead from the slices there are to those that are wanted.
- * Deletions come last: no endpoint is missing in between.
+ * The writes that turn the existing slices into the wanted ones. Deletions come last, so that no
+ * endpoint is missing between two writes.
  */
 export function sliceWrites(
   existing: readonly SliceObject[],
@@ -65,18 +66,12 @@ export function sliceWrites(
   ]
 }
 
-/** They are deleted only if the server reports the `absent` objects as gone: an unreadable one is not. */
+/** Deletions that the server carries out only while none of the `absent` objects exists. */
 export function sliceDeletions(
   slices: readonly SliceObject[],
   absent: readonly ObjectIdentity[] = [],
 ): readonly Write[] {
   return slices.map(({ meta }) => ({ verb: 'delete', collection: 'endpointslices', meta, absent }))
-}
-
-/** Whatever has the key of a Service (`namespace/name`) in a collection. */
-export function anyOf(collection: 'services' | 'endpoints', key: string): ObjectIdentity {
-  const slash = key.indexOf('/')
-  return { collection, namespace: key.slice(0, slash), name: key.slice(slash + 1), uid: '' }
 }
 
 function writesOf(
@@ -86,7 +81,7 @@ function writesOf(
 ): readonly Write[] {
   const { slice, endpoints } = packed
   if (slice === undefined) {
-    return template.leaving ? [] : [creation(packed, addressType, template)]
+    return template.ownerTerminating ? [] : [creation(packed, addressType, template)]
   }
   const metadata = metadataPatch(slice, template)
   const bodies = endpoints.map(({ body }) => body)
@@ -94,7 +89,7 @@ function writesOf(
   const isSettled =
     isEmpty(metadata) && isDeepEqual(slice.ports, ports) && isDeepEqual(slice.endpoints, bodies)
   if (isSettled) return []
-  const annotations = adjustMap(slice.meta.annotations, {
+  const annotations = keysPatch(slice.meta.annotations, {
     ...template.annotations,
     [TRIGGER_TIME]: triggerTime(timesOfChanges(slice, endpoints), slice.meta.annotations),
   })
@@ -115,7 +110,7 @@ function creation(
     generateName: `${service}-`,
     namespace,
     labels,
-    annotations: adjustMap({}, { ...annotations, [TRIGGER_TIME]: time }),
+    annotations: keysPatch({}, { ...annotations, [TRIGGER_TIME]: time }),
     ownerReferences: [owner],
   }
   const body = {
@@ -129,10 +124,11 @@ function creation(
   return { verb: 'create', collection: 'endpointslices', namespace, name: '', body }
 }
 
-/** What of a slice's metadata is not as it should be; the trigger time does not count. */
-function metadataPatch({ meta, owners }: SliceObject, template: SliceTemplate): JsonObject {
-  const labels = replaceMap(meta.labels, template.labels)
-  const annotations = adjustMap(meta.annotations, template.annotations)
+/** The patch of metadata that a slice needs, apart from the trigger time; empty for none. */
+function metadataPatch({ meta }: SliceObject, template: SliceTemplate): JsonObject {
+  const owners = meta.owners.map(({ reference }) => reference)
+  const labels = replacementPatch(meta.labels, template.labels)
+  const annotations = keysPatch(meta.annotations, template.annotations)
   return {
     ...(isEmpty(labels) ? {} : { labels }),
     ...(isEmpty(annotations) ? {} : { annotations }),
@@ -140,6 +136,7 @@ function metadataPatch({ meta, owners }: SliceObject, template: SliceTemplate): 
   }
 }
 
+/** When the endpoints changed that are not in the slice as they are wanted, RFC 3339. */
 function timesOfChanges(slice: SliceObject, wanted: readonly WantedEndpoint[]): readonly string[] {
   const known = new Map(slice.endpoints.map((one) => [endpointId(one), one]))
   return wanted.filter(({ id, body }) => !isDeepEqual(known.get(id), body)).map((one) => one.since)
