@@ -3,8 +3,8 @@ import { SERVICES, service, startApi } from '../testing/test-api.ts'
 
 test.each([
   ['the object', `${SERVICES}/web`, ''],
-  ['a refusal', `${SERVICES}/none`, ''],
-])('%s is indented on request', async (_, path) => {
+  ['a Status', `${SERVICES}/none`, ''],
+])('%s is indented with pretty=true only', async (_, path) => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
   const plain = await api.call('GET', path)
@@ -14,7 +14,7 @@ test.each([
   expect((await api.call('GET', `${path}?pretty=false`)).text).toBe(plain.text)
 })
 
-test('lists, documents and YAML are as they are', async () => {
+test('lists, discovery documents and YAML are the same with pretty=true', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
   for (const [path, accept] of [
