@@ -13,7 +13,6 @@ export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, re
     'to be divided: sets, policy routes and settings of the shared rules',
   ],
   'src/resources': [32, 'to be divided: types, decoders and rules of single values'],
-  'src/storage/embedded': [30, 'to be divided: the log, the writer thread and backups'],
 }
 
 /** Groups of files that import each other in a circle, by their number of files; none is the aim. */
