@@ -1,10 +1,13 @@
 import { getCACertificates } from 'node:tls'
 import type { experimental } from '@grpc/grpc-js'
 
-/** PEM texts. Without `ca`, the system's authorities are trusted. */
+/** TLS files of a client of etcd, as PEM. */
 export interface EtcdTls {
+  /** Trusted authorities; absent: those of the system. */
   readonly ca?: Buffer
+  /** The client's certificate; absent: none. */
   readonly cert?: Buffer
+  /** The private key of `cert`. */
   readonly key?: Buffer
 }
 
@@ -13,10 +16,10 @@ type AuthorityListener = Parameters<Provider['addCaCertificateListener']>[0]
 type IdentityListener = Parameters<Provider['addIdentityCertificateListener']>[0]
 
 /**
- * The certificates as they are now, for the connections that begin from now on;
- * those that stand stay. Whether there is a client certificate at all does not change.
+ * Certificates that can be replaced while the store is open. New connections use the replaced ones; open
+ * connections stay. Whether there is a client certificate at all must not change.
  */
-export class PresentTls implements Provider {
+export class RenewableTls implements Provider {
   readonly hasIdentity: boolean
   readonly #authorityListeners = new Set<AuthorityListener>()
   readonly #identityListeners = new Set<IdentityListener>()
@@ -27,6 +30,7 @@ export class PresentTls implements Provider {
     this.hasIdentity = tls.cert !== undefined
   }
 
+  /** Uses other certificates for new connections. */
   replace(tls: EtcdTls): void {
     this.#tls = tls
     for (const listener of this.#authorityListeners) listener(this.#authority())
