@@ -32,9 +32,9 @@ export interface ApiServerOptions {
   readonly serviceAddressRanges?: readonly string[]
   /** Default 30000–32767. */
   readonly nodePortRange?: PortRange
-  /** Gets unexpected errors: bugs and failures of the store. The server goes on. */
+  /** Receives bugs and failures of the store; the server goes on. */
   readonly onError?: (error: unknown) => void
-  /** Where events for operators are logged; absent: nowhere. */
+  /** Receives what operators should know of. Default: nothing is logged. */
   readonly log?: OperatorLog
   /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
@@ -42,8 +42,9 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   /**
-   * Serves on one more address; the first call loads the caches. Until they are loaded,
-   * resources are 503 and `/readyz` says so.
+   * Serves on one more address; the first call loads the caches, and resolves when they are loaded. Until
+   * then resources are 503 and `/readyz` fails.
+   * @throws NP_APISERVER_LISTEN; the errors of the store
    */
   listen(options?: ListenOptions): Promise<Listener>
   /**
@@ -68,7 +69,7 @@ function createAllocator(options: ApiServerOptions): ServiceAllocator {
   })
 }
 
-/** An API server on a store. */
+/** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
   const metrics = createServerMetrics(options.moreMetrics)
@@ -105,8 +106,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     checks: healthChecks({ ...context, store: health }),
     onError,
   }
-  const closeListeners = (): Promise<unknown> =>
-    Promise.all([...listeners].map((listener) => listener.close()))
+  const closeListeners = () => Promise.all([...listeners].map((listener) => listener.close()))
   return {
     listen: async (listenOptions = {}) => {
       const listener = await listen(handler, listenOptions)
