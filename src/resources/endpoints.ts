@@ -35,6 +35,7 @@ function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUS
   }
 }
 
+/** The endpoints of v1 Endpoints, in groups of one family and list of ports. */
 export function readSubsets(object: Reader, weightOf: WeightOf): readonly EndpointGroup[] {
   return present(object.objects('subsets').flatMap((subset) => readSubset(subset, weightOf)))
 }

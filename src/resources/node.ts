@@ -16,6 +16,7 @@ export function decodeNode(raw: unknown): Decoded<Node> {
   return decode(raw, readNode)
 }
 
+/** Reads a Node; `UNUSABLE`, with a finding, for one without a valid name. */
 export function readNode(object: Reader): Node | typeof UNUSABLE {
   const metadata = readMetadata(object, { namespaced: false, name: 'subdomain' })
   if (metadata === undefined) return UNUSABLE

@@ -7,6 +7,7 @@ import type { EndpointPort, Protocol, ServicePort } from './types.ts'
 const PROTOCOLS: readonly Protocol[] = ['SCTP', 'TCP', 'UDP']
 const PORT_LEFT_OUT = 'the port is left out'
 
+/** Whether a value is an integer from 1 to 65535. */
 export function isPort(value: unknown): value is number {
   return isIntegerIn(value, 1, 65_535)
 }

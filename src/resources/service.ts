@@ -27,6 +27,7 @@ export function decodeService(raw: unknown): Decoded<Service> {
   return decode(raw, readService)
 }
 
+/** Reads a Service; `UNUSABLE`, with a finding, for one without a valid name. */
 export function readService(object: Reader): Service | typeof UNUSABLE {
   const metadata = readMetadata(object, { namespaced: true, name: 'label' })
   if (metadata === undefined) return UNUSABLE

@@ -68,13 +68,13 @@ test('only what is missing is loaded, in one go, and then looked at again', asyn
     xt_nope: 'absent',
   })
   expect(report.loaded).toEqual(['ip_vs_rr'])
-  expect(report.said).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
+  expect(report.errorText).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
 })
 
 test('where everything is there modprobe does not run', async () => {
   const { modules, runner } = rig(() => ({ status: 1 }))
   const report = await modules.load(['xt_set', 'nf_nat'])
-  expect([[...report.states.values()].every(isPresent), report.said, runner.jobs]).toEqual([
+  expect([[...report.states.values()].every(isPresent), report.errorText, runner.jobs]).toEqual([
     true,
     '',
     [],
@@ -84,12 +84,12 @@ test('where everything is there modprobe does not run', async () => {
 test.each([
   [{ status: 127 }, 'there is no modprobe here'],
   [{ status: 143, timedOut: true }, 'modprobe took too long'],
-])('%j is reported, not thrown', async (result, said) => {
+])('%j is reported, not thrown', async (result, errorText) => {
   const { modules } = rig(() => result)
   expect(await modules.load(['xt_nope'])).toEqual({
     states: new Map([['xt_nope', 'absent']]),
     loaded: [],
-    said,
+    errorText,
   })
 })
 
@@ -98,5 +98,8 @@ test('the fake knows what the test sets, and loads what is loadable', async () =
   const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
   expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])
   expect(report.loaded).toEqual(['ip_vs'])
-  expect([modules.loadRequests, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
+  expect([modules.loadRequests, report.errorText]).toEqual([
+    [['ip_vs', 'xt_bpf']],
+    modules.complaint,
+  ])
 })

@@ -24,11 +24,12 @@ export interface LocalDefault {
   readonly isOurs: boolean
 }
 
+/** RTM_NEWROUTE: EEXIST when there is such a route. */
 export function encodeRouteAdd(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, where)
 }
 
-/** The kernel finds the route by all that is said, its origin included. */
+/** The kernel deletes the route that agrees in all fields, its origin included. */
 export function encodeRouteDelete(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_DELROUTE, 0, where)
 }

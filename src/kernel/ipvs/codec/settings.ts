@@ -21,6 +21,7 @@ const WIDTH = { 4: 32, 6: 128 } as const
 
 type Persistence = VirtualServerSettings['persistence']
 
+/** Writes scheduler, flags and persistence of a virtual server. */
 export function writeSettings(
   writer: AttributeWriter,
   family: Family,
@@ -33,6 +34,7 @@ export function writeSettings(
     .bytes(NETMASK, encodeNetmask(family, persistence?.prefix ?? WIDTH[family]))
 }
 
+/** The settings in the attributes of a virtual server; undefined when they are incomplete. */
 export function decodeSettings(family: Family, service: Buffer): VirtualServerSettings | undefined {
   const scheduler = findAttribute(service, SCHEDULER)
   const flags = findAttribute(service, FLAGS)
