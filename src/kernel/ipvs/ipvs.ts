@@ -14,7 +14,7 @@ export type VirtualServerId =
   | { readonly family: Family; readonly mark: number }
 
 /**
- * `onePacket`: every datagram is scheduled anew (UDP only); `fallback` and
+ * `onePacket`: every datagram is scheduled by itself (UDP only); `fallback` and
  * `sourcePort`: options of the schedulers sh and mh; `schedulerFlag3`: free.
  */
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
