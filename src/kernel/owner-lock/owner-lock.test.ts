@@ -94,7 +94,7 @@ test.each([
   squatter.close()
 })
 
-test('clients that never read the answer do not block others', async () => {
+test('clients that close without reading the answer do not block others', async () => {
   const name = newName()
   const locks = new SocketLocks(name)
   const first = await locks.attempt(() => OWNER)

@@ -30,7 +30,7 @@ async function connected(): Promise<{ client: Socket; target: Socket; listen: Re
   return { client, target, listen: relay.listen }
 }
 
-test('data of the client passes before and after the connection to the target, and its FIN may come first', async () => {
+test('data of the client reaches the target, which may answer after the FIN of the client', async () => {
   const { client, target } = await connected()
   client.write('one ')
   client.end('two')
