@@ -105,7 +105,7 @@ function parseV6(text: string): Uint8Array | undefined {
   return Uint8Array.from(words.flatMap((word) => [word >> 8, word & 0xff]))
 }
 
-/** The 16-bit words of one side of `::`; a dotted quad may stand only at the very end. */
+/** The 16-bit words of one side of `::`; a dotted quad may be only at the very end. */
 function hextets(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return []
   const words: number[] = []

@@ -43,7 +43,7 @@ function readZone({ labels }: Metadata): string | undefined {
   return undefined
 }
 
-/** Loopback addresses and the like stay: they are what a node says of itself. */
+/** Loopback addresses and the like are kept, as the node reports them. */
 function addressesOfType(
   addresses: readonly Reader[],
   type: 'InternalIP' | 'ExternalIP',

@@ -29,7 +29,7 @@ export function readAllocatedPort(object: Reader, key: string): number {
   return 0
 }
 
-/** TCP unless said otherwise; undefined, with a finding, for what is no protocol. */
+/** The protocol of a port, TCP by default; undefined, with a finding, for an unknown one. */
 export function readProtocol(object: Reader): Protocol | undefined {
   const value = object.value('protocol')
   if (value === undefined || value === '') return 'TCP'

@@ -72,8 +72,8 @@ function readIngress(loadBalancer: Reader): readonly IpAddress[] {
 }
 
 /**
- * `ipMode: Proxy` says that the load balancer wants to see the packets itself;
- * so may any mode that is not known yet.
+ * With `ipMode: Proxy` the load balancer has to get the packets itself; unknown modes are treated in the
+ * same way.
  */
 function isCaptured(entry: Reader): boolean {
   const mode = entry.value('ipMode')

@@ -29,7 +29,7 @@ const VERIFY_SHARE = 1 / 400
 const MAX_REPAIR_DELAY_MS = 250
 /** After a failed run, or failed deletion of flows. */
 const RETRY_MS = 1_000
-/** What a drift is attributed to that a verification found. */
+/** The `by` of a drift that a verification found. */
 const VERIFICATION = 'verification'
 
 /**

@@ -4,7 +4,7 @@ import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 
-/** The fields of a Service that concern its load balancer. */
+/** The fields of a Service about load balancers. */
 export interface LoadBalancerObject {
   /** Whether the Service is of type LoadBalancer. */
   readonly isRequested: boolean

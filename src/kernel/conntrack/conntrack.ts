@@ -26,8 +26,8 @@ export interface FlowFilter {
 /** The kernel's table of tracked flows. */
 export interface Conntrack {
   /**
-   * Deletes flows, so that their next packet is forwarded anew; returns how
-   * many. Throws NP_KERNEL_NETLINK when the table could not be read.
+   * Deletes flows, so that rules apply to their next packet; returns how many. Throws
+   * NP_KERNEL_NETLINK when the table could not be read.
    */
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
   /**

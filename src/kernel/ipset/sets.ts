@@ -87,6 +87,7 @@ export interface Sets {
   members(name: string): Promise<readonly Member[] | undefined>
   /** The newest and oldest protocol that the kernel speaks; throws NP_KERNEL_IPSET when it has no ip_set. */
   protocolVersion(): Promise<{ readonly newest: number; readonly oldest: number }>
+  /** Closes the socket; the next call opens a new one. */
   close(): void
 }
 

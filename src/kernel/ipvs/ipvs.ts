@@ -14,7 +14,7 @@ export type VirtualServerId =
   | { readonly family: Family; readonly mark: number }
 
 /**
- * `onePacket`: every datagram is scheduled anew (UDP only); `fallback` and
+ * `onePacket`: every datagram is scheduled by itself (UDP only); `fallback` and
  * `sourcePort`: options of the schedulers sh and mh; `schedulerFlag3`: free.
  */
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
@@ -127,6 +127,7 @@ export interface IpvsTimeouts {
  * the kernel did not answer or refused to list.
  */
 export interface Ipvs {
+  /** Version and size of the connection table. */
   info(): Promise<IpvsInfo>
   /**
    * Runs the commands as if in order. Refused ones come back, by index; all the
@@ -138,13 +139,15 @@ export interface Ipvs {
    * or deletes meanwhile may be missing, and so may one next to it in the kernel's table.
    */
   services(): Promise<readonly VirtualServer[]>
-  service(id: VirtualServerId): Promise<VirtualServer | undefined>
   /** Undefined: there is no such virtual server. */
+  service(id: VirtualServerId): Promise<VirtualServer | undefined>
+  /** The real servers of a virtual server; undefined: there is no such virtual server. */
   servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined>
   /** The same for many, by `virtualServerKey`; those that do not exist are absent. */
   serversOf(
     ids: readonly VirtualServerId[],
   ): Promise<ReadonlyMap<string, readonly RealServerState[]>>
+  /** The timeouts of all connections in this network namespace. */
   timeouts(): Promise<IpvsTimeouts>
   /** Sets the given ones; a present connection keeps its timeout until its next packet. */
   setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
@@ -152,6 +155,7 @@ export interface Ipvs {
   zero(id?: VirtualServerId): Promise<boolean>
   /** Deletes every virtual server, also those of other programs. */
   flush(): Promise<void>
+  /** Closes the socket; the next call opens a new one. */
   close(): void
 }
 

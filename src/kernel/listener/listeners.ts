@@ -13,5 +13,6 @@ export interface Listener {
 
 /** The ports on which processes of this network namespace listen. */
 export interface Listeners {
+  /** Every listening socket of TCP and SCTP and every bound one of UDP; empty where /proc/net cannot be read. */
   list(): readonly Listener[]
 }

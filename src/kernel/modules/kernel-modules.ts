@@ -19,6 +19,7 @@ export interface LoadReport {
  * an error. A present module does not prove that a feature works.
  */
 export interface KernelModules {
+  /** The state of each module, by name. */
   states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>>
   /** Loads those that are neither loaded nor built in, as far as possible; returns their states afterwards. */
   load(names: readonly string[]): Promise<LoadReport>

@@ -19,6 +19,7 @@ export interface Transport {
   send(bytes: Buffer): Promise<void>
   /** Subscribes to a multicast group. */
   join(group: number): void
+  /** Ends the subscription to a multicast group. */
   leave(group: number): void
   /** Whether the socket keeps the process alive. */
   hold(busy: boolean): void

@@ -84,7 +84,7 @@ export class NftablesMonitor implements RuleMonitor {
     })
   }
 
-  /** Changes are held until the kernel has answered: everything before came before. */
+  /** Reports the changes of a hold when the kernel has answered, so that every earlier notification is there. */
   #settle(generation: number): void {
     if (this.#holds > 0) return
     const { base, commits, missed, pids, queue } = this.#hold

@@ -41,7 +41,7 @@ export function encodeRouteDump(family: Family): OutgoingMessage {
   return { type: RTM_GETROUTE, flags: 0, payload }
 }
 
-/** Recognises local default routes of the dump, and those that a notification says are gone. */
+/** The local default route in an answer to a dump, or in the notification of a deleted route. */
 export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWROUTE && type !== RTM_DELROUTE) || payload.length < HEADER) return undefined
   const [number, toLength, fromLength, tos, , protocol, , kind] = payload
@@ -60,7 +60,7 @@ export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type
   return found
 }
 
-/** `struct rtmsg`; the table stands in an attribute of 32 bits. */
+/** `struct rtmsg`; the table is in an attribute of 32 bits. */
 function encodeRoute(
   type: number,
   flags: number,

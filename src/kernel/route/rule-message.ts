@@ -83,7 +83,7 @@ function encodeRule(
   return { type, flags, payload }
 }
 
-/** `struct fib_rule_hdr`; the table stands in an attribute of 32 bits. */
+/** `struct fib_rule_hdr`; the table is in an attribute of 32 bits. */
 function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
   bytes[0] = ADDRESS_FAMILY[family]

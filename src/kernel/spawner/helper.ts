@@ -10,6 +10,7 @@ const ENVIRONMENT = {
 
 /** What the helper process reports. */
 export interface HelperEvents {
+  /** A program has started or ended. */
   onReport(report: JobReport): void
   /** The helper process has ended; called once, also after `end`. */
   onExit(reason: string): void

@@ -33,6 +33,7 @@ export interface ProgramResult extends Exit {
  * the job itself was malformed (NP_KERNEL_JOB).
  */
 export interface ProgramRunner {
+  /** Runs a program and resolves when it has ended, with all its output. */
   run(job: Job): Promise<ProgramResult>
   /** Passes on standard output line by line, without ever holding all of it. */
   runLines(job: Job, onLine: (line: string) => void): Promise<Exit>

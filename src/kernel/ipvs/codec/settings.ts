@@ -68,7 +68,7 @@ function encodeNetmask(family: Family, prefix: number): Buffer {
   return bytes
 }
 
-/** Masks with gaps count up to their first gap. */
+/** The length of the prefix; a mask with gaps counts up to its first gap. */
 function decodeNetmask(family: Family, netmask: Buffer): number {
   return family === 6 ? netmask.readUInt32LE() : Math.clz32(~netmask.readUInt32BE())
 }
