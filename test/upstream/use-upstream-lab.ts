@@ -29,7 +29,7 @@ export function useUpstreamLab({ api, program, flags, ready }: UpstreamLab): () 
     await running.said(ready)
   })
   afterAll(async () => {
-    running?.tell('SIGKILL')
+    running?.signalAlone('SIGKILL')
     await running?.ended
     await lab?.close()
   })

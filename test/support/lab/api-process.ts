@@ -14,7 +14,7 @@ const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
  */
 export type ApiKind = 'real' | 'kube-apiserver' | OrchServerKind | Serves
 
-/** The API server of labs that do not ask for one: `NP_API_SERVER`, the stand-in unless set. */
+/** The API server of labs that do not name one: `NP_API_SERVER`, the stand-in unless set. */
 export function defaultApiKind(): ApiKind {
   return process.env['NP_API_SERVER'] === 'real' ? 'real' : 'slices-v1'
 }
@@ -34,7 +34,7 @@ export interface ApiServer {
   /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
   signal(name: NodeJS.Signals): void
   stop(): Promise<void>
-  /** Hangs up on everybody and refuses connections; its state stays. Of orch-server: kill -9. */
+  /** Ends every connection and refuses new ones; its state stays. Of orch-server: kill -9. */
   hangUp(): Promise<void>
   /** Ends `hangUp`. */
   answerAgain(): Promise<void>

@@ -24,7 +24,7 @@ const ANYTHING = {
 }
 
 /**
- * Kubernetes' own API server with an etcd, in the namespace of `node`, where everybody may do
+ * Kubernetes' own API server with an etcd, in the namespace of `node`, where every user may do
  * everything. Version 1.20 takes one family.
  */
 export function createKubeApiserver(node: Site, folder: string): ApiServer {
