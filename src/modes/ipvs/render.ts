@@ -1,5 +1,5 @@
 import { persistenceOf } from '../../affinity/persistence.ts'
-import type { ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
+import type { ForwardingEntry, Frontend, Masquerade, Pool } from '../../forwarding/entry.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival/arrival.ts'
@@ -93,19 +93,22 @@ function memberships(
   { point, mark }: { readonly point: Point; readonly mark: number | undefined },
 ): readonly (readonly [ObjectKey, Digest])[] {
   const inSet = inSetOf(entry)
-  const text = pointText(point)
   const arrival = arrivalAt(entry, frontend)
   const shortCircuit = arrival.isShortCircuited ? mark : undefined
   const unserved = arrival.unserved && shortCircuit !== undefined ? 'drop' : arrival.unserved
-  const keys = [
-    ...arrivalMembers({ ...arrival, unserved }, point, inSet),
-    ...(frontend.masquerade === 'always' ? [inSet('MASQUERADE', text)] : []),
-    ...(frontend.masquerade === 'onNode' ? [inSet('ONNODE', text)] : []),
-  ]
+  const ownRoles = MASQUERADE_ROLES[frontend.masquerade]
+  const keys = arrivalMembers({ ...arrival, unserved }, { point, ownRoles }, inSet)
   const members = keys.map((key) => [key, PRESENT] as const)
   if (shortCircuit === undefined) return members
-  return [...members, [inSet('SHORTCUT', text), shortCircuit as Digest]]
+  return [...members, [inSet('SHORTCUT', pointText(point)), shortCircuit as Digest]]
 }
+
+/** Sources outside the cluster are masqueraded by a rule, without a set. */
+const MASQUERADE_ROLES = {
+  always: ['MASQUERADE'],
+  onNode: ['ONNODE'],
+  offCluster: [],
+} as const satisfies Readonly<Record<Masquerade, readonly SetRole[]>>
 
 function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) => ObjectKey {
   return (role, member) => memberKey(setName(family, role), member)

@@ -132,13 +132,10 @@ function memberships(
   frontend: Frontend,
   point: MemberPoint,
 ): readonly ObjectKey[] {
-  const inSet = inSetOf(entry)
   const arrival = arrivalAt(entry, frontend)
   const isShortCircuit = arrival.unserved !== undefined && arrival.isShortCircuited
-  return [
-    ...arrivalMembers(arrival, point, inSet),
-    ...(isShortCircuit ? [inSet('SHORTCUT', memberText(point))] : []),
-  ]
+  const ownRoles = isShortCircuit ? (['SHORTCUT'] as const) : []
+  return arrivalMembers(arrival, { point, ownRoles }, inSetOf(entry))
 }
 
 /** The addresses of this node where the rules serve the entry's family; else none. */

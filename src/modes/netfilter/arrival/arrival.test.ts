@@ -74,9 +74,21 @@ test.each<[string, Partial<Arrival>, readonly string[]]>([
     ],
   ],
 ])('the members of a point that is %s', (_what, arrival, expected) => {
-  const members = arrivalMembers({ ...SERVED, ...arrival }, POINT, keyOf)
+  const members = arrivalMembers({ ...SERVED, ...arrival }, { point: POINT, ownRoles: [] }, keyOf)
   expect(members).toEqual(['SERVICES 10.96.0.1,tcp:80', ...expected])
 })
+
+test.each(['reject', 'drop'] as const)(
+  'own sets have a point before it is set to %s',
+  (unserved) => {
+    const given = { point: POINT, ownRoles: ['SHORT-CIRCUIT'] }
+    const members = arrivalMembers({ ...SERVED, unserved, sourceRanges: [] }, given, keyOf)
+    expect(members.map((member) => member.split(' ')[0])).toEqual([
+      ...['SERVICES', 'RANGED', 'SHORT-CIRCUIT'],
+      unserved.toUpperCase(),
+    ])
+  },
+)
 
 test('health checks are admitted at the node addresses of the family', () => {
   const addresses = [ip('192.0.2.10'), ip('2001:db8::10')]
