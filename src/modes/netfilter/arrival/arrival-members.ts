@@ -1,7 +1,8 @@
 import type { ForwardingEntry } from '../../../forwarding/entry.ts'
 import { type Member, memberText } from '../../../kernel/ipset/sets.ts'
-import { type Cidr, familyOf, type IpAddress } from '../../../lib/ip.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
+import { networksOfSet } from '../sets/member-text.ts'
 import { type Arrival, addressesOfFamily } from './arrival.ts'
 
 /** The sets that record what happens at an address, protocol and port. Each mode has its own of them. */
@@ -57,12 +58,4 @@ export function healthCheckMembers(
   return addressesOfFamily(nodeAddresses, family).map((ip) =>
     keyOf('ADMIT', memberText({ ip, protocol: 'TCP', port })),
   )
-}
-
-/** A network as a set takes it: one of length 0, which no set takes, as its two halves. */
-export function networksOfSet(cidr: Cidr): readonly Cidr[] {
-  if (!cidr.endsWith('/0')) return [cidr]
-  return familyOf(cidr) === 4
-    ? (['0.0.0.0/1', '128.0.0.0/1'] as Cidr[])
-    : (['::/1', '8000::/1'] as Cidr[])
 }

@@ -9,8 +9,8 @@ import {
 import { NodeProxyError } from '../../../lib/error.ts'
 import { inGroups } from '../../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
-import { parseMember } from '../objects/member.ts'
 import { ALTERED, memberKey, memberOf, nameOf, PRESENT, setKey } from '../objects/object-key.ts'
+import { parseMember } from './member-text.ts'
 
 /** Commands made at a time, lest those of tens of thousands of members cost memory. */
 const AT_ONCE = 1024

@@ -1,11 +1,35 @@
-import type { PolicyRoute, Routes } from '../../../kernel/route/routes.ts'
-import { isDeepEqual } from '../../../lib/equal.ts'
-import { NodeProxyError } from '../../../lib/error.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { Digest, ForeignChange, KernelError, ObjectKey } from '../../mode.ts'
-import { ALTERED, nameOf, PRESENT, routeKey } from '../objects/object-key.ts'
-import type { NetfilterSettings } from '../settings/settings.ts'
-import { policyRoute, type RouteTable } from './policy-route.ts'
+import type { PolicyRoute, Routes } from '../../kernel/route/routes.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
+import { routingBit } from './mark.ts'
+import { ALTERED, nameOf, PRESENT, routeKey } from './objects/object-key.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
+
+/**
+ * Tables of our own, with nothing in them but the one route. Each mode has its own, so that the
+ * one that leaves takes nothing away from the one that comes.
+ */
+export const ROUTE_TABLES = { ipvs: 28_272, userspace: 28_273 } as const
+export type RouteTable = (typeof ROUTE_TABLES)[keyof typeof ROUTE_TABLES]
+
+/** Before the rules of network plugins; only packets that we marked ourselves are concerned. */
+const PRIORITY = 7
+
+/**
+ * Delivers what is marked as going to a Service to this node, whatever its
+ * destination. One rule and one route for any number of Services: their addresses
+ * become no addresses of the node, so nothing else answers there.
+ */
+export function policyRoute(
+  settings: Pick<NetfilterSettings, 'masqueradeBit'>,
+  family: Family,
+  table: RouteTable,
+): PolicyRoute {
+  const bit = routingBit(settings)
+  return { family, mark: bit, mask: bit, table, priority: PRIORITY }
+}
 
 type Refusals = ReadonlyMap<ObjectKey, KernelError>
 
