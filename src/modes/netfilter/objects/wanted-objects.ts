@@ -12,6 +12,7 @@ export interface Claim {
   readonly objects: Objects
 }
 
+/** Everything that one entry wants. */
 export interface Wishes {
   readonly claims: readonly Claim[]
   /** Wanted by any number of entries at once. */
@@ -61,12 +62,14 @@ export class WantedObjects {
     return this.#points.get(point)?.[0]?.owner === id
   }
 
+  /** Wants an object, or (no digest) none; without `owner` it is made for no entry. */
   want(key: ObjectKey, digest: Digest | undefined, owner?: EntryId): void {
     this.#changes.set(key, digest)
     if (digest === undefined || owner === undefined) this.#owners.delete(key)
     else this.#owners.set(key, owner)
   }
 
+  /** What is wanted otherwise than at the last call, by digest; undefined: no more. */
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined> {
     const changes = this.#changes
     this.#changes = new Map()
@@ -78,6 +81,7 @@ export class WantedObjects {
     return this.#owners.get(key)
   }
 
+  /** All entries that want an object, by id. */
   ownersOf(key: ObjectKey): readonly EntryId[] {
     const owner = this.#owners.get(key)
     const owners = this.#holders.get(key) ?? (owner === undefined ? [] : [owner])
