@@ -6,7 +6,7 @@ import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arriv
 import { arrivalMembers, healthCheckMembers } from '../netfilter/arrival/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
 import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
-import type { Claim } from '../netfilter/objects/wanted-objects.ts'
+import type { PointClaim } from '../netfilter/objects/wanted-objects.ts'
 import { type Point, pointText } from './objects/member.ts'
 import { type SetRole, setName } from './objects/names.ts'
 import { relayKey, serverKey } from './objects/object.ts'
@@ -14,7 +14,7 @@ import { digestText, flagsOf, type ServerSpec, specText } from './servers/server
 import type { IpvsSettings } from './settings.ts'
 
 export interface Rendered {
-  readonly claims: readonly Claim[]
+  readonly claims: readonly PointClaim[]
   /** Wanted whatever other entries want. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
   /** Content of the virtual servers among the objects. */
@@ -35,7 +35,7 @@ export function render(
   const servers = new Map<ObjectKey, ServerSpec>()
   const shared = new Map<ObjectKey, Digest>()
   const claims = entry.frontends.flatMap((frontend) =>
-    pointsOf(entry, frontend, settings).map((point): Claim => {
+    pointsOf(entry, frontend, settings).map((point): PointClaim => {
       const objects = new Map(memberships(entry, frontend, { point, mark }))
       const spec = specOf(entry, frontend.pool, settings)
       if (spec) wantServer(serverKey(point), spec, { objects, servers })
