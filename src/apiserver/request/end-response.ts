@@ -16,7 +16,7 @@ export interface EndOptions {
  * byte that the client takes starts anew, disconnects a client that takes nothing. An answer to a pipelined request has no socket before the
  * answers ahead of it are sent.
  */
-export function endAnswer(
+export function endResponse(
   response: ServerResponse,
   { sink = response, last, stalledMs }: EndOptions,
 ): void {

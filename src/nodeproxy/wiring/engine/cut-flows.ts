@@ -8,7 +8,7 @@ export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
-  /** Ports of this process in userspace mode: entries translated to them stay, because it moves their clients itself. */
+  /** Ports of this process in userspace mode: entries translated to them stay, because it moves its clients itself. */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
