@@ -8,7 +8,7 @@ import { applySysctls } from './sysctls.ts'
 
 const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
 
-test('it cuts no flow, changes no setting and complains about none', async () => {
+test('a kernel without rules deletes no flow, writes no setting and warns of none', async () => {
   const { log, lines } = recordingLog()
   const kernel = openKernelWithoutRules(new FakeClock(), missing)
   expect([kernel.netfilter, kernel.families[0]]).toEqual([{ ok: false, missing }, 4])
@@ -18,7 +18,7 @@ test('it cuts no flow, changes no setting and complains about none', async () =>
   expect(lines).toEqual([])
 })
 
-test('what is not done is reported, where it is not done', () => {
+test('missing features are logged only for a kernel without rules', () => {
   const { log, lines } = recordingLog()
   logMissingFeatures({ netfilter: { ok: true } as NetfilterAccess }, log)
   expect(lines).toEqual([])
