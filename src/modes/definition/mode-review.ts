@@ -17,7 +17,7 @@ export interface ReviewFacts<C = unknown> {
 export interface ModeReview<C = unknown> {
   /** Services or the configuration changed. */
   services(conditions: ConditionSink, facts: ReviewFacts<C>): void
-  /** Whether it is an error about what the configuration, not a Service, asks for. */
+  /** Whether the configuration caused this error, not a Service. */
   isConfigured(error: KernelError): boolean
   /** The present errors for which `isConfigured` holds, by message; empty: none. */
   configuredErrors(conditions: ConditionSink, messages: readonly string[]): void

@@ -6,7 +6,7 @@ import { probeIptables } from './probe.ts'
 
 const EVERYTHING = { hairpin: 'bpf', randomFully: true, matchesSockets: true } as const
 
-test('a kernel that can do everything lacks nothing, and nothing is left in it', async () => {
+test('in a kernel that can do everything nothing is missing, and nothing is left in it', async () => {
   const iptables = new FakeIptables()
   const before = iptables.dump()
   const { missing, facts } = await probeIptables({ iptables }, settings())
@@ -27,7 +27,7 @@ test('what is missing is named with its family and the command that brings it', 
   ])
 })
 
-test('a lock that somebody holds says nothing about the kernel', async () => {
+test('a lock that another process holds says nothing about the kernel', async () => {
   const iptables = new FakeIptables()
   iptables.failNext({ kind: 'locked' }, 100)
   expect((await probeIptables({ iptables }, settings())).missing).toEqual([])

@@ -4,8 +4,8 @@ import type { ManagedState } from './managed-state.ts'
 /**
  * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
  * packets here, then the sets that those rules name, then the translation of connections to
- * ports where nobody listens. What cannot be removed holds up nothing else. The forwarder
- * belongs to whoever opened it.
+ * ports at which no process listens. After a failure the other steps still run, and the first error
+ * is thrown in the end. The forwarder belongs to its opener and stays.
  */
 export async function cleanUp({
   redirect,

@@ -5,12 +5,12 @@ import { digestRoute } from './render.ts'
 import type { Route } from './route.ts'
 
 /**
- * A forwarder and what it was told last, which nobody can read back from it. Both live as long
- * as this process: a mode that is made again, for other settings, gets the same one.
+ * A forwarder and the digests of the routes that it serves, because a forwarder cannot be read back.
+ * Both live as long as this process: a mode that is built again, for other settings, gets the same one.
  */
 export class ForwarderState {
   readonly forwarder: Forwarder
-  readonly #told = new Map<ObjectKey, Digest>()
+  readonly #digests = new Map<ObjectKey, Digest>()
   #hasBegun = false
 
   constructor(forwarder: Forwarder) {
@@ -19,14 +19,15 @@ export class ForwarderState {
 
   /** By `entry` key, of the routes that are served. */
   get digests(): ReadonlyMap<ObjectKey, Digest> {
-    return this.#told
+    return this.#digests
   }
 
   /**
-   * Tells routes; undefined takes one away. What is refused is not served any more. The first call
-   * is passed on even without a route: the forwarder lets nobody in before it.
+   * Passes routes to the forwarder; undefined removes one. The result holds the routes that it
+   * refused, which are not served any more. The first call reaches the forwarder even without a
+   * route, because clients wait until then.
    */
-  async tell(
+  async apply(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,
   ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = new Map<ObjectKey, KernelError>()
@@ -37,8 +38,8 @@ export class ForwarderState {
     for (const [key, route] of routes) {
       const refusal = refused.get(entryIdOf(key))
       if (refusal) failed.set(key, refusal)
-      if (route && !refusal) this.#told.set(key, digestRoute(route))
-      else this.#told.delete(key)
+      if (route && !refusal) this.#digests.set(key, digestRoute(route))
+      else this.#digests.delete(key)
     }
     return failed
   }

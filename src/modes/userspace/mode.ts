@@ -34,7 +34,7 @@ export class UserspaceMode implements Mode {
   readonly #settings: UserspaceSettings
   readonly #dependencies: UserspaceDependencies
   readonly #state: ManagedState
-  /** The driftChecker and what `sync` asks for never overlap. */
+  /** The drift checker and calls of `sync` never overlap. */
   readonly #mutex = new Mutex()
 
   constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
@@ -92,7 +92,7 @@ export class UserspaceMode implements Mode {
   }
 }
 
-/** Sets tell nobody of changes; rules and routes do. */
+/** The kernel reports changes of rules and routes, but not of sets: those are compared again and again. */
 async function lookAt(inspector: SetInspector): Promise<ForeignChange | undefined> {
   const by = 'another program'
   if (await inspector.isDisturbed()) return { keys: 'all', by }

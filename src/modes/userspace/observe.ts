@@ -5,16 +5,16 @@ import { kindOf } from './object.ts'
 
 type Digests = ReadonlyMap<ObjectKey, Digest>
 
-/** What the forwarder was told, and what the kernel holds of ours: all, or these objects. */
+/** The routes of the forwarder, and what the kernel holds of ours: all, or these objects. */
 export async function observe(
   { forwarderState, redirect }: ManagedState,
   keys: readonly ObjectKey[] | undefined,
 ): Promise<Digests> {
   const all = forwarderState?.digests ?? new Map()
-  const told = keys ? among(all, keys) : all
-  if (redirect === undefined) return new Map(told)
+  const served = keys ? among(all, keys) : all
+  if (redirect === undefined) return new Map(served)
   const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)
-  return new Map([...told, ...held])
+  return new Map([...served, ...held])
 }
 
 async function observeAll({ chains, sets, routes }: Redirect): Promise<Digests> {

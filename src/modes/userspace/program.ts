@@ -21,7 +21,7 @@ const NO_PORTS: EntryPorts = { pods: 0, others: 0 }
 
 /**
  * Everything that the forwarder and the kernel should hold in this mode. Routes are kept
- * as digests and rendered again when they are told.
+ * as digests and rendered again when the forwarder gets them.
  */
 export class UserspaceProgram implements Program {
   readonly #settings: UserspaceSettings

@@ -86,7 +86,7 @@ function route(settings: NetfilterSettings, family: Family): readonly string[] {
 }
 
 /**
- * New connections that arrive while nobody listens, between two daemons, are dropped instead of
+ * New connections that arrive between two daemons, while no process listens, are dropped instead of
  * refused: clients repeat their first packet, and conntrack remembers nothing of it.
  */
 const HOLD = ['-m socket --nowildcard -j RETURN', '-j DROP']
@@ -151,7 +151,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
   ]
 }
 
-/** Answers to new connections that nobody takes. Those of pods, at the short circuit, were taken. */
+/** Answers to new connections that no process takes. Those of pods, at the short circuit, were taken. */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
   const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'

@@ -16,7 +16,7 @@ export interface TransparentListening {
   readonly nodeAddresses: readonly IpAddress[]
 }
 
-/** The forwarder listens where it is told to, at addresses of this machine. */
+/** The forwarder listens at the configured addresses of this machine. */
 export interface BoundListening {
   readonly kind: 'bound'
   /** By `bindingKey`; Services that are not named are not served. */

@@ -57,7 +57,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   const forwarderState = new ForwarderState(forwarder)
   return {
     ...{ entry, forwarder },
-    hears: kernel?.monitor !== noopMonitor,
+    hasRuleMonitor: kernel?.monitor !== noopMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {

@@ -82,7 +82,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       // Bindings are compared as they were written, because a Map cannot be.
       settings: { settings, bindMap: config.userspace.bindMap, mark: ownMark(config.iptables) },
       minPeriodMs: minSyncPeriod,
-      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
       build: () => runtime.build(settings),
     }
   }

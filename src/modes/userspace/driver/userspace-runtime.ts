@@ -16,8 +16,8 @@ export interface Ending {
 export interface UserspaceRuntime {
   readonly entry: 'redirect' | 'bind'
   readonly forwarder: DrainingForwarder
-  /** A monitor reports changes of its rules by other processes, or it has no rules. */
-  readonly hears: boolean
+  /** Whether a monitor reports changes of its rules by other processes, or it has no rules. */
+  readonly hasRuleMonitor: boolean
   /** Whether its workers take new connections, and are marked as this configuration wants it. */
   suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
   build(settings: UserspaceSettings): Mode

@@ -4,27 +4,27 @@ import { expect, test } from 'vitest'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import { endOf, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import {
-  callAt,
   connected,
-  doorOf,
+  connectTo,
   freeListener,
   isAlive,
   listener,
+  listenerOf,
   namedBackend,
-  type OpenLab,
+  type OpenTestForwarder,
   routeTo,
   serve,
   visit,
   visitTimes,
-} from './conformance-lab.ts'
+} from './conformance-fixtures.ts'
 
 const OTHER_ID = 'shop/other:http/TCP/4' as EntryId
 
-export function registerChangeTests(open: OpenLab): void {
+export function registerChangeTests(open: OpenTestForwarder): void {
   registerDrainTests(open)
   registerListenerTests(open)
 
-  test('connections outlive every change of their route', async () => {
+  test('connections outlive every change of tsuccessor route', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     await serve(forwarder, { ...route, balancing: 'lc', affinity: { seconds: 60 } })
@@ -33,7 +33,7 @@ export function registerChangeTests(open: OpenLab): void {
       listeners: [...route.listeners, listener(await freeListener())],
     })
     await serve(forwarder, { ...route, listeners: [] })
-    await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(connectTo(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -61,11 +61,11 @@ export function registerChangeTests(open: OpenLab): void {
   })
 }
 
-function registerDrainTests(open: OpenLab): void {
+function registerDrainTests(open: OpenTestForwarder): void {
   test('a backend that left keeps its clients and gets no new ones', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
-    const at = doorOf(route)
+    const at = listenerOf(route)
     await serve(forwarder, routeTo(at, [await namedBackend('new')]))
     expect(await visitTimes(2, at)).toEqual(['new', 'new'])
     expect(forwarder.counts().drainingNow).toBe(1)
@@ -79,7 +79,7 @@ function registerDrainTests(open: OpenLab): void {
     async (what) => {
       const { forwarder, route, client, server } = await connected(open, { drainMs: 100 })
       const ends = Promise.all([endOf(client), endOf(server)])
-      const left = what === 'route' ? undefined : routeTo(doorOf(route), [])
+      const left = what === 'route' ? undefined : routeTo(listenerOf(route), [])
       await forwarder.apply(new Map([[route.id, left]]))
       expect(await ends).toEqual(['ECONNRESET', 'ECONNRESET'])
       await expect
@@ -94,7 +94,7 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     await forwarder.apply(new Map([[route.id, undefined]]))
-    await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(connectTo(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -103,7 +103,7 @@ function registerDrainTests(open: OpenLab): void {
     const { forwarder, route } = link
     const other = routeTo(await freeListener(), [await namedBackend('other')], { id: OTHER_ID })
     await serve(forwarder, other)
-    const { client } = await visit(doorOf(other))
+    const { client } = await visit(listenerOf(other))
     await forwarder.apply(
       new Map([
         [route.id, undefined],
@@ -119,18 +119,18 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     const idle = forwarder.untilIdle(new AbortController().signal)
-    expect(await isRefused(doorOf(route))).toBe(false)
+    expect(await isRefused(listenerOf(route))).toBe(false)
     expect(await isAlive(link)).toBe(true)
     await idle
     expect(forwarder.counts().connectionsNow).toBe(0)
-    expect(await isRefused(doorOf(route))).toBe(false)
+    expect(await isRefused(listenerOf(route))).toBe(false)
   })
 
   test('draining takes no new clients and ends with the last one', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     const drained = forwarder.drain(new AbortController().signal)
-    await expect.poll(() => isRefused(doorOf(route)), { timeout: 5000 }).toBe(true)
+    await expect.poll(() => isRefused(listenerOf(route)), { timeout: 5000 }).toBe(true)
     expect(await isAlive(link)).toBe(true)
     await drained
     expect(forwarder.counts().connectionsNow).toBe(0)
@@ -140,7 +140,7 @@ function registerDrainTests(open: OpenLab): void {
     const forwarder = await open()
     const at = await freeListener()
     await serve(forwarder, routeTo(at, [await namedBackend('a')]))
-    const clients = Array.from({ length: 800 }, () => callAt(at))
+    const clients = Array.from({ length: 800 }, () => connectTo(at))
     const named = Promise.all(clients.map(async (client) => String(await once(client, 'data'))))
     await setImmediate()
     const drained = forwarder.drain(new AbortController().signal)
@@ -165,7 +165,7 @@ function registerDrainTests(open: OpenLab): void {
     expect(after.counts().connections).toBeGreaterThanOrEqual(5)
   })
 
-  test('draining ends when it is told to', async () => {
+  test('draining ends when it is aborted', async () => {
     const { forwarder } = await connected(open)
     const controller = new AbortController()
     const drained = forwarder.drain(controller.signal)
@@ -175,8 +175,8 @@ function registerDrainTests(open: OpenLab): void {
   })
 }
 
-async function isRefused(at: Parameters<typeof callAt>[0]): Promise<boolean> {
-  const client = callAt(at)
+async function isRefused(at: Parameters<typeof connectTo>[0]): Promise<boolean> {
+  const client = connectTo(at)
   const isTaken = await once(client, 'connect').then(
     () => true,
     () => false,
@@ -185,7 +185,7 @@ async function isRefused(at: Parameters<typeof callAt>[0]): Promise<boolean> {
   return !isTaken
 }
 
-function registerListenerTests(open: OpenLab): void {
+function registerListenerTests(open: OpenTestForwarder): void {
   test('a listener that is taken is refused to its route, the others are served', async () => {
     const forwarder = await open()
     const { server, address } = await serveTcp(() => undefined)
@@ -201,19 +201,19 @@ function registerListenerTests(open: OpenLab): void {
     expect(await visitTimes(1, address)).toEqual(['a'])
   })
 
-  test('a listener passes from one route to another, whoever is told first', async () => {
+  test('a listener passes from one route to another, in either order', async () => {
     const forwarder = await open()
     const at = await freeListener()
     const old = routeTo(at, [await namedBackend('old')])
-    const heir = routeTo(at, [await namedBackend('heir')], { id: OTHER_ID })
+    const successor = routeTo(at, [await namedBackend('successor')], { id: OTHER_ID })
     await serve(forwarder, old)
     const { client, name } = await visit(at)
-    await serve(forwarder, heir)
+    await serve(forwarder, successor)
     await forwarder.apply(new Map([[old.id, undefined]]))
-    expect([name, ...(await visitTimes(2, at))]).toEqual(['old', 'heir', 'heir'])
+    expect([name, ...(await visitTimes(2, at))]).toEqual(['old', 'successor', 'successor'])
     await forwarder.apply(
       new Map([
-        [heir.id, undefined],
+        [successor.id, undefined],
         [old.id, old],
       ]),
     )
