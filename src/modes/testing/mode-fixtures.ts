@@ -9,7 +9,7 @@ import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
 import { EVERY_ADDRESS } from '../netfilter/node-port-scope.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
 
-/** Entries and settings for the tests of the modes: each has a default, a test names what matters. */
+/** Entries and settings for the tests of the modes: each has a default, which a test overrides. */
 
 export function ip(text: string): IpAddress {
   const parsed = parseIp(text)

@@ -13,15 +13,15 @@ export async function cleanUp({
   conntrack,
 }: ManagedState): Promise<void> {
   if (redirect === undefined) return
-  const { chains, routes, sets } = redirect
+  const { chains, policyRoutes, sets } = redirect
   const problems: unknown[] = []
   const attempt = (work: () => Promise<void>) =>
     ifPresent(work).catch((error: unknown) => problems.push(error))
   const ports = new Set(forwarderState?.forwarder.ownPorts)
   await attempt(async () => {
-    for (const port of await redirect.entryPorts()) ports.add(port)
+    for (const port of await redirect.redirectPorts()) ports.add(port)
   })
-  for (const part of [chains, routes, sets]) await attempt(() => part.removeAll())
+  for (const part of [chains, policyRoutes, sets]) await attempt(() => part.removeAll())
   await attempt(async () => {
     if (ports.size > 0) await conntrack?.cutTranslatedTo(ports, ['TCP', 'UDP'])
   })

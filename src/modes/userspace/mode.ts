@@ -27,6 +27,10 @@ import type { UserspaceSettings } from './settings.ts'
 
 export type { RedirectKernel, UserspaceDependencies } from './managed-state.ts'
 
+/**
+ * The userspace mode: the contract of `../mode.ts` over a forwarder and, where packets are
+ * redirected, over the kernel. Operations run one at a time.
+ */
 export class UserspaceMode implements Mode {
   readonly name = 'userspace'
   readonly gaps = GAPS
@@ -75,8 +79,8 @@ export class UserspaceMode implements Mode {
       exclusively: (work) => this.#mutex.run(work),
       look: () => lookAt(inspector),
     })
-    const { chains, routes } = redirect
-    const stops = [chains.watch(onForeignChange), routes.watch(onForeignChange)]
+    const { chains, policyRoutes } = redirect
+    const stops = [chains.watch(onForeignChange), policyRoutes.watch(onForeignChange)]
     return () => {
       driftChecker.stop()
       for (const stop of stops) stop()

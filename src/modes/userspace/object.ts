@@ -1,15 +1,17 @@
 import type { EntryId } from '../../forwarding/entry.ts'
-import type { ObjectKey } from '../mode.ts'
-import { nameOf, kindOf as wordOf } from '../netfilter/object-key.ts'
+import type { ObjectDescription, ObjectKey } from '../mode.ts'
+import { describe as describeShared } from '../netfilter/describe.ts'
+import { kindOf as firstWord, nameOf } from '../netfilter/object-key.ts'
 
 /**
- * What this mode makes: `entry/shop/cart:http/TCP/4`, a route of the forwarder, and what
- * `../netfilter/object-key.ts` has keys for.
+ * Kinds of objects, the first word of their keys. `entry/shop/cart:http/TCP/4` is a route of the
+ * forwarder; `set`, `member` and `rule` are in the kernel, and so is `route`, the policy route
+ * (`../netfilter/object-key.ts`).
  */
 export type Kind = 'entry' | 'set' | 'member' | 'route' | 'rule'
 
 export function kindOf(key: ObjectKey): Kind {
-  return wordOf(key) as Kind
+  return firstWord(key) as Kind
 }
 
 export function entryKey(id: EntryId): ObjectKey {
@@ -19,4 +21,14 @@ export function entryKey(id: EntryId): ObjectKey {
 /** The entry that an `entry` key names. */
 export function entryIdOf(key: ObjectKey): EntryId {
   return nameOf(key) as EntryId
+}
+
+/** What an object is; `rules` counts those of a chain. */
+export function describe(key: ObjectKey, rules = 0): ObjectDescription {
+  return (
+    describeShared(key, rules) ?? {
+      kind: 'forwarder_route',
+      family: key.endsWith('/6') ? 6 : 4,
+    }
+  )
 }

@@ -6,7 +6,7 @@ import { fromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
 import { setMatches } from '../netfilter/set-matches.ts'
 import type { NetfilterSettings } from '../netfilter/settings.ts'
-import type { EntryPorts } from './forwarder.ts'
+import type { RedirectPorts } from './forwarder.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
 import type { Side } from './route.ts'
 
@@ -26,7 +26,7 @@ const NOT_OURS = '-m conntrack --ctstate RELATED,ESTABLISHED,DNAT '
 export function chains(
   settings: NetfilterSettings,
   family: Family,
-  ports: EntryPorts,
+  ports: RedirectPorts,
 ): readonly BaseChain[] {
   const guard = martians(settings, family)
   const chainsOf = (table: Table, rules: Readonly<Record<string, readonly string[]>>) =>
@@ -119,7 +119,7 @@ function fresh(settings: NetfilterSettings, family: Family): readonly string[] {
 function redirect(
   settings: NetfilterSettings,
   family: Family,
-  ports: EntryPorts,
+  ports: RedirectPorts,
 ): readonly string[] {
   const pods = fromPods(settings, family)
   return [
@@ -128,7 +128,7 @@ function redirect(
   ]
 }
 
-function toPort(port: EntryPorts[Side]): readonly string[] {
+function toPort(port: RedirectPorts[Side]): readonly string[] {
   return ['tcp', 'udp'].map((name) => `-p ${name} -j DNAT --to-destination :${port}`)
 }
 

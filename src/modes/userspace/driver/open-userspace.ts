@@ -58,11 +58,12 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   return {
     ...{ entry, forwarder },
     hasRuleMonitor: kernel?.monitor !== noopMonitor,
-    suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
+    suits: ({ iptables }) =>
+      !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {
       // No other process serves new clients while this one waits for its connections to end.
-      if (!forwarder.isSpent) await forwarder.untilIdle(serving)
+      if (!forwarder.isDraining) await forwarder.untilIdle(serving)
       await forwarder.drain(all)
       await forwarder.close()
       kernel?.close()

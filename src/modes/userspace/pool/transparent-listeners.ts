@@ -3,7 +3,7 @@ import type { Sockets } from '../../../kernel/sockets/sockets.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family, IpAddress } from '../../../lib/ip.ts'
 import type { PortRange } from '../../../lib/port-range.ts'
-import type { EntryPorts, ForwarderOptions } from '../forwarder.ts'
+import type { ForwarderOptions, RedirectPorts } from '../forwarder.ts'
 import type { Side } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 
@@ -19,7 +19,7 @@ const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 const MAX_ATTEMPTS = 16
 
 export interface TransparentListeners {
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   /** Of each worker: TCP sockets are shared, UDP sockets its own. */
   readonly listeners: readonly (readonly Listener[])[]
 }
@@ -46,7 +46,7 @@ export function openTransparent(
     const ports = families.map((family) => {
       const wanted = { ip: ANY[family], workers, candidates: candidatesOf(portRange) }
       const sides = SIDES.map((side) => openSide(side, wanted))
-      return [family, Object.fromEntries(sides) as EntryPorts] as const
+      return [family, Object.fromEntries(sides) as RedirectPorts] as const
     })
     return { ports: new Map(ports), listeners }
   } catch (error) {

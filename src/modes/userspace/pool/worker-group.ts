@@ -5,7 +5,7 @@ import type { Syscalls } from '../../../kernel/sockets/syscalls.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { Mutex } from '../../../lib/mutex.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
-import type { EntryPorts, Forwarder, ForwarderOptions } from '../forwarder.ts'
+import type { Forwarder, ForwarderOptions, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 import type { Listener } from '../worker/messages.ts'
 import { BoundListeners, type ListenerChange } from './bound-listeners.ts'
@@ -19,7 +19,7 @@ import { WorkerPool } from './worker-pool.ts'
 /** Native workers, the sockets that they share, and the routes that all of them serve. */
 export class WorkerGroup implements Forwarder {
   readonly dataPath = 'native'
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   readonly #sys: Syscalls
   readonly #transparent: TransparentListeners | undefined
   readonly #listeners: BoundListeners | undefined

@@ -1,7 +1,7 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
-import type { EntryPorts, Forwarder } from '../forwarder.ts'
+import type { Forwarder, RedirectPorts } from '../forwarder.ts'
 import type { Route } from '../route.ts'
 
 const NONE: TrafficCounts = {
@@ -16,7 +16,7 @@ export class FakeForwarder implements Forwarder {
   readonly dataPath = 'native'
   readonly workers = 2
   readonly ownPorts: Set<number>
-  readonly ports: ReadonlyMap<Family, EntryPorts>
+  readonly ports: ReadonlyMap<Family, RedirectPorts>
   readonly routes = new Map<EntryId, Route>()
   /** The entries of each call of `apply`. */
   readonly applied: (readonly EntryId[])[] = []
@@ -28,7 +28,7 @@ export class FakeForwarder implements Forwarder {
   #drainingNow = 0
 
   constructor(
-    ports: ReadonlyMap<Family, EntryPorts> = new Map([
+    ports: ReadonlyMap<Family, RedirectPorts> = new Map([
       [4, { pods: 41_001, others: 41_002 }],
       [6, { pods: 61_001, others: 61_002 }],
     ]),

@@ -24,6 +24,7 @@ const INDEX = Object.fromEntries(NAMES.map((name, index) => [name, index])) as R
   Record<CountName, number>
 >
 
+/** The memory of one worker's counters: a Float64 for each name. */
 export type CounterMemory = SharedArrayBuffer
 
 export function createCounterMemory(): CounterMemory {
@@ -52,7 +53,7 @@ export class Counters {
   }
 }
 
-/** Of all workers. */
+/** The sum over all workers, by name. */
 export function sumCounts(workers: readonly CounterMemory[]): Record<CountName, number> {
   const all = workers.map((memory) => new Counters(memory))
   const sum = (name: CountName) => all.reduce((total, counters) => total + counters.get(name), 0)

@@ -40,7 +40,7 @@ export class UdpFlow implements Session {
     this.#selection = selection
     this.#ends = ends
     this.client = hostKey(selection.request.client)
-    parts.book.add(this)
+    parts.sessionTable.add(this)
     ends.state.sessions.add(this)
     const ip = ipOf(ends.state.address)
     const type = familyOf(ip) === 6 ? 'udp6' : 'udp4'
@@ -64,7 +64,7 @@ export class UdpFlow implements Session {
     this.#ends.state.sessions.delete(this)
     this.#server.close()
     this.#ends.onEnd()
-    this.#parts.book.remove(this)
+    this.#parts.sessionTable.remove(this)
   }
 
   #connected(): void {
