@@ -13,6 +13,7 @@ export const OWNED_CHAINS: OwnedChains = { prefix: PREFIX, tables: ['nat', 'filt
 /** Error code of sets and members that the kernel refuses. */
 export const SET_REFUSED = 'NP_USERSPACE_SET_REFUSED'
 
+/** Chains by what they do; the comment names the table and the built-in chain that jumps there. */
 export const CHAIN = {
   /** mangle PREROUTING: which packets are ours. */
   route: `${PREFIX}ROUTE`,

@@ -10,10 +10,12 @@ import { kindOf as firstWord, nameOf } from '../netfilter/object-key.ts'
  */
 export type Kind = 'entry' | 'set' | 'member' | 'route' | 'rule'
 
+/** The first word of a key of this mode. */
 export function kindOf(key: ObjectKey): Kind {
   return firstWord(key) as Kind
 }
 
+/** `entry/shop/cart:http/TCP/4`: the key of the route for this entry. */
 export function entryKey(id: EntryId): ObjectKey {
   return `entry/${id}` as ObjectKey
 }

@@ -26,6 +26,7 @@ import type { UserspaceRuntime } from './userspace-runtime.ts'
 /** The default of every system, where this one reports none. */
 const USUAL_OPEN_FILES = 1_024
 
+/** What a runtime is opened with, from configuration and machine. */
 export interface UserspaceRuntimeOptions {
   readonly config: NetfilterConfiguration & UserspaceConfiguration
   readonly entry: 'redirect' | 'bind'

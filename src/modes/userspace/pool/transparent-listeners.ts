@@ -13,11 +13,12 @@ import type { Listener } from '../worker/messages.ts'
  */
 const ANY: Readonly<Record<Family, IpAddress>> = { 4: '0.0.0.0' as IpAddress, 6: '::' as IpAddress }
 const SIDES = ['pods', 'others'] as const satisfies readonly Side[]
-/** Of the sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
+/** Ports of the two sides, unless configured otherwise; 10248 to 10260 belong to other daemons. */
 const USUAL_PORTS: PortRange = { first: 10_270, last: 10_271 }
 /** Free ports that are tried where the usual ones are taken. */
 const MAX_ATTEMPTS = 16
 
+/** Open sockets for redirected packets, and the ports that rules must translate to. */
 export interface TransparentListeners {
   readonly ports: ReadonlyMap<Family, RedirectPorts>
   /** Of each worker: TCP sockets are shared, UDP sockets its own. */
@@ -25,9 +26,9 @@ export interface TransparentListeners {
 }
 
 /**
- * Opens where redirected packets arrive: at the same ports after every start, if they are free,
- * because rules of an earlier run lead clients there, which would otherwise time out. Throws
- * NP_KERNEL_SOCKET.
+ * Opens the sockets for redirected packets: at the same ports after every start, if they are free,
+ * because conntrack and rules of an earlier run translate clients to those, which would otherwise
+ * time out. Throws NP_KERNEL_SOCKET where no port is left.
  */
 export function openTransparent(
   sockets: Sockets,

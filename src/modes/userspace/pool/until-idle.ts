@@ -4,6 +4,7 @@ import type { TrafficCounts } from '../../mode.ts'
 /** Milliseconds between two checks. */
 const POLL_INTERVAL_MS = 100
 
+/** What `untilIdle` checks. */
 export interface IdleParts {
   readonly counts: () => Pick<TrafficCounts, 'connections' | 'connectionsNow' | 'udpFlowsNow'>
   /** Milliseconds for which no client may have come; absent: it is enough that none is there. */

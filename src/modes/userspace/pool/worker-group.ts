@@ -63,7 +63,7 @@ export class WorkerGroup implements Forwarder {
         ...listeners?.changes[worker],
       })
       await this.#pool.applyRoutes(changes, orderFor)
-      for (const change of listeners?.changes ?? []) this.#keepAccount(change)
+      for (const change of listeners?.changes ?? []) this.#record(change)
       return listeners?.refused ?? new Map<EntryId, KernelError>()
     })
   }
@@ -93,7 +93,7 @@ export class WorkerGroup implements Forwarder {
     })
   }
 
-  #keepAccount({ open, close }: ListenerChange): void {
+  #record({ open, close }: ListenerChange): void {
     for (const { socket, protocol } of open) this.#listening.set(socket, protocol)
     for (const socket of close) if (this.#listening.delete(socket)) this.#sys.close(socket)
   }

@@ -5,6 +5,7 @@ import type { RouteTable } from './route-table.ts'
 import { type ConnectionRequest, Selection, type SelectionParts } from './selection.ts'
 import type { SessionTable } from './session-table.ts'
 
+/** What a worker decides admission by: routes, present sessions and limits. */
 export interface AdmissionParts extends SelectionParts {
   readonly routeTable: RouteTable
   readonly sessionTable: SessionTable

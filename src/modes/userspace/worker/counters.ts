@@ -27,6 +27,7 @@ const INDEX = Object.fromEntries(NAMES.map((name, index) => [name, index])) as R
 /** The memory of one worker's counters: a Float64 for each name. */
 export type CounterMemory = SharedArrayBuffer
 
+/** Memory for one worker, with all counters at zero. */
 export function createCounterMemory(): CounterMemory {
   return new SharedArrayBuffer(NAMES.length * Float64Array.BYTES_PER_ELEMENT)
 }

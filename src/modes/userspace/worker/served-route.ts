@@ -10,6 +10,7 @@ export type PoolName = 'cluster' | 'local'
 /** The backends of a pool, by the token under which the affinity table remembers them. */
 export type Pool = ReadonlyMap<number, BackendState>
 
+/** What all routes of a worker share. */
 export interface RouteEnvironment {
   /** Milliseconds that connections may stay with a removed backend. */
   readonly drainMs: number

@@ -14,6 +14,7 @@ const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 /** Share of the limit that UDP flows may use: a client opens one by a single, perhaps forged, datagram. */
 const UDP_SHARE = 0.25
 
+/** Counters and limits that the table applies; times are milliseconds. */
 export interface SessionTableParts {
   readonly counters: Counters
   /** Of all workers. */

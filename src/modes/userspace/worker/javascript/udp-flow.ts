@@ -12,6 +12,7 @@ const HARMLESS: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EMSGSIZE',
 /** Datagrams that wait until the socket is connected, which takes a turn of the event loop. */
 const MAX_WAITING = 64
 
+/** The backend of a flow, and what its listener does with answers and at its end. */
 export interface FlowEnds {
   readonly state: BackendState
   readonly onAnswer: (datagram: Uint8Array) => void

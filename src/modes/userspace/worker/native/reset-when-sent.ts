@@ -5,6 +5,7 @@ const POLL_INTERVAL_MS = 10
 /** The time in which the other end must accept the remaining bytes before the reset. */
 const TIMEOUT_MS = 1_000
 
+/** The thread's loop and sockets. */
 export interface ResetParts {
   readonly loop: EventLoop
   readonly sockets: Sockets

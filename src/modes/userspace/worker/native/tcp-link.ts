@@ -12,6 +12,7 @@ import { resetWhenSent } from './reset-when-sent.ts'
 
 const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP, urgent: URGENT } = EPOLL
 
+/** What all TCP links of a thread share. */
 export interface LinkParts {
   readonly loop: EventLoop
   readonly io: SharedIo

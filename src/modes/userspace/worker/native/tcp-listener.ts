@@ -10,6 +10,7 @@ const PAUSE_MS = 100
 /** Clients that are accepted before other descriptors have their turn. */
 const AT_ONCE = 64
 
+/** What all TCP listeners of a thread share. */
 export interface NativeListenerParts extends LinkParts, AdmissionParts {}
 
 /** A listening socket: every client gets a link to a backend, or a reset. */

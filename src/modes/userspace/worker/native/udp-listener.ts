@@ -14,6 +14,7 @@ const REMEMBERED_MS = 5_000
 /** Datagrams that are taken before others have their turn. */
 const AT_ONCE = 64
 
+/** What all UDP listeners of a thread share. */
 export interface UdpListenerParts extends NativeListenerParts, FlowParts {
   readonly untranslated: UntranslatedDatagrams
   readonly unreachable: Unreachable
