@@ -89,9 +89,9 @@ function hasRedirectPort(key: ObjectKey): boolean {
 }
 
 /**
- * Conntrack would lead known UDP clients to the ports of an earlier run for as long as they send;
- * without its record their next datagram meets the rules. So does the next SYN of a TCP client that
- * got no answer because the earlier run was about to end. Established connections stay where they are.
+ * Deletes conntrack records that translate to the ports of an earlier run: of all UDP flows, which
+ * would go there for as long as their clients send, and of TCP clients whose SYN was not answered
+ * because that run was about to end. Their next packet meets the rules; established connections stay.
  */
 async function deleteStaleRecords(
   former: ReadonlySet<number>,
