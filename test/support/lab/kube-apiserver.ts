@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ApiServer } from './api-process.ts'
+import type { ApiServer } from './api-server.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
 import { API_PORT, NODE_ADDRESSES } from './plan.ts'
 import { newSigningKey } from './signing-key.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ApiServer } from './api-process.ts'
+import type { ApiServer } from './api-server.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
