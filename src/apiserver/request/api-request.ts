@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { User } from '../../auth/user.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { ServedVersion } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -8,6 +9,8 @@ import type { RequestDeadline } from './request-deadline.ts'
 /** One request for a resource, as the router understood it. */
 export interface ApiRequest {
   readonly method: string
+  /** As whom the request acts. */
+  readonly user: User
   readonly served: ServedVersion
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string
