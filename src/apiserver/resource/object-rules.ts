@@ -8,7 +8,7 @@ export interface ObjectRules {
   /** Adds to the reader's findings why an object, in stored form with its defaults, is invalid. */
   readonly validate: (object: Reader) => unknown
   /** The same for a valid object as the successor of `old`: fields that are fixed at creation. */
-  readonly validateUpdate: ((next: Reader, old: Reader) => void) | 'nothing is fixed'
+  readonly validateUpdate: ((next: Reader, old: Reader) => void) | 'no field is immutable'
   /**
    * The object with the fields that are filled in when they are absent or empty. A field of the
    * wrong type stays as it is, for validation to refuse.
@@ -30,7 +30,7 @@ export function validateObject(rules: ObjectRules, raw: Raw, old?: Raw): readonl
 /** Why a stored object may not become another one; each of them is valid. */
 export function validateUpdate(rules: ObjectRules, next: Raw, old: Raw): readonly Problem[] {
   const check = rules.validateUpdate
-  if (check === 'nothing is fixed') return []
+  if (check === 'no field is immutable') return []
   return validate(next, (object) => check(object, Reader.of(old, 'validate')))
 }
 

@@ -42,6 +42,6 @@ export const events: Resource = {
   }),
   columns,
   validate: checkEvent,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'no field is immutable',
   defaults: 'none',
 }

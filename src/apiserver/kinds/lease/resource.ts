@@ -17,6 +17,6 @@ export const leases: Resource = {
   fields: () => ({}),
   columns,
   validate: checkLease,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'no field is immutable',
   defaults: 'none',
 }

@@ -18,6 +18,6 @@ export const networkPolicies: Resource = {
   fields: () => ({}),
   columns,
   validate: checkNetworkPolicy,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'no field is immutable',
   defaults: defaultNetworkPolicy,
 }

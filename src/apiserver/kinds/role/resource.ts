@@ -17,7 +17,7 @@ export const roles: Resource = {
   fields: () => ({}),
   columns,
   validate: checkRole,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'no field is immutable',
   defaults: 'none',
 }
 

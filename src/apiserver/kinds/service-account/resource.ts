@@ -17,6 +17,6 @@ export const serviceAccounts: Resource = {
   fields: () => ({}),
   columns,
   validate: checkServiceAccount,
-  validateUpdate: 'nothing is fixed',
+  validateUpdate: 'no field is immutable',
   defaults: 'none',
 }
