@@ -1,6 +1,6 @@
+import type { OriginalDestinations } from '../../../../kernel/sockets/original-destinations.ts'
 import { addressKey, type SocketAddress } from '../../../../kernel/sockets/socket-address.ts'
-import type { Unreachable } from '../../../../kernel/sockets/unreachable.ts'
-import type { UntranslatedDatagrams } from '../../../../kernel/sockets/untranslated-datagrams.ts'
+import type { UnreachableSender } from '../../../../kernel/sockets/unreachable.ts'
 import { admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { Listener } from '../messages.ts'
@@ -15,8 +15,8 @@ const REMEMBERED_MS = 5_000
 const AT_ONCE = 64
 
 export interface UdpListenerParts extends NativeListenerParts, FlowParts {
-  readonly untranslated: UntranslatedDatagrams
-  readonly unreachable: Unreachable
+  readonly originalDestinations: OriginalDestinations
+  readonly unreachable: UnreachableSender
 }
 
 /** A socket at which clients' datagrams arrive: each client has a flow to one backend. */
@@ -63,7 +63,7 @@ export class UdpListener implements Handler {
   }
 
   #destinationOf(client: SocketAddress, addressed: SocketAddress): SocketAddress | undefined {
-    return this.#listener.at ?? this.#parts.untranslated.destinationOf(client, addressed)
+    return this.#listener.at ?? this.#parts.originalDestinations.destinationOf(client, addressed)
   }
 
   /**
@@ -75,7 +75,7 @@ export class UdpListener implements Handler {
     const { client, destination, match } = request
     if (routeTable.find('UDP', destination)?.served !== match.served) return false
     if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
-    const wanted = this.#parts.untranslated.destinationOf(client, addressed)
+    const wanted = this.#parts.originalDestinations.destinationOf(client, addressed)
     return wanted !== undefined && addressKey(wanted) === addressKey(destination)
   }
 
