@@ -23,9 +23,9 @@ const INSTRUCTION_BYTES = 8
 const HEADER_BYTES = 16
 
 /**
- * Makes a listening TCP socket drop the SYN of each further client, by a classic BPF filter, so that no client is in
- * its queue when it is closed. The client repeats the SYN a second later, to the socket that listens then. Handshakes
- * that have begun are completed. False: the kernel refused the filter, as some kernels do for an unprivileged process.
+ * Makes a listening TCP socket drop the SYN of each further client, by a classic BPF filter. The client repeats the SYN
+ * a second later, to the socket that listens then. Handshakes that have begun are completed. False: the kernel refused
+ * the filter, as some kernels do for an unprivileged process.
  */
 export function holdClients(sys: Syscalls, listener: number): boolean {
   const { view, address } = sys.allocate(HEADER_BYTES + PROGRAM.length * INSTRUCTION_BYTES)
