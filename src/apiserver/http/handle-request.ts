@@ -33,6 +33,7 @@ export interface HandlerOptions {
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
+  /** The health checks of each endpoint. */
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
   /** Receives bugs and failures of the store; the client gets a Status. */
   readonly onError: (error: unknown) => void

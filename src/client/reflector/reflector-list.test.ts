@@ -6,7 +6,7 @@ import { modelObject, writeBookmark, writeLine } from '../testing/model-api.ts'
 import type { Arrival } from '../testing/scripted-server.ts'
 import { answerJson, answerStatus } from '../testing/scripted-server.ts'
 
-test('a streaming list is requested first, and its stream is followed afterwards', async () => {
+test('the first request is a streaming list, whose stream continues as the watch', async () => {
   const { server, recorder } = await follow({
     resource: { query: { labelSelector: '!x' } },
     answer(arrival) {

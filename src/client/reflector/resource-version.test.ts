@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compareVersions, isRewound } from './resource-version.ts'
 
-test('versions are ordered as numbers, of any length', () => {
+test('decimal versions of any length are compared as numbers', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n }), fc.bigInt({ min: 0n }), (a, b) => {
       const order = compareVersions(String(a), String(b))
@@ -11,13 +11,13 @@ test('versions are ordered as numbers, of any length', () => {
   )
 })
 
-test('versions that are not decimal are not ordered', () => {
+test('versions that are not decimal are not compared', () => {
   expect(compareVersions('abc', '12')).toBeUndefined()
   expect(compareVersions('012', '12')).toBeUndefined()
   expect(isRewound('abc', '1')).toBe(false)
 })
 
-test('a lower version counts as rewound, an equal or higher one does not', () => {
+test('isRewound is true for a lower version, and false for an equal one', () => {
   expect(isRewound('100', '99')).toBe(true)
   expect(isRewound('100', '100')).toBe(false)
   expect(isRewound('99', '100')).toBe(false)

@@ -1,6 +1,7 @@
 /** `startup`: of the field `startupProbe`, and so on. */
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
+/** All of them. */
 export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 
 /** What a probe or a hook does: runs a command in the container, or connects to the Pod itself, never to other hosts. */

@@ -17,6 +17,6 @@ export const endpoints: Resource = {
   fields: () => ({}),
   columns,
   validate: checkEndpoints,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: defaultEndpoints,
 }

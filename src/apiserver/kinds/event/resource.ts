@@ -42,6 +42,6 @@ export const events: Resource = {
   }),
   columns,
   validate: checkEvent,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: 'none',
 }

@@ -24,6 +24,6 @@ export const namespaces: ContainerResource = {
   fields: (object) => ({ 'status.phase': stringAt(object, 'status', 'phase') }),
   columns,
   validate: checkNamespace,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: defaultNamespace,
 }

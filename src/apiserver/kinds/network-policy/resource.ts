@@ -18,6 +18,6 @@ export const networkPolicies: Resource = {
   fields: () => ({}),
   columns,
   validate: checkNetworkPolicy,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: defaultNetworkPolicy,
 }

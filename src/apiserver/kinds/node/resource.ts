@@ -21,6 +21,6 @@ export const nodes: Resource = {
   }),
   columns,
   validate: checkNode,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: defaultNode,
 }

@@ -17,7 +17,7 @@ export const roles: Resource = {
   fields: () => ({}),
   columns,
   validate: checkRole,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: 'none',
 }
 

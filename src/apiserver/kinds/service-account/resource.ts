@@ -17,6 +17,6 @@ export const serviceAccounts: Resource = {
   fields: () => ({}),
   columns,
   validate: checkServiceAccount,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: 'none',
 }

@@ -20,6 +20,6 @@ export const serviceCidrs: Resource = {
   fields: () => ({}),
   columns,
   validate: checkServiceCidr,
-  validateUpdate: 'no field is immutable',
+  validateUpdate: 'none',
   defaults: 'none',
 }

@@ -6,6 +6,7 @@ import { stringAt } from '../../../lib/json.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import { NodeEvents } from './node-events.ts'
 
+/** What sending Events needs. */
 export interface EventSenderParts {
   readonly client: Pick<ApiClient, 'create'>
   readonly clock: Clock

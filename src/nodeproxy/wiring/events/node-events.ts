@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../lib/json.ts'
 import { coreEvent, type EventReport } from '../../../resources/core-event.ts'
 import type { Warning } from './warnings.ts'
 
+/** How Events are sent. */
 export interface NodeEventsOptions {
   readonly clock: Clock
   readonly nodeName: string
@@ -18,7 +19,7 @@ interface Occurrences {
   count: number
 }
 
-/** The same warning is sent again at most this often. */
+/** Between two Events of the same warning. */
 const REPEAT_MS = 10 * 60_000
 /** A token bucket: its size in Events, and the milliseconds after which one more may be sent. */
 const BURST = 25

@@ -6,7 +6,9 @@ import type { WatchProblem } from '../../../watch/problem.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 
+/** Problems that one log record names. */
 const MAX_SHOWN = 5
+/** Objects whose last report is kept. */
 const MAX_REMEMBERED = 20_000
 
 /**

@@ -38,7 +38,7 @@ function conflict(overrides: Partial<FrontendProblem> = {}): FrontendProblem {
   }
 }
 
-test('a conflict is reported once, and again when it was gone in between', () => {
+test('a conflict is reported once, and again after it had disappeared', () => {
   const { reporter, sent, lines } = rig()
   reporter.review([], [conflict()])
   reporter.review([], [conflict()])

@@ -14,6 +14,7 @@ import {
   serviceReference,
 } from './warnings.ts'
 
+/** What `ServiceEvents` uses. */
 export interface ServiceEventsParts {
   readonly events: Pick<NodeEvents, 'warn'>
   readonly listeners: Listeners
