@@ -31,7 +31,7 @@ export class WatchSession<T, Problem> {
   #version: string | undefined
   /** Whether the streaming list is complete, or the watch began without one. */
   #listed: boolean
-  /** Events after the initial list, without bookmarks of its end and errors. */
+  /** Events after the initial list; ERROR does not count. */
   #events = 0
 
   constructor(context: ReflectorContext<T, Problem>, { version, signal }: WatchSessionOptions) {

@@ -15,7 +15,7 @@ import { eventWrite } from '../runner/writing/event-write.ts'
 import type { EventWrite, ObjectIdentity, Patch } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 import { findObject, objectKey } from './object-key.ts'
-import { ownerState, ownersOf } from './owner.ts'
+import { apiVersionOf, ownerState, ownersOf } from './owner.ts'
 
 const NAME = 'garbagecollector'
 
@@ -114,8 +114,8 @@ function misplacedOwnerEvent(
 ): readonly EventWrite[] {
   const owner = absent.find(({ uid }) => existsAnywhere(uid, view))
   if (owner === undefined) return []
-  const { kind, root } = COLLECTION_ROUTES[collection]
-  const subject = { apiVersion: root.replace(/^\/apis?\//, ''), kind, meta }
+  const { kind } = COLLECTION_ROUTES[collection]
+  const subject = { apiVersion: apiVersionOf(collection), kind, meta }
   const name = `${COLLECTION_ROUTES[owner.collection].kind} ${JSON.stringify(owner.name)}`
   const message = `The owner ${name} is in another namespace, so it does not count.`
   const reason = 'OwnerRefInvalidNamespace'

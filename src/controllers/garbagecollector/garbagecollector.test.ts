@@ -158,7 +158,7 @@ test('an owner keeps its finalizer foregroundDeletion while a dependent with blo
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual(['x'])
 })
 
-test('the references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {
+test('references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {
   const orphaning = named('here', { deletionTimestamp: DELETED, finalizers: ['orphan'] })
   const [cluster] = await collectGarbage(
     ['deployments', orphaning],

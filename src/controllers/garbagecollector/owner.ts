@@ -47,10 +47,14 @@ export function ownersOf(
 
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
   const group = canonicalGroup(groupOf(apiVersion))
-  return COLLECTION_NAMES.find((name) => {
-    const route = COLLECTION_ROUTES[name]
-    return route.kind === kind && groupOf(route.root.replace(/^\/apis?\//, '')) === group
-  })
+  return COLLECTION_NAMES.find(
+    (name) => COLLECTION_ROUTES[name].kind === kind && groupOf(apiVersionOf(name)) === group,
+  )
+}
+
+/** `apps/v1` for deployments, `v1` for pods. */
+export function apiVersionOf(collection: CollectionName): string {
+  return COLLECTION_ROUTES[collection].root.replace(/^\/apis?\//, '')
 }
 
 /** Which object the reference names: an owner of a namespaced kind is in the namespace of its dependents. */

@@ -19,7 +19,7 @@ export function replacementPatch(current: StringMap, wanted: StringMap): JsonObj
   return { ...Object.fromEntries(extra.map((key) => [key, null])), ...keysPatch(current, wanted) }
 }
 
-/** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty when `current` has it all. */
+/** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty when nothing differs. */
 export function keysPatch(current: StringMap, wanted: WantedKeys): JsonObject {
   const changed = Object.entries(wanted).filter(([key, value]) => own(current, key) !== value)
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))

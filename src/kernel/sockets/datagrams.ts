@@ -104,7 +104,7 @@ export class Datagrams {
     return this.#sys.send(socket, this.#payload, length, MSG.noSignal)
   }
 
-  /** Sends the payload `to` a client, `from` an address that the socket may use; returns the bytes sent, or -1 (`errno`). */
+  /** Sends the payload to a client, `from` an address that the socket may use; returns bytes, or -1 (`errno`). */
   passTo(socket: number, length: number, { from, to }: AnswerAddresses): number {
     const { view, bytes, address } = this.#memory
     bytes.set(to, AT.source)

@@ -46,7 +46,7 @@ export class PipePool {
     this.#existing--
   }
 
-  /** Moves what a socket has into the pipe; returns the bytes, 0 when the stream has ended, or -1 (`Syscalls.errno`). */
+  /** Moves what a socket has into the pipe; returns bytes, 0 at the end of the stream, or -1 (`Syscalls.errno`). */
   fill({ writeEnd }: Pipe, source: number): number {
     return this.#sys.splice(source, null, writeEnd, null, PIPE_BYTES, MOVE)
   }

@@ -48,7 +48,7 @@ export class Poller {
     this.#sys.epoll_ctl(this.#descriptor, DELETE, descriptor, this.#memory.address)
   }
 
-  /** Waits at most `timeoutMs`, or with -1 without a limit; returns how many were ready, or -1 (see `Syscalls.errno`). */
+  /** Waits at most `timeoutMs` (-1: without a limit); returns how many were ready, or -1 (`Syscalls.errno`). */
   wait(timeoutMs: number, onReady: OnReady): number {
     const { address, view } = this.#memory
     const count = this.#sys.epoll_wait(this.#descriptor, address, MAX_EVENTS, timeoutMs)

@@ -166,6 +166,7 @@ export class Sockets {
     return this.sys.send(socket, memory.address + BigInt(from), length, MSG.noSignal)
   }
 
+  /** Opens a socket and binds it to an address and port. Throws NP_KERNEL_SOCKET. */
   #bound(
     type: number,
     { ip, port }: { readonly ip: IpAddress; readonly port: number },

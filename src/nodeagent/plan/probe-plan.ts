@@ -4,7 +4,7 @@ export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 /** All of them. */
 export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 
-/** What a probe or a hook does: runs a command in the container, or connects to the Pod itself, never to other hosts. */
+/** What a probe or a hook does: runs a command in the container, or connects to the Pod, never to other hosts. */
 export type Handler =
   | { readonly kind: 'exec'; readonly command: readonly string[] }
   /** `host` as below. */

@@ -3,8 +3,8 @@ import { accept, refuse } from '../../settings/value-type.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /**
- * A flag that sets the address at `path` to the given port, at the IP address `v4`, or `v6` where `bindAddress` is IPv6.
- * Port 0 sets no address, so that nothing is served.
+ * A flag with the port for the address at `path`. The IP address is `v4`, or `v6` where `bindAddress` is IPv6. Port 0
+ * sets no address, so that nothing is served.
  */
 function portFlag(
   path: 'healthzBindAddress' | 'metricsBindAddress',

@@ -2,7 +2,7 @@ import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectReference } from '../../../resources/core-event.ts'
 import type { Protocol, ServiceKey } from '../../../resources/types.ts'
 
-/** A problem with an object, for whoever may change it: the content of an Event of type Warning. */
+/** A problem with an object: the content of an Event of type Warning. */
 export interface Warning {
   readonly regarding: ObjectReference
   /** UpperCamelCase, stable: operators select Events by it. */
