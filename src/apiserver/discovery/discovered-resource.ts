@@ -6,7 +6,7 @@ export interface DiscoveredSubresource {
   readonly name: string
   readonly kind: string
   /** Group and version of `kind`; absent: those of the resource. */
-  readonly type?: { readonly group: string; readonly version: string }
+  readonly groupVersion?: { readonly group: string; readonly version: string }
   readonly verbs: readonly string[]
 }
 
@@ -56,7 +56,14 @@ function subresourcesOf({
     ...(status === undefined ? [] : [{ name: 'status', kind, verbs: SUBRESOURCE_VERBS }]),
     ...(scale === undefined
       ? []
-      : [{ name: 'scale', kind: scaleKind, type: { group, version }, verbs: SUBRESOURCE_VERBS }]),
+      : [
+          {
+            name: 'scale',
+            kind: scaleKind,
+            groupVersion: { group, version },
+            verbs: SUBRESOURCE_VERBS,
+          },
+        ]),
     ...(reserved === undefined
       ? []
       : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),

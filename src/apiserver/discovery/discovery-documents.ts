@@ -76,8 +76,8 @@ function resourceEntry(served: ServedVersion): JsonObject {
 
 function subresourceEntries(served: ServedVersion): readonly JsonObject[] {
   const { plural, namespaced } = served.resource
-  return discoveredResource(served).subresources.map(({ name, kind, type, verbs }) => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...type, kind },
+  return discoveredResource(served).subresources.map(({ name, kind, groupVersion, verbs }) => ({
+    ...{ name: `${plural}/${name}`, singularName: '', namespaced, ...groupVersion, kind },
     verbs: [...verbs],
   }))
 }

@@ -48,7 +48,7 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   pollMs: 60_000,
 }
 
-/** Why an object or event could not be read; its name is unknown. */
+/** Why an object or event could not be read: it is too long, is not JSON or no event, or has no usable name. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
 /** The verbs of the API by which a collection is followed. */

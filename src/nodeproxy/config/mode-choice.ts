@@ -1,9 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
 /**
- * The modes to try, best first. `available` are those of this build, best first. An empty `mode` is iptables; `auto` is
- * all of them, and so is a substituted one (`isSubstituted`); any other mode is tried alone. Throws
- * NP_NODEPROXY_MODE_UNAVAILABLE for a mode that is not available.
+ * The modes to try, in the order of `available`, which are those of this build, best first. For `auto` and a
+ * substituted mode (`isSubstituted`) these are all of them; any other `mode` is tried alone, and an empty one is
+ * iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode that is not available.
  */
 export function chooseModes(mode: string, available: readonly string[]): readonly string[] {
   if (mode === 'auto' || isSubstituted(mode, available)) return available

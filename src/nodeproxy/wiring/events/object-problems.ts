@@ -26,7 +26,7 @@ export class ObjectProblems {
     this.#events = events
   }
 
-  /** Logs the problems of one object, and sends an Event about the first that matters if the object is a Service. */
+  /** Logs the problems of one object, and sends an Event about the most important one if the object is a Service. */
   report({ resource, key, kind, problems }: WatchProblem): void {
     const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
