@@ -9,13 +9,13 @@ import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**
- * The state of an owner. `foregroundDeletion`: it is being deleted, and waits for its dependents; `present`: the
+ * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: the
  * caches have it in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
  * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object is
  * deleted because of an owner that is gone, the server has to confirm that (`identity`).
  */
 export type OwnerState =
-  | { readonly state: 'present' | 'foregroundDeletion' | 'unknown' }
+  | { readonly state: 'present' | 'awaitsDependents' | 'unknown' }
   | { readonly state: 'gone'; readonly identity: ObjectIdentity }
 
 /** The state of the owner to which a reference of `dependent` points, in the caches. */
@@ -31,7 +31,7 @@ export function ownerState(
   const meta = view[identity.collection].get(key)?.meta
   if (meta?.uid !== reference.uid) return { state: 'gone', identity }
   const isForeground = meta.terminating && meta.finalizers.includes(FOREGROUND)
-  return { state: isForeground ? 'foregroundDeletion' : 'present' }
+  return { state: isForeground ? 'awaitsDependents' : 'present' }
 }
 
 /** Collection and key of each owner of an object, without those of unknown kinds. */
