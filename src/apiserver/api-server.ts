@@ -20,7 +20,9 @@ import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listener, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
+import { PolicyFollower } from './kinds/role/policy-follower.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
+import { storedAccounts } from './kinds/service-account/token-objects.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createServerMetrics } from './metrics/server-metrics.ts'
 import { createRoutes } from './routing/routes.ts'
@@ -84,7 +86,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const store = withSharedRevision(health.store)
   const conditions = new Conditions({ log, metrics })
   const allocator = createAllocator(options)
-  const context = createHttpContext({ ...options, store, onError, log, conditions }, allocator)
+  const { identity } = options
+  const context = createHttpContext(
+    {
+      ...{ ...options, store, onError, log, conditions },
+      policy: new PolicyFollower(),
+      identity: identity && { ...identity, accounts: storedAccounts },
+    },
+    allocator,
+  )
   const { lifecycle } = context
   const listeners = new Set<Listener>()
   let started: Promise<void> | undefined
@@ -93,7 +103,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     await ensureSystemNamespaces(context)
     await context.feed.start()
     await ensureServiceCidr(context)
-    if (options.identity !== undefined) await ensureBuiltinRoles(context)
+    if (identity !== undefined) await ensureBuiltinRoles(context)
     const repair = new AllocationRepair({ context, metrics, onError })
     await repair.start()
     const stopExpiry = expireObjects(context, onError)

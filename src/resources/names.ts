@@ -78,3 +78,9 @@ export const NAMES = {
   triggerTime: [TRIGGER_TIME, 'endpoints.orch.io/last-change-trigger-time'],
   serviceAccount: ['orch.io/service-account.name', 'kubernetes.io/service-account.name'],
 } as const
+
+/** Secrets that hold the token of a ServiceAccount, ours first. */
+export const TOKEN_SECRET_TYPES: readonly string[] = [
+  'orch.io/service-account-token',
+  'kubernetes.io/service-account-token',
+]

@@ -14,11 +14,11 @@ export interface RequestIdentity {
   readonly user: User
   /** Who sends it, where that is another user that the sender impersonates. */
   readonly impersonator?: User
-  /** The path is open to everybody, whatever the roles. */
+  /** The path is open to every client, whatever the roles. */
   readonly needsNoPermission?: true
 }
 
-/** Finds out who sends a request; 401 when nobody can say, 403 for a forbidden impersonation. */
+/** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
 export interface Identifier {
   identify(request: IncomingMessage, path: string): Promise<RequestIdentity | StatusError>
 }
@@ -29,7 +29,7 @@ export interface IdentifierOptions {
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
   readonly check: (user: User, action: Action) => StatusError | undefined
-  /** Receives why credentials were rejected, which the client is not told. */
+  /** Receives why credentials were rejected; the client does not learn it. */
   readonly onRejected: (reason: string) => void
 }
 
@@ -39,7 +39,7 @@ const ANONYMOUS_SENDER: RequestIdentity = {
 }
 
 /** Of a server without users, which only its own machine can reach. */
-export const everybodyIsMaster: Identifier = {
+export const everySenderIsMaster: Identifier = {
   identify: () => Promise.resolve({ user: { name: UNSECURED, groups: [MASTERS] } }),
 }
 
