@@ -3,9 +3,10 @@ import { safeText } from './safe-text.ts'
 const MAX_URI = 2048
 const REDACTED = '[redacted]'
 
-const PARAMETER = /([?&;#])([^=&;#]*)=([^&;#]*)/g
+/** Each part matches no character that begins another parameter: no text takes long. */
+const PARAMETER = /([?&;#])([^=&;#?]*)=([^&;#?]*)/g
 const SECRET_NAME =
-  /token|secret|passw|pwd|auth(?!or)|credential|signature|api-?key|private|cookie|session|jwt|bearer|^(?:key|sig|code)$/i
+  /token|secret|passw|pwd|auth(?!or(?!i[sz]))|credential|signature|api-?key|private|cookie|session|jwt|bearer|^(?:key|sig|code)$/i
 
 /** The request target as it was sent, without the values of parameters that may be secret. */
 export function safeUri(uri: string): string {
