@@ -83,7 +83,8 @@ export class BufferedSink implements AuditSink {
 
   async #run(): Promise<void> {
     const { clock, gatherMs, batch } = this.#options
-    if (gatherMs > 0) await sleep(clock, gatherMs, this.#closing.signal)
+    // Never in the call of the request that made the event.
+    await (gatherMs > 0 ? sleep(clock, gatherMs, this.#closing.signal) : Promise.resolve())
     while (this.#queue.length > 0) {
       const lines = this.#queue.take(batch)
       if (this.#deadline.signal.aborted) this.#drop(lines.length)
