@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { openForWriting } from '../../src/storage/embedded/database.ts'
-import { LogWriter } from '../../src/storage/embedded/log-writer.ts'
+import { openForWriting } from '../../src/storage/embedded/database/database.ts'
+import { LogWriter } from '../../src/storage/embedded/writer/log-writer.ts'
 import { VALUE } from './writers.ts'
 
 /** Appends of so many bytes that are flushed to the disk per second: the bound for one writer. */

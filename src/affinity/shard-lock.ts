@@ -2,7 +2,7 @@ import { SHARD, SHARD_WORDS } from './layout.ts'
 
 const FREE = 0
 const HELD = 1
-/** Abandoned: no thread waits for it. */
+/** Its holder did not release it for about a second: no thread waits for it. */
 export const LOST = 2
 
 /** Spins until a lock counts as lost: about a second. */
@@ -26,6 +26,7 @@ export function acquire(shards: Int32Array, shard: number): boolean {
   return false
 }
 
+/** Releases the lock of a shard that this thread acquired. */
 export function release(shards: Int32Array, shard: number): void {
   Atomics.store(shards, shard * SHARD_WORDS + SHARD.lock, FREE)
 }

@@ -19,6 +19,7 @@ export interface Sticky {
   readonly token: number
 }
 
+/** How a backend of the entry is found or selected for a client. */
 export interface Balancer<Backend> {
   /** The backend with this token, if the client may have it now. */
   readonly find: (token: number) => Backend | undefined

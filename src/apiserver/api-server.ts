@@ -15,7 +15,7 @@ import { healthChecks } from './health/health-checks.ts'
 import { StoreHealth } from './health/store-health.ts'
 import { createHttpContext } from './http/create-http-context.ts'
 import type { HandlerOptions } from './http/handle-request.ts'
-import { type Listening, type ListenOptions, listen } from './http/listen.ts'
+import { type Listener, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
 import { catalogue } from './kinds/catalogue.ts'
 import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
@@ -32,9 +32,9 @@ export interface ApiServerOptions {
   readonly serviceAddressRanges?: readonly string[]
   /** Default 30000–32767. */
   readonly nodePortRange?: PortRange
-  /** Gets unexpected errors: bugs and failures of the store. The server goes on. */
+  /** Receives bugs and failures of the store; the server goes on. */
   readonly onError?: (error: unknown) => void
-  /** Where events for operators are logged; absent: nowhere. */
+  /** Receives what operators should know of. Default: nothing is logged. */
   readonly log?: OperatorLog
   /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
@@ -42,10 +42,11 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   /**
-   * Serves on one more address; the first call loads the caches. Until they are loaded,
-   * resources are 503 and `/readyz` says so.
+   * Serves on one more address; the first call loads the caches, and resolves when they are loaded. Until
+   * then resources are 503 and `/readyz` fails.
+   * @throws NP_APISERVER_LISTEN; the errors of the store
    */
-  listen(options?: ListenOptions): Promise<Listening>
+  listen(options?: ListenOptions): Promise<Listener>
   /**
    * Keeps the Services by which Pods reach the API pointing at this server, once it listens,
    * and at its replicas on the same store.
@@ -68,7 +69,7 @@ function createAllocator(options: ApiServerOptions): ServiceAllocator {
   })
 }
 
-/** An API server on a store. */
+/** Creates an API server on a store. It serves nothing before `listen`. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { onError = () => undefined, log = NO_LOG, clock = systemClock } = options
   const metrics = createServerMetrics(options.moreMetrics)
@@ -78,7 +79,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const allocator = createAllocator(options)
   const context = createHttpContext({ ...options, store, onError, log, conditions }, allocator)
   const { lifecycle } = context
-  const listeners = new Set<Listening>()
+  const listeners = new Set<Listener>()
   let started: Promise<void> | undefined
   let stopUpkeep = (): void => undefined
   const start = async (): Promise<void> => {
@@ -98,22 +99,24 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     context,
     route: createRoutes(catalogue),
     metrics,
-    bodies: new RequestBodies({ each: context.limits.requestBytes, together: MAX_BODY_BYTES }),
+    bodies: new RequestBodies({
+      bytesPerBody: context.limits.requestBytes,
+      totalBytes: MAX_BODY_BYTES,
+    }),
     checks: healthChecks({ ...context, store: health }),
     onError,
   }
-  const closeListeners = (): Promise<unknown> =>
-    Promise.all([...listeners].map((listening) => listening.close()))
+  const closeListeners = () => Promise.all([...listeners].map((listener) => listener.close()))
   return {
     listen: async (listenOptions = {}) => {
-      const listening = await listen(handler, listenOptions)
-      listeners.add(listening)
+      const listener = await listen(handler, listenOptions)
+      listeners.add(listener)
       started ??= start()
       await started.catch(async (error: unknown) => {
         await closeListeners()
         throw error
       })
-      return listening
+      return listener
     },
     advertise: (at) => advertise(context, at, onError),
     drain: () => lifecycle.closing(),

@@ -1,60 +1,65 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import type { EndpointSource, Node, Service, ServiceKey } from '../resources/types.ts'
-import type { ClusterEvent } from './event.ts'
-import { SharedParts } from './shared-parts.ts'
+import type { ClusterEvent } from './cluster-event.ts'
+import { InternedParts } from './interned-parts.ts'
 
-/** What a batch of events touched. */
-export interface Dirty {
+/** What a batch of events changed in the store; events that repeat a known value change nothing. */
+export interface StoreChange {
+  /** Services of which the Service object or an endpoint source changed. */
   readonly services: ReadonlySet<ServiceKey>
-  /** Whether any node changed in a way that matters. */
-  readonly nodes: boolean
+  /** Whether a Node was added, changed or deleted. */
+  readonly nodeChanged: boolean
 }
 
 const NO_SOURCES: readonly EndpointSource[] = Object.freeze([])
 
 /**
- * The cluster as this node knows it: Services, their endpoints, nodes. It holds
- * only the last value of each object, so it does not matter in which order, how
- * often or in how many batches the events came.
+ * The cluster as this node knows it: the last value of each Service, endpoint source and Node. An
+ * endpoint source is an EndpointSlice, or a v1 Endpoints object. Because only last values are kept,
+ * the state does not depend on how often or in which batches the events arrived.
  */
 export class ClusterStore {
   readonly #services = new Map<ServiceKey, Service>()
   readonly #sources = new Map<string, EndpointSource>()
   readonly #sourcesOf = new Map<ServiceKey, readonly EndpointSource[]>()
   readonly #nodes = new Map<string, Node>()
-  readonly #shared = new SharedParts()
+  readonly #interned = new InternedParts()
 
-  /** Takes events in order; equal values make nothing dirty. Costs the size of the batch. */
-  apply(batch: readonly ClusterEvent[]): Dirty {
+  /** Applies the events in their order. The cost grows with the batch, not with the cluster. */
+  apply(batch: readonly ClusterEvent[]): StoreChange {
     const services = new Set<ServiceKey>()
-    let nodes = false
+    let nodeChanged = false
     for (const event of batch) {
       if (event.kind === 'service') {
         if (this.#setService(event.key, event.value)) services.add(event.key)
       } else if (event.kind === 'endpoints') {
-        for (const key of this.#setSource(event.name, event.value)) services.add(key)
-      } else if (this.#setNode(event.name, event.value)) nodes = true
+        for (const key of this.#setEndpointSource(event.name, event.value)) services.add(key)
+      } else if (this.#setNode(event.name, event.value)) nodeChanged = true
     }
-    return { services, nodes }
+    return { services, nodeChanged }
   }
 
+  /** Undefined: there is no such Service. */
   service(key: ServiceKey): Service | undefined {
     return this.#services.get(key)
   }
 
-  /** Every source of a Service's endpoints, sorted by name. */
-  endpointsOf(key: ServiceKey): readonly EndpointSource[] {
+  /** Every endpoint source of a Service, sorted by name; they are kept also while there is no Service. */
+  endpointSourcesOf(key: ServiceKey): readonly EndpointSource[] {
     return this.#sourcesOf.get(key) ?? NO_SOURCES
   }
 
+  /** Undefined: there is no such Node. */
   node(name: string): Node | undefined {
     return this.#nodes.get(name)
   }
 
-  services(): Iterable<ServiceKey> {
+  /** Keys of all Services, in no particular order. */
+  serviceKeys(): Iterable<ServiceKey> {
     return this.#services.keys()
   }
 
+  /** Number of objects in the store. */
   get counts(): { readonly services: number; readonly endpointSources: number } {
     return { services: this.#services.size, endpointSources: this.#sources.size }
   }
@@ -62,31 +67,31 @@ export class ClusterStore {
   #setService(key: ServiceKey, value: Service | undefined): boolean {
     if (value === undefined) return this.#services.delete(key)
     if (isDeepEqual(this.#services.get(key), value)) return false
-    this.#services.set(key, this.#shared.service(value))
+    this.#services.set(key, this.#interned.service(value))
     return true
   }
 
-  /** The Services that gained, lost or changed endpoints: at most the old and the new one. */
-  #setSource(name: string, value: EndpointSource | undefined): Iterable<ServiceKey> {
+  /** Returns the Services whose endpoints changed: at most two, when a source moves to another Service. */
+  #setEndpointSource(name: string, value: EndpointSource | undefined): Iterable<ServiceKey> {
     const before = this.#sources.get(name)
     if (isDeepEqual(before, value)) return []
-    const after = value && this.#shared.source(value)
+    const after = value && this.#interned.source(value)
     if (after === undefined) this.#sources.delete(name)
     else this.#sources.set(name, after)
     const touched = new Set([before, after].flatMap((source) => source?.service ?? []))
-    for (const key of touched) this.#reindex(key, before, after)
+    for (const key of touched) this.#reindexSources(key, before, after)
     return touched
   }
 
-  #reindex(
+  #reindexSources(
     key: ServiceKey,
     before: EndpointSource | undefined,
     after: EndpointSource | undefined,
   ): void {
-    const mine = this.endpointsOf(key).filter((source) => source !== before)
-    if (after?.service === key) mine.push(after)
-    if (mine.length === 0) this.#sourcesOf.delete(key)
-    else this.#sourcesOf.set(key, mine.length === 1 ? mine : mine.sort(byName))
+    const sources = this.endpointSourcesOf(key).filter((source) => source !== before)
+    if (after?.service === key) sources.push(after)
+    if (sources.length === 0) this.#sourcesOf.delete(key)
+    else this.#sourcesOf.set(key, sources.sort(byName))
   }
 
   #setNode(name: string, value: Node | undefined): boolean {

@@ -31,7 +31,7 @@ beforeEach(async () => {
   startControlPlane(api.url)
 })
 
-test('what is owned goes with its owner, whatever its kind', async () => {
+test('dependents of any kind are deleted with their owner', async () => {
   const { metadata } = await api.make(CONFIG_MAPS, { metadata: { name: 'owner' } })
   const uid = stringAt(metadata, 'uid')
   const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }]
@@ -55,7 +55,7 @@ async function makeFamily(): Promise<void> {
   await api.make(PODS, { metadata: { name: 'owned', ownerReferences }, spec })
 }
 
-test('an owner that leaves in the foreground waits for the last of its dependents', async () => {
+test('a foreground deletion waits for the last dependent', async () => {
   await makeFamily()
   const { body } = await api.call('DELETE', `${CONFIG_MAPS}/owner?propagationPolicy=Foreground`)
   expect(arrayAt(body, 'metadata', 'finalizers')).toEqual(['foregroundDeletion'])
@@ -65,7 +65,7 @@ test('an owner that leaves in the foreground waits for the last of its dependent
   await expectGone(api, `${CONFIG_MAPS}/owner`)
 })
 
-test('orphans stay, and forget their owner', async () => {
+test('orphaned dependents stay and lose the reference to their owner', async () => {
   await makeFamily()
   await api.call('DELETE', `${CONFIG_MAPS}/owner?propagationPolicy=Orphan`)
   await expectGone(api, `${CONFIG_MAPS}/owner`)
@@ -74,7 +74,7 @@ test('orphans stay, and forget their owner', async () => {
   expect(stringAt(pod, 'metadata', 'deletionTimestamp')).toBe('')
 })
 
-test('a pod that ends serves on in its slice, and is no endpoint any more', async () => {
+test('a terminating Pod is serving in its slice, and no longer in Endpoints', async () => {
   await api.make(NODES, { metadata: { name: 'node-a' } })
   await makePod(api, 1, { spec: { nodeName: 'node-a' } })
   await api.make(SERVICES, service('web', WEB))
@@ -90,7 +90,7 @@ test('a pod that ends serves on in its slice, and is no endpoint any more', asyn
   await expectSoon(api, SLICES, sliced())
 })
 
-test('a namespace goes with all that is in it, pods first', async () => {
+test('a namespace is deleted with all its contents, Pods first', async () => {
   await api.make(NODES, { metadata: { name: 'node-a' } })
   await api.make(NAMESPACES, { metadata: { name: 'shop' } })
   const inShop = (path: string): string => path.replace('/default/', '/shop/')

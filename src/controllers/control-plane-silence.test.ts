@@ -16,7 +16,7 @@ function readyStatus(node: Json | undefined): string {
   return stringAt(conditionOf(node, 'Ready'), 'status')
 }
 
-test('a silent node takes its pods out of the endpoints until it is heard of again', async () => {
+test('the Pods of a silent node are no endpoints until it sends heartbeats again', async () => {
   const api = await startApi()
   const clock = createFastClock(40)
   startControlPlane(api.url, clock)

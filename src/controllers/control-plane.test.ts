@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const WEB = { selector: { app: 'web' } }
 
-test('pods become endpoints, lose readiness, and go', async () => {
+test('endpoints follow Pods that become ready, not ready and deleted', async () => {
   await makePod(api, 1)
   await makePod(api, 2, { ready: false })
   await api.make(SERVICES, service('web', WEB))
@@ -43,7 +43,7 @@ test('pods become endpoints, lose readiness, and go', async () => {
   )
 })
 
-test('what the server stores is what was meant: no write is repeated', async () => {
+test('the server stores what was written, so that no write is repeated', async () => {
   await makePod(api, 1)
   const ports = [{ port: 80, targetPort: 8080, appProtocol: 'http' }]
   await api.make(SERVICES, service('web', { ...WEB, ports }, { labels: { team: 'a' } }))
@@ -60,7 +60,7 @@ test('what the server stores is what was meant: no write is repeated', async () 
   ])
 })
 
-test('Endpoints that are tampered with are put right', async () => {
+test('changes by other clients to Endpoints are reverted', async () => {
   await makePod(api, 1)
   await api.make(SERVICES, service('web', WEB))
   await expectSoon(api, ENDPOINTS, endpoints('10.1.0.1'))
@@ -71,7 +71,7 @@ test('Endpoints that are tampered with are put right', async () => {
   await expectSoon(api, ENDPOINTS, endpoints('10.1.0.1'))
 })
 
-test('Endpoints by hand are mirrored while they and their Service are there', async () => {
+test('hand-written Endpoints are mirrored while they and their Service exist', async () => {
   await api.make(ENDPOINTS, {
     metadata: { name: 'hand' },
     subsets: [{ addresses: [{ ip: '192.0.2.7' }], ports: [{ port: 80 }] }],

@@ -112,7 +112,7 @@ function portsOf(object: JsonObject): string {
     .join()
 }
 
-test('what is written depends on the pods there are, not on how they came to be', async () => {
+test('the writes depend on the present Pods and not on their history', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 400, size: 'max' }), async (events) => {
       const played = await play(events)

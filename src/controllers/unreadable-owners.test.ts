@@ -30,7 +30,7 @@ async function sliceNames(api: TestApi): Promise<readonly string[]> {
   return arrayAt(body, 'items').map((item) => stringAt(item, 'metadata', 'name'))
 }
 
-test('what cannot be read is not gone: Endpoints, slices and dependents stay until it is deleted', async () => {
+test('Endpoints, slices and dependents of an unreadable object stay until it is deleted', async () => {
   const api = await startApi({ onError: () => undefined })
   const records = startControlPlane(api.url, systemClock, REFUSED)
   await api.make(SERVICES, service('web', { selector: { app: 'web' } }))

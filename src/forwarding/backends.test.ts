@@ -48,7 +48,7 @@ describe('merging', () => {
     expect(collect(sources, servicePort(), 6).all.length).toBe(1)
   })
 
-  test('weight and locality are carried', () => {
+  test('a backend has the weight of its endpoint, and is local on the same node', () => {
     const sources = [slice([endpoint('10.0.0.1', { weight: 7, nodeName: 'here' })])]
     expect(collect(sources).all[0]?.backend).toEqual({
       ip: '10.0.0.1',
@@ -58,7 +58,7 @@ describe('merging', () => {
     })
   })
 
-  test('an endpoint without a node is not local, not even to a nameless node', () => {
+  test('an endpoint without a node is not local, also when the own node name is empty', () => {
     const { all } = collectCandidates([slice([endpoint('10.0.0.1')])], servicePort(), 4, '')
     expect(all[0]?.backend.local).toBe(false)
   })
@@ -72,19 +72,22 @@ describe('duplicates', () => {
     ['local', { nodeName: 'here' }, { nodeName: 'there' }],
   ] as const
 
-  test.each(cases)('%s wins in either order', (_, better, worse) => {
-    const good = endpoint('10.0.0.1', better)
-    const bad = endpoint('10.0.0.1', worse)
-    for (const [first, second] of [
-      [good, bad],
-      [bad, good],
-    ] as const) {
-      const { all } = collect([slice([first]), slice([second], { name: 'shop/cart-2' })])
-      expect(all.map((one) => one.endpoint)).toEqual([good])
-    }
-  })
+  test.each(cases)(
+    'of two endpoints with one ip:port, %s wins in either order',
+    (_, better, worse) => {
+      const good = endpoint('10.0.0.1', better)
+      const bad = endpoint('10.0.0.1', worse)
+      for (const [first, second] of [
+        [good, bad],
+        [bad, good],
+      ] as const) {
+        const { all } = collect([slice([first]), slice([second], { name: 'shop/cart-2' })])
+        expect(all.map((one) => one.endpoint)).toEqual([good])
+      }
+    },
+  )
 
-  test('between equals the first source by name wins, in any order of arrival', () => {
+  test('of equal endpoints that of the first source by name wins, in any order', () => {
     const one = slice([endpoint('10.0.0.1', { weight: 1 })], { name: 'shop/a' })
     const two = slice([endpoint('10.0.0.1', { weight: 2 })], { name: 'shop/b' })
     expect(collect([one, two]).all[0]?.backend.weight).toBe(1)
@@ -92,7 +95,7 @@ describe('duplicates', () => {
   })
 })
 
-test('a special address is no backend, and says so', () => {
+test('a special address is no backend and is reported', () => {
   const { all, refused } = collect([slice([endpoint('127.0.0.1'), endpoint('10.0.0.1')])])
   expect(all.length).toBe(1)
   expect(refused).toMatchObject([

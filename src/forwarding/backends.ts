@@ -1,18 +1,20 @@
 import type { Family } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.ts'
+import { compareText } from './compare-text.ts'
 import type { Backend, RejectedFrontend } from './entry.ts'
-import { compareText } from './entry-id.ts'
 
-/** An endpoint seen through one Service port. */
+/** An endpoint, with the backend that it is for one Service port. */
 export interface Candidate {
   readonly backend: Backend
   readonly endpoint: Endpoint
 }
 
+/** The endpoints of a Service for one port and family. */
 export interface Candidates {
-  /** Sorted by ip and port, no two alike. */
+  /** Sorted by ip and port, each ip:port once. */
   readonly all: readonly Candidate[]
+  /** Endpoints whose address must not get traffic. */
   readonly refused: readonly RejectedFrontend[]
 }
 
@@ -45,6 +47,7 @@ export function collectCandidates(
   return { all: withoutDuplicates(found), refused }
 }
 
+/** The order of backends in an entry: by ip as text, then by port. */
 export function compareBackends(a: Backend, b: Backend): number {
   return compareText(a.ip, b.ip) || a.port - b.port
 }

@@ -1,9 +1,10 @@
 import type { Brand } from '../lib/brand.ts'
 import type { ForwardingEntry, Frontend } from './entry.ts'
 
-/** Names what only one entry may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
+/** A protocol, family, address and port, which one entry at most may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
 export type ClaimKey = Brand<string, 'ClaimKey'>
 
+/** The key of one frontend of an entry. */
 export function claimKey(
   { protocol, family }: Pick<ForwardingEntry, 'protocol' | 'family'>,
   { ip, port }: Pick<Frontend, 'ip' | 'port'>,

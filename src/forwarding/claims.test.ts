@@ -56,14 +56,14 @@ describe('two Services request one externalIP:port', () => {
     ])
   })
 
-  test('the loser is reported to the modes when the winner comes', () => {
+  test('an entry that loses its frontend to a new one is removed', () => {
     const claimants = new Claimants()
     claimants.request('b', B)
     const { upserts } = claimants.request('a', A)
     expect(upserts.map((entry) => entry.id)).toEqual([id('a'), id('b')])
   })
 
-  test('the loser gets it when the winner goes', () => {
+  test('the loser gets it when the winner is deleted', () => {
     const claimants = new Claimants()
     claimants.request('a', A)
     claimants.request('b', B)
@@ -82,7 +82,7 @@ describe('two Services request one externalIP:port', () => {
     expect(claimants.frontends('b')).toContain(WITH_SHARED)
   })
 
-  test('a third in the middle changes only itself', () => {
+  test('a third claim between both ids changes no other entry', () => {
     const claimants = new Claimants()
     claimants.request('a', A)
     claimants.request('c', { ...SHARED, clusterIPs: [ip('172.30.0.3')] })
@@ -91,7 +91,7 @@ describe('two Services request one externalIP:port', () => {
     expect(claimants.table.problems().map(({ winner }) => winner)).toEqual([id('a'), id('a')])
   })
 
-  test('different ports and protocols do not meet', () => {
+  test('different ports and protocols do not conflict', () => {
     const claimants = new Claimants()
     claimants.request('a', A)
     claimants.request('b', { ...B, ports: [servicePort({ port: 81 })] })
@@ -104,7 +104,7 @@ describe('two Services request one externalIP:port', () => {
   })
 })
 
-test('one node port, two Services', () => {
+test('of two Services with one node port the one with the smaller id gets it', () => {
   const claimants = new Claimants()
   const ports = [servicePort({ nodePort: 30080 })]
   claimants.request('b', { type: 'NodePort', clusterIPs: [ip('172.30.0.2')], ports })
@@ -131,7 +131,7 @@ test('a node address as externalIP and an equal node port are both served', () =
   expect(claimants.frontends('b')).toContain('nodePort node:30080')
 })
 
-test('two ports of one Service with one number: the smallest id', () => {
+test('of two ports of one Service with one number the smaller id gets it', () => {
   const claimants = new Claimants()
   claimants.request('a', { ...A, ports: [servicePort(), servicePort({ name: 'alt' })] })
   expect(claimants.table.get('ns/a:alt/TCP/4' as EntryId)?.frontends.length).toBe(2)
@@ -155,7 +155,7 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
     ])
   })
 
-  test('the same port, though its id is smaller', () => {
+  test('is refused for the port of the ClusterIP, also for a smaller id', () => {
     const claimants = new Claimants()
     claimants.request('a', A)
     claimants.request('victim', { clusterIPs: [ip('5.6.7.8')] })
@@ -163,7 +163,7 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
     expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
   })
 
-  test('a load balancer address too', () => {
+  test('is refused as a load balancer address, too', () => {
     const claimants = new Claimants()
     const loadBalancerIPs = [ip('5.6.7.8')]
     claimants.request('a', {
@@ -175,7 +175,7 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
     expect(claimants.frontends('a')).toEqual(['clusterIP 172.30.0.1:80'])
   })
 
-  test('it is granted when the ClusterIP is gone', () => {
+  test('is granted when the ClusterIP is removed', () => {
     const claimants = new Claimants()
     claimants.request('victim', victim)
     claimants.request('a', A)
@@ -184,14 +184,14 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
     expect(claimants.frontends('a')).toContain(WITH_SHARED)
   })
 
-  test('a refused claim does not keep out the next one', () => {
+  test('that is refused does not block the next claim', () => {
     const claimants = new Claimants()
     claimants.request('b', { ...B, clusterIPs: [ip('5.6.7.8')], externalIPs: [] })
     claimants.request('a', A)
     expect(claimants.frontends('b')).toEqual(['clusterIP 5.6.7.8:80'])
   })
 
-  test('the ClusterIP of a Service that this node does not serve is protected as well', () => {
+  test('of a Service that this node does not serve is refused, too', () => {
     const claimants = new Claimants()
     claimants.request('a', A)
     const foreign = serviceKey('ns/foreign')
@@ -203,7 +203,7 @@ describe('an externalIP or load balancer address that is a ClusterIP', () => {
   })
 })
 
-test('two Services with one ClusterIP: each port has one holder', () => {
+test('two Services with one ClusterIP: each port is granted once', () => {
   const claimants = new Claimants()
   const clusterIPs = [ip('172.30.0.1')]
   claimants.request('b', { clusterIPs, ports: [servicePort()] })

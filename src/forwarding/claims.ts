@@ -2,50 +2,57 @@ import type { IpAddress } from '../lib/ip.ts'
 import type { ServiceKey } from '../resources/types.ts'
 import { type ClaimKey, claimKey } from './claim-key.ts'
 import { ClusterIPOwners } from './cluster-ip-owners.ts'
+import { compareText } from './compare-text.ts'
 import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
-import { compareText } from './entry-id.ts'
 
-/** What one Service requests. */
-export interface Holding {
+/** The addresses that one Service requests. */
+export interface ServiceClaims {
   readonly entries: readonly ForwardingEntry[]
-  /** Its ClusterIPs, also where this node does not serve it. */
+  /** Its ClusterIPs, also if this node does not serve the Service. */
   readonly clusterIPs: readonly IpAddress[]
 }
 
-/** Undefined: granted. */
+/**
+ * Why an entry does not get a frontend: the address is the ClusterIP of another Service, or another entry
+ * claims the same ip:port:protocol and has the smaller id. Undefined: it gets the frontend.
+ */
 export type Denial =
   | { readonly by: 'clusterIP'; readonly winner: ServiceKey }
-  | { readonly by: 'rival'; readonly winner: EntryId }
+  | { readonly by: 'entry'; readonly winner: EntryId }
   | undefined
 
 interface Claim {
   readonly entry: EntryId
   readonly service: ServiceKey
-  /** Set on externalIP and load balancer claims, which yield to a foreign ClusterIP. */
-  readonly guarded: IpAddress | undefined
+  /** The address, if it is an externalIP or of a load balancer: such a claim yields to a foreign ClusterIP. */
+  readonly external: IpAddress | undefined
 }
 
 /**
- * Who holds each ip:port:protocol. The smallest entry id wins, on every node and
- * in any order of arrival; an externalIP or load balancer address that is some
- * other Service's ClusterIP loses whatever the port (CVE-2020-8554). The answer
- * depends on the present claims alone; a change costs the claims it touches.
+ * Decides which entry holds each ip:port:protocol. Of several claims the one with the smallest entry id wins,
+ * on every node and in any order of arrival. A claim to an externalIP or load balancer address that is
+ * another Service's ClusterIP loses, whatever the port (CVE-2020-8554). The result depends on the present
+ * claims alone; a change costs the claims to the same addresses.
  */
 export class Claims {
   readonly #claims = new Map<ClaimKey, readonly Claim[]>()
-  readonly #guarded = new Map<IpAddress, Set<ClaimKey>>()
+  /** The claims to each externalIP and load balancer address. */
+  readonly #externalKeys = new Map<IpAddress, Set<ClaimKey>>()
   readonly #owners = new ClusterIPOwners()
 
-  /** Returns every entry whose grants may differ now: the Service's own and its rivals. */
-  replace(service: ServiceKey, before: Holding, after: Holding): ReadonlySet<EntryId> {
+  /**
+   * Replaces the claims of one Service. Returns every entry that may now hold other frontends than before:
+   * those of the Service, and other ones that claim the same addresses.
+   */
+  replace(service: ServiceKey, before: ServiceClaims, after: ServiceClaims): ReadonlySet<EntryId> {
     const touched = new Set<ClaimKey>()
-    this.#moveClusterIPs(service, before.clusterIPs, after.clusterIPs, touched)
+    this.#replaceClusterIPs(service, before.clusterIPs, after.clusterIPs, touched)
     for (const entry of before.entries) {
-      for (const frontend of entry.frontends) this.#withdraw(entry, frontend, touched)
+      for (const frontend of entry.frontends) this.#removeClaim(entry, frontend, touched)
     }
     const affected = new Set<EntryId>([...before.entries, ...after.entries].map(({ id }) => id))
     for (const entry of after.entries) {
-      for (const frontend of entry.frontends) this.#enter(entry, frontend, touched)
+      for (const frontend of entry.frontends) this.#addClaim(entry, frontend, touched)
     }
     for (const key of touched) {
       for (const claim of this.#claims.get(key) ?? []) affected.add(claim.entry)
@@ -53,28 +60,31 @@ export class Claims {
     return affected
   }
 
+  /** Why `entry`, one of the present claims, does not hold `frontend`; undefined: it does. */
   denial(entry: ForwardingEntry, frontend: Frontend): Denial {
-    const guarded = guardedAddress(frontend)
-    const owner = guarded && this.#owners.otherThan(entry.service, guarded)
+    const external = externalAddress(frontend)
+    const owner = external && this.#owners.otherThan(entry.service, external)
     if (owner !== undefined) return { by: 'clusterIP', winner: owner }
     const winner = this.holder(claimKey(entry, frontend))
     if (winner === undefined || winner === entry.id) return undefined
-    return { by: 'rival', winner }
+    return { by: 'entry', winner }
   }
 
+  /** The entry that holds an ip:port:protocol; undefined: none does. */
   holder(key: ClaimKey): EntryId | undefined {
     return this.#claims.get(key)?.find((claim) => !this.#yields(claim))?.entry
   }
 
+  /** The Services whose ClusterIP this is, sorted; more than one only by mistake. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#owners.of(ip)
   }
 
-  #yields({ guarded, service }: Claim): boolean {
-    return guarded !== undefined && this.#owners.otherThan(service, guarded) !== undefined
+  #yields({ external, service }: Claim): boolean {
+    return external !== undefined && this.#owners.otherThan(service, external) !== undefined
   }
 
-  #moveClusterIPs(
+  #replaceClusterIPs(
     service: ServiceKey,
     before: readonly IpAddress[],
     after: readonly IpAddress[],
@@ -85,42 +95,42 @@ export class Claims {
     for (const ip of gone) this.#owners.remove(ip, service)
     for (const ip of fresh) this.#owners.add(ip, service)
     for (const ip of [...gone, ...fresh]) {
-      for (const key of this.#guarded.get(ip) ?? []) touched.add(key)
+      for (const key of this.#externalKeys.get(ip) ?? []) touched.add(key)
     }
   }
 
-  #enter(entry: ForwardingEntry, frontend: Frontend, touched: Set<ClaimKey>): void {
+  #addClaim(entry: ForwardingEntry, frontend: Frontend, touched: Set<ClaimKey>): void {
     const key = claimKey(entry, frontend)
-    const guarded = guardedAddress(frontend)
-    const claim: Claim = { entry: entry.id, service: entry.service, guarded }
-    const rivals = this.#claims.get(key)
-    if (rivals === undefined) this.#claims.set(key, [claim])
+    const external = externalAddress(frontend)
+    const claim: Claim = { entry: entry.id, service: entry.service, external }
+    const others = this.#claims.get(key)
+    if (others === undefined) this.#claims.set(key, [claim])
     else {
-      const all = [...rivals, claim].sort((a, b) => compareText(a.entry, b.entry))
+      const all = [...others, claim].sort((a, b) => compareText(a.entry, b.entry))
       this.#claims.set(key, all)
       touched.add(key)
     }
-    if (guarded === undefined) return
-    const keys = this.#guarded.get(guarded)
-    if (keys === undefined) this.#guarded.set(guarded, new Set([key]))
+    if (external === undefined) return
+    const keys = this.#externalKeys.get(external)
+    if (keys === undefined) this.#externalKeys.set(external, new Set([key]))
     else keys.add(key)
   }
 
-  #withdraw(entry: ForwardingEntry, frontend: Frontend, touched: Set<ClaimKey>): void {
+  #removeClaim(entry: ForwardingEntry, frontend: Frontend, touched: Set<ClaimKey>): void {
     const key = claimKey(entry, frontend)
     const rest = this.#claims.get(key)?.filter((claim) => claim.entry !== entry.id) ?? []
     if (rest.length > 0) {
       this.#claims.set(key, rest)
       touched.add(key)
     } else this.#claims.delete(key)
-    const guarded = guardedAddress(frontend)
-    if (guarded === undefined || rest.some((claim) => claim.guarded === guarded)) return
-    const keys = this.#guarded.get(guarded)
+    const external = externalAddress(frontend)
+    if (external === undefined || rest.some((claim) => claim.external === external)) return
+    const keys = this.#externalKeys.get(external)
     keys?.delete(key)
-    if (keys?.size === 0) this.#guarded.delete(guarded)
+    if (keys?.size === 0) this.#externalKeys.delete(external)
   }
 }
 
-function guardedAddress({ kind, ip }: Frontend): IpAddress | undefined {
+function externalAddress({ kind, ip }: Frontend): IpAddress | undefined {
   return kind === 'clusterIP' || ip === 'node' ? undefined : ip
 }

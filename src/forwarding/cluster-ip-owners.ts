@@ -1,8 +1,8 @@
 import type { IpAddress } from '../lib/ip.ts'
 import type { ServiceKey } from '../resources/types.ts'
-import { compareText } from './entry-id.ts'
+import { compareText } from './compare-text.ts'
 
-/** Which Services call an address their ClusterIP; more than one only by mistake. */
+/** The Services of each ClusterIP; an address has more than one only by mistake. */
 export class ClusterIPOwners {
   readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
 
@@ -12,12 +12,14 @@ export class ClusterIPOwners {
     this.#owners.set(ip, [...owners, service].sort(compareText))
   }
 
+  /** Has no effect for a Service that does not own `ip`. */
   remove(ip: IpAddress, service: ServiceKey): void {
     const rest = this.#owners.get(ip)?.filter((owner) => owner !== service) ?? []
     if (rest.length === 0) this.#owners.delete(ip)
     else this.#owners.set(ip, rest)
   }
 
+  /** All owners of `ip`, sorted. */
   of(ip: IpAddress): readonly ServiceKey[] {
     return this.#owners.get(ip) ?? []
   }

@@ -27,7 +27,7 @@ function compile(overrides: Partial<Service> = {}, node: Partial<NodeContext> = 
 
 const DUAL = { clusterIPs: [CLUSTER_IP, ip('fd00::1')] }
 
-test('one whole entry', () => {
+test('every field of an entry of a LoadBalancer Service', () => {
   expect(compile({ affinitySeconds: 60, scheduler: 'wrr' })).toEqual([
     {
       id: 'shop/cart:http/TCP/4',
@@ -84,7 +84,7 @@ test('both pools share their backends', () => {
   expect(entry?.pools.local[0]).toBe(entry?.pools.cluster[0])
 })
 
-describe('skipped', () => {
+describe('a Service without entries', () => {
   test.each<[string, Partial<Service>]>([
     ['headless', { clusterIPs: [] }],
     ['ExternalName', { type: 'ExternalName' }],
@@ -94,11 +94,11 @@ describe('skipped', () => {
     expect(compile(overrides)).toEqual([])
   })
 
-  test('gone', () => {
+  test('is one that was deleted', () => {
     expect(compileService(service().key, clusterOf([]), nodeContext())).toEqual([])
   })
 
-  test('a named proxy serves its own and nothing else', () => {
+  test('for a proxy with a name is every one without that name', () => {
     expect(compile({ proxyName: 'other' }, { proxyName: 'other' }).length).toBe(1)
     expect(compile({}, { proxyName: 'other' })).toEqual([])
   })

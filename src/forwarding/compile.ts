@@ -13,9 +13,9 @@ import { isServed } from './served.ts'
 const NONE: readonly DrainingBackend[] = Object.freeze([])
 
 /**
- * What this node must forward for one Service: one entry per port and family,
- * in the order of the ports, IPv4 first. Pure: a function of the Service, its
- * endpoints and the node. Rivals for the same address are the table's business.
+ * What this node must forward for one Service: one entry per port and family, in the order of the ports,
+ * IPv4 first. It depends only on the Service, its endpoints and the node; `ForwardingTable` decides between
+ * Services that claim one address.
  */
 export function compileService(
   key: ServiceKey,
@@ -24,7 +24,7 @@ export function compileService(
 ): readonly ForwardingEntry[] {
   const service = cluster.service(key)
   if (service === undefined || !isServed(service, node)) return []
-  const sources = cluster.endpointsOf(key)
+  const sources = cluster.endpointSourcesOf(key)
   const families = familiesOf(service)
   return distinctPorts(service).flatMap((port) =>
     families.map((family) => compilePort({ service, port, family, sources, node })),

@@ -5,22 +5,23 @@ import type { DrainingBackend, ForwardingEntry } from './entry.ts'
 
 const NONE: readonly DrainingBackend[] = Object.freeze([])
 
-export interface DrainClock {
+/** The present time, and the time for which a backend drains. */
+export interface DrainTimes {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** How long a backend that leaves now keeps its connections; 0 keeps nothing. */
+  /** How long a backend that is removed now keeps its connections; 0: it does not drain. */
   readonly seconds: number
 }
 
 /**
- * The backends of `before` that `wanted` no longer has and whose time is not up.
- * One that leaves now gets its deadline; one that was leaving keeps its own; one
- * that is back is no longer draining.
+ * The draining backends of an entry that changes from `before` to `wanted`, sorted: those that `wanted` no
+ * longer has, with a deadline from now, and those that drained already and whose deadline is not over. A
+ * backend that `wanted` has again is no longer draining.
  */
 export function drainingAfter(
   before: ForwardingEntry | undefined,
   wanted: ForwardingEntry,
-  { now, seconds }: DrainClock,
+  { now, seconds }: DrainTimes,
 ): readonly DrainingBackend[] {
   if (before === undefined || seconds === 0) return NONE
   if (before.pools === wanted.pools && before.draining.length === 0) return NONE

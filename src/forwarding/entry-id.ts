@@ -10,9 +10,3 @@ export function entryId(
 ): EntryId {
   return `${service}:${port.name}/${port.protocol}/${family}` as EntryId
 }
-
-/** Code-unit order: the same on every node, whatever its locale. */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
-}

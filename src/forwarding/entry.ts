@@ -2,13 +2,13 @@ import type { Brand } from '../lib/brand.ts'
 import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 import type { Protocol, ProxyProtocol, ServiceKey } from '../resources/types.ts'
 
-/** For the modes, which know entries and not resources. */
+/** Exported again for the modes, which may not import `resources`. */
 export type { Protocol, ServiceKey } from '../resources/types.ts'
 
 /** `namespace/name:port/protocol/family`, for example `shop/cart:http/TCP/4`. */
 export type EntryId = Brand<string, 'EntryId'>
 
-/** `cluster`: every usable endpoint (after topology); `local`: those on this node. */
+/** `cluster`: all usable endpoints, after topology hints; `local`: those on this node. */
 export type Pool = 'cluster' | 'local'
 
 /**
@@ -19,17 +19,18 @@ export type Pool = 'cluster' | 'local'
  */
 export type Masquerade = 'offCluster' | 'always' | 'onNode'
 
+/** An address and port on which this node accepts packets for a Service. */
 export interface Frontend {
   readonly kind: 'clusterIP' | 'nodePort' | 'externalIP' | 'loadBalancerIP'
   /** `node`: every address of this node that serves node ports. */
   readonly ip: IpAddress | 'node'
   readonly port: number
-  /** Where packets from outside the node's pods go. */
+  /** The pool for packets; with `shortCircuit` only for those from outside the cluster. */
   readonly pool: Pool
-  /** Pods and processes of this node use the cluster pool although `pool` is local. */
+  /** Pods of the cluster and processes of this node use the cluster pool although `pool` is local. */
   readonly shortCircuit: boolean
   readonly masquerade: Masquerade
-  /** Undefined: everyone; otherwise all other sources are dropped. */
+  /** Packets of all other sources are dropped; undefined: every source is admitted. */
   readonly sourceRanges: readonly Cidr[] | undefined
 }
 
@@ -52,22 +53,24 @@ export interface RejectedFrontend {
   readonly message: string
 }
 
+/** An endpoint to which packets are translated. */
 export interface Backend {
   readonly ip: IpAddress
   readonly port: number
-  /** 1 unless the endpoint sets another. */
+  /** The share of new connections relative to other backends; 1 unless the endpoint sets another. */
   readonly weight: number
+  /** Whether the endpoint is on this node. */
   readonly local: boolean
 }
 
-/** A backend that left: it keeps its connections until `until` (ms since the epoch). */
+/** A removed backend, which keeps its connections until `until`, in milliseconds since the epoch. */
 export interface DrainingBackend extends Backend {
   readonly until: number
 }
 
 /**
- * One Service port of one family as this node must forward it. It knows no
- * iptables, no IPVS and no socket; every mode renders the same entry.
+ * One Service port of one IP family as this node must forward it. Nothing in it depends on the mode; every
+ * mode renders the same entry.
  */
 export interface ForwardingEntry {
   readonly id: EntryId
@@ -79,10 +82,13 @@ export interface ForwardingEntry {
   readonly frontends: readonly Frontend[]
   /** Active backends of each pool, sorted by ip and port. */
   readonly pools: Readonly<Record<Pool, readonly Backend[]>>
-  /** What a client meets when the pool that it was sent to has no backend. */
+  /** What happens to packets for a pool without a backend. */
   readonly whenEmpty: Readonly<Record<Pool, 'reject' | 'drop'>>
+  /** Removed backends that keep their connections for a while, sorted by ip and port. */
   readonly draining: readonly DrainingBackend[]
+  /** ClientIP affinity: a client keeps its backend for so many seconds after its last connection. */
   readonly affinity: { readonly seconds: number } | undefined
+  /** The IPVS scheduler that the Service requests; only the ipvs mode reads it. */
   readonly scheduler: string | undefined
   /** The PROXY protocol version in which backends receive the client's address; absent: none. */
   readonly proxyProtocol?: ProxyProtocol
@@ -92,7 +98,7 @@ export interface ForwardingEntry {
   readonly refused?: readonly RejectedFrontend[]
 }
 
-/** Conntrack entries to delete: flows to a frontend whose backend is not in `keep`. */
+/** Conntrack entries to delete: the flows to one frontend whose backend is not in `keep`. */
 export interface StaleFlows {
   readonly family: Family
   readonly protocol: Protocol
@@ -102,7 +108,7 @@ export interface StaleFlows {
   readonly keep: ReadonlySet<string>
 }
 
-/** What changed in the ForwardingTable. */
+/** What one call changed in the `ForwardingTable`. */
 export interface TableDelta {
   readonly upserts: readonly ForwardingEntry[]
   readonly removals: readonly EntryId[]

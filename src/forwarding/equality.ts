@@ -29,6 +29,7 @@ export function isSameEntry(a: ForwardingEntry, b: ForwardingEntry): boolean {
   return isSameForwarding(a, b) && areSame(a.refused ?? [], b.refused ?? [], isSameRejection)
 }
 
+/** Whether two lists have the same length and equal elements at each index. */
 export function areSame<T>(
   a: readonly T[],
   b: readonly T[],

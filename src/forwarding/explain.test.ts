@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import { compileService } from './compile.ts'
-import { explain, type Packet, type Surroundings } from './explain.ts'
+import { explain, type NodeFacts, type Packet } from './explain.ts'
 import { ForwardingTable } from './table.ts'
 import {
   cidr,
@@ -16,7 +16,7 @@ import {
   slice,
 } from './testing/fixtures.ts'
 
-const SURROUNDINGS: Surroundings = {
+const FACTS: NodeFacts = {
   originOf: (src) => (src.startsWith('10.') ? 'pod' : src === '192.168.0.2' ? 'node' : 'outside'),
   servesNodePorts: (dst) => dst === '192.168.0.2',
   masqueradeAll: false,
@@ -53,7 +53,7 @@ describe('delivered', () => {
     ['the node is masqueraded', '192.168.0.2', '172.30.0.41', 80, 'yes', 'cluster'],
     ['external policy Cluster', '203.0.113.2', '192.168.0.2', 30080, 'yes', 'cluster'],
   ] as const)('%s', (_, src, dst, port, masquerade, pool) => {
-    const explanation = explain(tableOf(), packet(src, dst, port), SURROUNDINGS)
+    const explanation = explain(tableOf(), packet(src, dst, port), FACTS)
     expect(explanation).toMatchObject({ outcome: 'deliver', masquerade, pool, hint: undefined })
     expect(explanation.backends.length).toBe(2)
   })
@@ -64,19 +64,19 @@ describe('delivered', () => {
     ['the node short-circuits', '192.168.0.2', 'yes', 'cluster'],
   ] as const)('external policy Local: %s', (_, src, masquerade, pool) => {
     const table = tableOf({ externalTrafficPolicy: 'Local' })
-    const explanation = explain(table, packet(src, '1.2.3.4'), SURROUNDINGS)
+    const explanation = explain(table, packet(src, '1.2.3.4'), FACTS)
     expect(explanation).toMatchObject({ outcome: 'deliver', masquerade, pool })
   })
 
-  test('masqueradeAll', () => {
-    const surroundings = { ...SURROUNDINGS, masqueradeAll: true }
+  test('masqueradeAll masquerades packets of Pods', () => {
+    const surroundings = { ...FACTS, masqueradeAll: true }
     const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41'), surroundings)
     expect(explanation.masquerade).toBe('yes')
   })
 
-  test('one line says it all', () => {
+  test('text has packet, outcome and reasons in one line', () => {
     const table = tableOf({ affinitySeconds: 60 })
-    expect(explain(table, packet('10.0.0.9', '172.30.0.41'), SURROUNDINGS).text).toBe(
+    expect(explain(table, packet('10.0.0.9', '172.30.0.41'), FACTS).text).toBe(
       'TCP 10.0.0.9 to 172.30.0.41:80: deliver to 10.0.0.1:8080 10.0.0.2:8080: ' +
         'clusterIP of shop/cart:http/TCP/4; source: pod; masquerade no (offCluster); affinity 60 s',
     )
@@ -84,32 +84,32 @@ describe('delivered', () => {
 })
 
 describe('refused', () => {
-  test('no endpoint: reject, and where to look', () => {
-    const explanation = explain(tableOf({}, []), packet('10.0.0.9', '172.30.0.41'), SURROUNDINGS)
+  test('no endpoint: reject, with a hint', () => {
+    const explanation = explain(tableOf({}, []), packet('10.0.0.9', '172.30.0.41'), FACTS)
     expect(explanation).toMatchObject({ outcome: 'reject', pool: 'cluster', backends: [] })
     expect(explanation.hint).toContain('selector')
   })
 
   test('no local endpoint: drop', () => {
     const table = tableOf({ externalTrafficPolicy: 'Local' }, [THERE])
-    const explanation = explain(table, packet('203.0.113.2', '1.2.3.4'), SURROUNDINGS)
+    const explanation = explain(table, packet('203.0.113.2', '1.2.3.4'), FACTS)
     expect(explanation).toMatchObject({ outcome: 'drop', pool: 'local' })
     expect(explanation.hint).toContain('other nodes')
   })
 
   test('not in the source ranges: drop, before anything else', () => {
     const table = tableOf({ loadBalancerSourceRanges: [cidr('9.0.0.0/8')] }, [])
-    const dropped = explain(table, packet('203.0.113.2', '1.2.3.4'), SURROUNDINGS)
+    const dropped = explain(table, packet('203.0.113.2', '1.2.3.4'), FACTS)
     expect(dropped).toMatchObject({ outcome: 'drop', hint: 'check loadBalancerSourceRanges' })
     expect(dropped.text).toContain('[9.0.0.0/8]')
-    const admitted = explain(table, packet('9.1.1.1', '1.2.3.4'), SURROUNDINGS)
+    const admitted = explain(table, packet('9.1.1.1', '1.2.3.4'), FACTS)
     expect(admitted.outcome).toBe('reject')
   })
 })
 
 describe('unhandled', () => {
-  test('no frontend', () => {
-    const explanation = explain(tableOf(), packet('10.0.0.9', '8.8.8.8'), SURROUNDINGS)
+  test('an address without a frontend', () => {
+    const explanation = explain(tableOf(), packet('10.0.0.9', '8.8.8.8'), FACTS)
     expect(explanation).toMatchObject({
       outcome: 'unhandled',
       entry: undefined,
@@ -119,18 +119,18 @@ describe('unhandled', () => {
   })
 
   test('another port of a ClusterIP', () => {
-    const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41', 81), SURROUNDINGS)
+    const explanation = explain(tableOf(), packet('10.0.0.9', '172.30.0.41', 81), FACTS)
     expect(explanation.reasons).toContain('the address is the ClusterIP of shop/cart')
   })
 
   test('a node port on an address that serves none', () => {
-    const explanation = explain(tableOf(), packet('10.0.0.9', '192.168.9.9', 30080), SURROUNDINGS)
+    const explanation = explain(tableOf(), packet('10.0.0.9', '192.168.9.9', 30080), FACTS)
     expect(explanation.outcome).toBe('unhandled')
   })
 
-  test('an address that was refused says why', () => {
+  test('an address that was refused, with the reason', () => {
     const table = tableOf({ externalIPs: [ip('169.254.1.1')] })
-    const explanation = explain(table, packet('10.0.0.9', '169.254.1.1'), SURROUNDINGS)
+    const explanation = explain(table, packet('10.0.0.9', '169.254.1.1'), FACTS)
     expect(explanation.entry).toBe('shop/cart:http/TCP/4')
     expect(explanation.text).toContain('link-local')
   })
@@ -142,7 +142,7 @@ test('an externalIP that is a node address comes before an equal node port', () 
   const ports = [servicePort({ port: 30080 })]
   const table = tableOf()
   table.replace(key, compileAlone({ key, clusterIPs, ports, externalIPs: [ip('192.168.0.2')] }), 0)
-  const explanation = explain(table, packet('203.0.113.2', '192.168.0.2', 30080), SURROUNDINGS)
+  const explanation = explain(table, packet('203.0.113.2', '192.168.0.2', 30080), FACTS)
   expect(explanation).toMatchObject({ entry: 'shop/zebra:http/TCP/4' })
   expect(explanation.frontend?.kind).toBe('externalIP')
 })

@@ -12,42 +12,38 @@ export interface Packet {
   readonly protocol: Protocol
 }
 
-/** Facts that the configuration of a mode adds to the entries. */
-export interface Surroundings {
-  /** `pod`: a pod of this node's cluster, as local detection sees it. */
+/** What the explanation needs beside the table: facts of the node and of the mode's configuration. */
+export interface NodeFacts {
+  /** `pod`: a Pod of the cluster, by the mode's local detection; `node`: a process of this node. */
   originOf(src: IpAddress): 'pod' | 'node' | 'outside'
   /** Whether node ports are served on this address. */
   servesNodePorts(dst: IpAddress): boolean
   readonly masqueradeAll: boolean
 }
 
+/** What this node does with a packet, and why. */
 export interface Explanation {
   readonly outcome: 'deliver' | 'reject' | 'drop' | 'unhandled'
   readonly entry: EntryId | undefined
   readonly frontend: Frontend | undefined
   readonly pool: Pool | undefined
   readonly backends: readonly Backend[]
-  /** `toItself`: only when a backend is chosen that is the source (hairpin). */
+  /** `toItself`: only if the chosen backend is the source of the packet (hairpin). */
   readonly masquerade: 'yes' | 'no' | 'toItself' | undefined
-  /** Why, step by step. */
+  /** The decisions that led to the outcome, in their order. */
   readonly reasons: readonly string[]
-  /** What to look at, for an outcome that is seldom meant (spec §7). */
+  /** What the operator should check when the packet is rejected or dropped; undefined otherwise. */
   readonly hint: string | undefined
-  /** All of it in one line. */
+  /** Packet, outcome, reasons and hint in one line. */
   readonly text: string
 }
 
 type Findings = Omit<Explanation, 'text'>
 
-/** What this node does with a packet, and why. Reads intent alone, not the kernel. */
-export function explain(
-  table: ForwardingTable,
-  packet: Packet,
-  surroundings: Surroundings,
-): Explanation {
-  const match = findFrontend(table, packet, surroundings)
-  const findings =
-    match === undefined ? unmatched(table, packet) : matched(match, packet, surroundings)
+/** Explains what this node does with a packet, from the table alone: it does not read the kernel. */
+export function explain(table: ForwardingTable, packet: Packet, facts: NodeFacts): Explanation {
+  const match = findFrontend(table, packet, facts)
+  const findings = match === undefined ? unmatched(table, packet) : matched(match, packet, facts)
   const { src, dst, port, protocol } = packet
   const backends = findings.backends.map((one) => hostPort(one.ip, one.port)).join(' ')
   const outcome = backends === '' ? findings.outcome : `${findings.outcome} to ${backends}`
@@ -61,14 +57,14 @@ interface Match {
   readonly frontend: Frontend
 }
 
-/** A frontend with the very address comes before a node port. */
+/** A frontend with the destination address comes before a node port. */
 function findFrontend(
   table: ForwardingTable,
   { dst, port, protocol }: Packet,
-  surroundings: Surroundings,
+  facts: NodeFacts,
 ): Match | undefined {
   const family = familyOf(dst)
-  const ips = surroundings.servesNodePorts(dst) ? [dst, 'node' as const] : [dst]
+  const ips = facts.servesNodePorts(dst) ? [dst, 'node' as const] : [dst]
   for (const ip of ips) {
     const entry = table.holder(claimKey({ protocol, family }, { ip, port }))
     const frontend = entry?.frontends.find((one) => one.ip === ip && one.port === port)
@@ -97,8 +93,8 @@ function unmatched(table: ForwardingTable, { dst, port, protocol }: Packet): Fin
   }
 }
 
-function matched({ entry, frontend }: Match, packet: Packet, surroundings: Surroundings): Findings {
-  const origin = surroundings.originOf(packet.src)
+function matched({ entry, frontend }: Match, packet: Packet, facts: NodeFacts): Findings {
+  const origin = facts.originOf(packet.src)
   const found = [`${frontend.kind} of ${entry.id}`, `source: ${origin}`]
   const at = { entry: entry.id, frontend, pool: undefined, backends: [], masquerade: undefined }
   const { sourceRanges } = frontend
@@ -122,7 +118,7 @@ function matched({ entry, frontend }: Match, packet: Packet, surroundings: Surro
       hint: emptyHint(outcome),
     }
   }
-  const masquerade = masqueradeOf(frontend, origin, surroundings)
+  const masquerade = masqueradeOf(frontend, origin, facts)
   const how = `masquerade ${masquerade} (${frontend.masquerade})`
   const toItself = masquerade === 'no' && backends.some((one) => one.ip === packet.src)
   const reasons = [...found, toItself ? `${how}, but yes towards itself` : how]
@@ -141,7 +137,7 @@ function matched({ entry, frontend }: Match, packet: Packet, surroundings: Surro
 function masqueradeOf(
   { masquerade }: Frontend,
   origin: 'pod' | 'node' | 'outside',
-  { masqueradeAll }: Surroundings,
+  { masqueradeAll }: NodeFacts,
 ): 'yes' | 'no' {
   switch (masquerade) {
     case 'always':

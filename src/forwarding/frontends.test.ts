@@ -38,7 +38,7 @@ describe('which addresses', () => {
     expect(kinds(listen({ ...EVERYTHING, type }).frontends)).toEqual(expected)
   })
 
-  test('no node port was allocated', () => {
+  test('no node port while none was allocated', () => {
     const none = servicePort({ nodePort: 0 })
     const { frontends } = frontendsOf(service(EVERYTHING), none, 4, nodeContext())
     expect(frontends.some(({ kind }) => kind === 'nodePort')).toBe(false)
@@ -60,7 +60,7 @@ describe('which addresses', () => {
     ])
   })
 
-  test('the own ClusterIP as externalIP is the ClusterIP', () => {
+  test('an externalIP that is the own ClusterIP is served as ClusterIP', () => {
     const { frontends, refused } = listen({ externalIPs: [CLUSTER_IP] })
     expect(kinds(frontends)).toEqual(['clusterIP 172.30.0.41:80'])
     expect(refused).toEqual([])
@@ -114,7 +114,7 @@ describe('refused addresses', () => {
     expect(refused).toMatchObject([{ code: 'NP_FORWARDING_SPECIAL_ADDRESS', ip: address }])
   })
 
-  test('a special load balancer address neither', () => {
+  test('a special load balancer address is refused', () => {
     const { refused } = listen({ type: 'LoadBalancer', loadBalancerIPs: [ip('127.0.0.5')] })
     expect(refused).toMatchObject([{ kind: 'loadBalancerIP', ip: '127.0.0.5' }])
   })

@@ -1,15 +1,15 @@
 import { cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
+import { compareText } from './compare-text.ts'
 import type { Frontend, ProblemCode, RejectedFrontend } from './entry.ts'
-import { compareText } from './entry-id.ts'
+import { sourceRangesFor } from './frontend-source-ranges.ts'
 import type { NodeContext } from './node-context.ts'
-import { sourceRangesFor } from './source-ranges.ts'
 
 type Path = Pick<Frontend, 'pool' | 'shortCircuit' | 'masquerade'>
 type AddressKind = Exclude<Frontend['kind'], 'nodePort'>
 
-/** Traffic policy → the way of a packet. The whole table stands in docs/semantics.md. */
+/** The path of a packet by traffic policy; docs/semantics.md has the whole table. */
 const PATHS = {
   internal: {
     Cluster: { pool: 'cluster', shortCircuit: false, masquerade: 'offCluster' },
@@ -21,13 +21,14 @@ const PATHS = {
   },
 } as const satisfies Record<'internal' | 'external', Record<string, Path>>
 
+/** The frontends of one port of a Service in one family. */
 export interface ServiceFrontends {
   /** Sorted by kind and address. */
   readonly frontends: readonly Frontend[]
   readonly refused: readonly RejectedFrontend[]
 }
 
-/** Everything that one port of a Service listens on in one family. */
+/** The addresses and ports on which one port of a Service is served in one family, and the rejected ones. */
 export function frontendsOf(
   service: Service,
   port: ServicePort,
@@ -42,10 +43,10 @@ export function frontendsOf(
       if (taken.has(ip)) continue
       const actual = familyOf(ip)
       if (actual !== family) {
-        if (isReportedHere(service, actual, family)) refused.push(unserved(kind, ip, port))
+        if (isReportedHere(service, actual, family)) refused.push(familyNotServed(kind, ip, port))
         continue
       }
-      const rejection = screen(kind, ip, port, node)
+      const rejection = rejectionOf(kind, ip, port, node)
       if (rejection !== undefined) refused.push(rejection)
       else {
         taken.add(ip)
@@ -68,19 +69,17 @@ export function frontendsOf(
 }
 
 /**
- * An address that is listed twice becomes one frontend: the Service's own
- * ClusterIP before all, and the load balancer's before an equal externalIP,
- * because only the former is limited by source ranges. Load balancer addresses
- * belong to Services of that type alone: a status that outlived a change of
- * type captures nothing.
+ * The addresses of a Service by kind. An address of several kinds becomes one frontend, of the first kind:
+ * the ClusterIP comes first, and the load balancer's address before an equal externalIP, because source
+ * ranges limit only the former. The status of a Service that is no longer of type LoadBalancer is ignored.
  */
 function addressesByPrecedence(
   service: Service,
 ): readonly (readonly [AddressKind, readonly IpAddress[]])[] {
-  const balanced = service.type === 'LoadBalancer' ? service.loadBalancerIPs : []
+  const loadBalancerIPs = service.type === 'LoadBalancer' ? service.loadBalancerIPs : []
   return [
     ['clusterIP', service.clusterIPs],
-    ['loadBalancerIP', balanced],
+    ['loadBalancerIP', loadBalancerIPs],
     ['externalIP', service.externalIPs],
   ]
 }
@@ -103,7 +102,8 @@ function addressFrontend(
   return { kind, ip, port: port.port, ...path, sourceRanges }
 }
 
-function screen(
+/** Why an address must not be served; undefined: it may be. */
+function rejectionOf(
   kind: AddressKind,
   ip: IpAddress,
   port: ServicePort,
@@ -111,11 +111,11 @@ function screen(
 ): RejectedFrontend | undefined {
   if (isSpecialAddress(ip)) {
     const message = `${kind} ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and is never captured; use an address of a network`
-    return rejection('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
+    return rejected('NP_FORWARDING_SPECIAL_ADDRESS', message, { kind, ip, port: port.port })
   }
   if (kind === 'externalIP' && !isAllowed(ip, node)) {
     const message = `externalIP ${ip} lies outside allowedExternalIPs; the operator has to allow its network`
-    return rejection('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
+    return rejected('NP_FORWARDING_NOT_ALLOWED', message, { kind, ip, port: port.port })
   }
   return undefined
 }
@@ -124,19 +124,19 @@ function isAllowed(ip: IpAddress, node: NodeContext): boolean {
   return node.allowedExternalIPs?.some((range) => cidrContains(range, ip)) ?? true
 }
 
-/** A family without a ClusterIP has no entry of its own: the Service's first family reports. */
+/** An address of a family without a ClusterIP is reported once: by the entry of the Service's first family. */
 function isReportedHere(service: Service, actual: Family, family: Family): boolean {
   const [first] = service.clusterIPs
   if (first === undefined || familyOf(first) !== family) return false
   return !service.clusterIPs.some((ip) => familyOf(ip) === actual)
 }
 
-function unserved(kind: AddressKind, ip: IpAddress, port: ServicePort): RejectedFrontend {
+function familyNotServed(kind: AddressKind, ip: IpAddress, port: ServicePort): RejectedFrontend {
   const message = `${kind} ${ip} is IPv${familyOf(ip)}, but the Service has no ClusterIP of that family; add the family to spec.ipFamilies`
-  return rejection('NP_FORWARDING_FAMILY_NOT_SERVED', message, { kind, ip, port: port.port })
+  return rejected('NP_FORWARDING_FAMILY_NOT_SERVED', message, { kind, ip, port: port.port })
 }
 
-function rejection(
+function rejected(
   code: ProblemCode,
   message: string,
   at: Pick<RejectedFrontend, 'kind' | 'ip' | 'port'>,

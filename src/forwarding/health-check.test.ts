@@ -30,7 +30,7 @@ function check(overrides: Partial<Service>) {
   )
 }
 
-test('a load balancer with policy Local is checked', () => {
+test('a LoadBalancer Service with policy Local has a health check', () => {
   expect(check({})).toEqual({ service: key, port: 30000, localEndpoints: 1 })
 })
 
@@ -40,11 +40,11 @@ test.each<[string, Partial<Service>]>([
   ['no port allocated', { healthCheckNodePort: 0 }],
   ['another proxy', { proxyName: 'other' }],
   ['headless', { clusterIPs: [] }],
-])('%s is not', (_, overrides) => {
+])('%s has none', (_, overrides) => {
   expect(check(overrides)).toBeUndefined()
 })
 
-test('a Service that is gone has neither check nor endpoints', () => {
+test('a deleted Service has no health check and no local endpoints', () => {
   expect(healthCheckOf(key, clusterOf([]), nodeContext())).toBeUndefined()
   expect(localReadyEndpoints(key, clusterOf([]), nodeContext())).toBe(0)
 })

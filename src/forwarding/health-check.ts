@@ -15,8 +15,8 @@ export interface HealthCheck {
 }
 
 /**
- * The health check of a Service: only for type LoadBalancer with
- * `externalTrafficPolicy: Local` and an allocated port.
+ * The health check of a Service of type LoadBalancer with `externalTrafficPolicy: Local` and an allocated
+ * `healthCheckNodePort`; undefined for any other.
  */
 export function healthCheckOf(
   key: ServiceKey,
@@ -30,6 +30,7 @@ export function healthCheckOf(
   return { service: key, port, localEndpoints: localReadyEndpoints(key, cluster, node) }
 }
 
+/** Whether the node answers health checks of the Service; see `healthCheckOf`. */
 export function hasHealthCheck(service: Service): boolean {
   const { type, externalTrafficPolicy, healthCheckNodePort } = service
   return type === 'LoadBalancer' && externalTrafficPolicy === 'Local' && healthCheckNodePort > 0
@@ -48,7 +49,7 @@ export function localReadyEndpoints(
   const service = cluster.service(key)
   if (service === undefined) return 0
   const seen: Record<Family, Set<IpAddress>> = { 4: new Set(), 6: new Set() }
-  for (const { groups } of cluster.endpointsOf(key)) {
+  for (const { groups } of cluster.endpointSourcesOf(key)) {
     for (const { family, ports, endpoints } of groups) {
       if (ports.length === 0) continue
       for (const endpoint of endpoints) {

@@ -1,11 +1,12 @@
 import type { ForwardingEntry } from './entry.ts'
 
-/** Entries whose traffic policy Local has no endpoint on this node while others exist. */
+/** Entries with traffic policy Local and no endpoint on this node, while other nodes have endpoints. */
 export interface NoLocalEndpoints {
   readonly internal: number
   readonly external: number
 }
 
+/** Counts such entries by the policy that is Local: internal (ClusterIP) or external (all other kinds). */
 export function countNoLocalEndpoints(entries: Iterable<ForwardingEntry>): NoLocalEndpoints {
   let internal = 0
   let external = 0

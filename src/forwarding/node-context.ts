@@ -10,8 +10,8 @@ export interface NodeContext {
   readonly addresses: Readonly<Record<Family, readonly IpAddress[]>>
   /** externalIPs outside these networks are refused; undefined allows every one. */
   readonly allowedExternalIPs: readonly Cidr[] | undefined
-  /** Only Services with this `service-proxy-name`; undefined: only Services without one. */
+  /** The `service-proxy-name` of the Services that are served; undefined: those without one. */
   readonly proxyName: string | undefined
-  /** How long a backend that left keeps its connections; 0: it is forgotten at once. */
+  /** How long a removed backend keeps its connections; 0: it does not drain. */
   readonly drainSeconds: Readonly<Record<Protocol, number>>
 }

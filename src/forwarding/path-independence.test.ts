@@ -126,7 +126,7 @@ const orders = fc.shuffledSubarray(KEYS, { minLength: KEYS.length })
 const RUNS = { numRuns: 1500 }
 
 describe('path independence', () => {
-  test('any history ends where a fresh table begins, in any order', () => {
+  test('any history ends in the state of a fresh table that is filled in any order', () => {
     fc.assert(
       fc.property(histories, orders, fc.constantFrom(0, 30), (steps, order, drain) => {
         const lived = live(steps, drain)
@@ -137,7 +137,7 @@ describe('path independence', () => {
     )
   })
 
-  test('once everything has drained nothing is left of the past', () => {
+  test('after all deadlines the table is that of a fresh start', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         const table = live(steps, 30)
@@ -169,7 +169,7 @@ describe('path independence', () => {
     )
   })
 
-  test('the deltas add up to the table', () => {
+  test('the deltas of a history, applied in order, give the table', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         const copy = new Map<EntryId, ForwardingEntry>()

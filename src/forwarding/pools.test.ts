@@ -62,17 +62,17 @@ describe('which pool is filled', () => {
 })
 
 describe('readiness', () => {
-  test('unready endpoints get nothing', () => {
+  test('an endpoint that is not ready is in no pool', () => {
     const { cluster } = pools([endpoint('10.0.0.1', DOWN), endpoint('10.0.0.2')])
     expect(cluster).toEqual(['10.0.0.2'])
   })
 
-  test('publishNotReadyAddresses makes them ready, but not those that are leaving', () => {
+  test('publishNotReadyAddresses makes every endpoint ready that is not terminating', () => {
     const endpoints = [endpoint('10.0.0.1', DOWN), endpoint('10.0.0.2', LEAVING)]
     expect(pools(endpoints, { publishNotReadyAddresses: true }).cluster).toEqual(['10.0.0.1'])
   })
 
-  test('terminating endpoints stand in only when none is ready, and only while they serve', () => {
+  test('terminating endpoints are used only while none is ready and they are serving', () => {
     const leaving = endpoint('10.0.0.1', LEAVING)
     const dead = endpoint('10.0.0.2', { ...LEAVING, serving: false })
     const unready = endpoint('10.0.0.3', { ready: false })
@@ -107,7 +107,7 @@ describe('when empty', () => {
     expect(pools([far], ALL_LOCAL, { zone: 'zone-a' }).whenEmpty.local).toBe('drop')
   })
 
-  test('without a local pool there is nothing to drop', () => {
+  test('without a frontend of policy Local nothing is dropped', () => {
     expect(pools([endpoint('10.0.0.1')]).whenEmpty).toEqual(reject)
   })
 })

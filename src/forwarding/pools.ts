@@ -12,9 +12,9 @@ const DROP_LOCAL = Object.freeze({ cluster: 'reject', local: 'drop' } as const)
 type Pools = Pick<ForwardingEntry, 'pools' | 'whenEmpty'>
 
 /**
- * Fills the pools that some frontend can reach; the other stays empty. A local
- * set that is empty while endpoints are usable elsewhere is dropped rather than
- * rejected, so that a client or load balancer retries towards a better node.
+ * The pools that a frontend uses; a pool that none uses stays empty. Packets for an empty local pool are
+ * dropped rather than rejected while other nodes have usable endpoints, so that a client or load balancer
+ * tries another node.
  */
 export function poolsOf(
   candidates: readonly Candidate[],

@@ -1,9 +1,9 @@
 import type { Endpoint, Service } from '../resources/types.ts'
 
 /**
- * Whether new connections may go to an endpoint. `publishNotReadyAddresses`
- * makes every endpoint ready that is not on its way out; an endpoint that is
- * both ready and terminating was declared ready by such a Service's controller.
+ * Whether new connections may go to an endpoint. `publishNotReadyAddresses` makes every endpoint ready that
+ * is not terminating. One that is ready and terminating counts, too: the controller that wrote the slice
+ * sets both for such Services only.
  */
 export function isReady(
   endpoint: Endpoint,

@@ -6,7 +6,7 @@ import type { NodeContext } from './node-context.ts'
 import { clusterIPsOf } from './served.ts'
 import type { ForwardingTable } from './table.ts'
 
-/** A Service that changes, and the world it is compiled in. */
+/** What a Service is compiled from. */
 export interface Compilation {
   readonly cluster: ClusterView
   readonly node: NodeContext
@@ -14,7 +14,7 @@ export interface Compilation {
   readonly now: number
 }
 
-/** Brings one Service of the table up to date with the cluster. */
+/** Compiles one Service, and replaces its entries in the table; a deleted Service loses them. */
 export function recompile(
   table: ForwardingTable,
   key: ServiceKey,

@@ -3,7 +3,7 @@ import type { Service, ServiceKey } from '../resources/types.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { NodeContext } from './node-context.ts'
 
-/** Whether this node forwards for a Service at all: neither headless nor another proxy's. */
+/** Whether this node forwards for a Service: it has a ClusterIP, and no other proxy serves it. */
 export function isServed(service: Service, node: Pick<NodeContext, 'proxyName'>): boolean {
   return ownsClusterIPs(service) && service.proxyName === node.proxyName
 }

@@ -25,15 +25,15 @@ function flows(stale: readonly StaleFlows[]): readonly string[] {
   return stale.map(({ ip: at, port, keep }) => `${at}:${port} keeps [${[...keep].join(' ')}]`)
 }
 
-describe.each(['UDP', 'SCTP'] as const)('%s', (protocol) => {
-  test('a first backend, also of a new Service', () => {
+describe.each(['UDP', 'SCTP'] as const)('stale %s flows', (protocol) => {
+  test('are those of a frontend that gets its first backend, also of a new Service', () => {
     const resolver = new Resolver(protocol)
     expect(flows(resolver.set(['10.0.0.1']).staleFlows)).toEqual([
       '172.30.0.41:53 keeps [10.0.0.1:8080]',
     ])
   })
 
-  test('a replaced backend', () => {
+  test('are those of a replaced backend', () => {
     const resolver = new Resolver(protocol)
     resolver.set(['10.0.0.1'])
     expect(resolver.set(['10.0.0.2']).staleFlows).toEqual([
@@ -47,7 +47,7 @@ describe.each(['UDP', 'SCTP'] as const)('%s', (protocol) => {
     ])
   })
 
-  test('fewer backends, and none', () => {
+  test('are those of removed backends, and all without a backend', () => {
     const resolver = new Resolver(protocol)
     resolver.set(['10.0.0.1', '10.0.0.2'])
     expect(flows(resolver.set(['10.0.0.1']).staleFlows)).toEqual([
@@ -59,19 +59,19 @@ describe.each(['UDP', 'SCTP'] as const)('%s', (protocol) => {
     ])
   })
 
-  test('more backends leave every flow where it is', () => {
+  test('are none when backends are only added', () => {
     const resolver = new Resolver(protocol)
     resolver.set(['10.0.0.1'])
     expect(resolver.set(['10.0.0.1', '10.0.0.2']).staleFlows).toEqual([])
   })
 
-  test('a Service without backends, old or new, has no flows', () => {
+  test('are none of a Service that never had backends', () => {
     const resolver = new Resolver(protocol)
     expect(resolver.set([]).staleFlows).toEqual([])
     expect(resolver.set([], { affinitySeconds: 5 }).staleFlows).toEqual([])
   })
 
-  test('a removed Service loses all its flows', () => {
+  test('are all flows of a removed Service', () => {
     const resolver = new Resolver(protocol)
     resolver.set(['10.0.0.1'], { externalIPs: [ip('5.6.7.8')] })
     expect(flows(resolver.table.replace(key, [], 0).staleFlows)).toEqual([
@@ -80,7 +80,7 @@ describe.each(['UDP', 'SCTP'] as const)('%s', (protocol) => {
     ])
   })
 
-  test('a frontend that comes or goes is cut alone', () => {
+  test('are those of one frontend, when only that is added or removed', () => {
     const resolver = new Resolver(protocol)
     resolver.set(['10.0.0.1'])
     const added = resolver.set(['10.0.0.1'], { externalIPs: [ip('5.6.7.8')] })
@@ -89,7 +89,7 @@ describe.each(['UDP', 'SCTP'] as const)('%s', (protocol) => {
   })
 })
 
-test('a node port is cut on every address of the node', () => {
+test('the stale flows of a node port are those on every address of the node', () => {
   const resolver = new Resolver()
   const ports = [servicePort({ port: 53, protocol: 'UDP', nodePort: 30053 })]
   const { staleFlows } = resolver.set(['10.0.0.1'], { type: 'NodePort', ports })
@@ -112,7 +112,7 @@ test('a frontend that moves to another Service keeps the flows of its new backen
   ])
 })
 
-test('TCP ends by itself', () => {
+test('TCP has no stale flows', () => {
   const resolver = new Resolver('TCP')
   expect(resolver.set(['10.0.0.1']).staleFlows).toEqual([])
   expect(resolver.set([]).staleFlows).toEqual([])

@@ -2,12 +2,13 @@ import { activeBackends } from './active-backends.ts'
 import { type ClaimKey, claimKey } from './claim-key.ts'
 import type { ForwardingEntry, Frontend, StaleFlows } from './entry.ts'
 
-/** One published entry before and after a change. */
+/** One entry of the table before and after a change. */
 export interface Transition {
   readonly before: ForwardingEntry | undefined
   readonly after: ForwardingEntry | undefined
 }
 
+/** The entries that hold a frontend before and after the change. */
 interface Holders {
   readonly frontend: Frontend
   before: ForwardingEntry | undefined
@@ -15,13 +16,12 @@ interface Holders {
 }
 
 /**
- * The flows that a change leaves behind. Without a connection there is nothing
- * that ends a UDP (or, towards a dead peer, SCTP) flow: the kernel goes on
- * translating it to the old backend, or not at all when the flow began before
- * there was one. TCP ends or resets itself and is never cut.
+ * The UDP and SCTP flows that a change makes stale. While packets of such a flow arrive, the kernel keeps its
+ * conntrack entry: it translates to the old backend, or not at all if the flow began before there was one.
+ * TCP connections end or are reset without that, and stay.
  *
- * All transitions of one change come together, so that a frontend that moved
- * between two entries keeps the backends of its new holder.
+ * The caller passes all transitions of one change together, so that a frontend that moved between two entries
+ * keeps the flows to the backends of its new holder.
  */
 export function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
   const changed = transitions.filter(({ before, after }) => {

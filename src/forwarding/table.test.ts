@@ -23,7 +23,7 @@ function set(table: ForwardingTable, addresses: readonly string[], step: Step = 
 }
 
 describe('replace', () => {
-  test('a new entry is an upsert and is found', () => {
+  test('a new entry is an upsert and can be read', () => {
     const table = tableThatDrains()
     const delta = set(table, ['10.0.0.1'])
     expect(delta).toMatchObject({ upserts: [{ id }], removals: [], staleFlows: [] })
@@ -52,7 +52,7 @@ describe('replace', () => {
     expect(upserts.map((entry) => entry.id)).toEqual(['shop/cart:admin/TCP/4'])
   })
 
-  test('a port that is gone is a removal, and so is the last one', () => {
+  test('a removed port is a removal, also the last one', () => {
     const table = tableThatDrains()
     const ports = [servicePort(), servicePort({ name: 'admin', port: 81 })]
     set(table, ['10.0.0.1'], { service: { ports } })
@@ -75,7 +75,7 @@ describe('replace', () => {
     expect(set(table, ['10.0.0.1'], { service }).upserts.length).toBe(1)
   })
 
-  test('what the compiler refused shows in the status and not in the upserts', () => {
+  test('a frontend that the compiler refused changes the status and is no upsert', () => {
     const table = tableThatDrains()
     set(table, ['10.0.0.1'])
     const delta = set(table, ['10.0.0.1'], { service: { externalIPs: [ip('127.0.0.1')] } })
@@ -110,13 +110,13 @@ describe('draining', () => {
     expect(table.get(id)?.draining.map(({ until }) => until)).toEqual([31_000])
   })
 
-  test('with 0 seconds nothing is kept', () => {
+  test('with 0 seconds no backend drains', () => {
     const table = tableThatDrains({ TCP: 0, UDP: 30 })
     expect(leave(table).upserts[0]?.draining).toEqual([])
     expect(table.nextDeadline()).toBeUndefined()
   })
 
-  test('an endpoint that returns leaves draining', () => {
+  test('an endpoint that is back no longer drains', () => {
     const table = tableThatDrains({ TCP: 30 })
     leave(table)
     const { upserts } = set(table, ['10.0.0.1', '10.0.0.2'], { now: 2_000 })
@@ -124,7 +124,7 @@ describe('draining', () => {
     expect(table.nextDeadline()).toBeUndefined()
   })
 
-  test('expire lets go at the deadline and not before', () => {
+  test('expire removes a draining backend at its deadline and not before', () => {
     const table = tableThatDrains({ TCP: 30 })
     leave(table)
     set(table, [], { now: 2_000 })
@@ -146,7 +146,7 @@ describe('draining', () => {
     expect(table.nextDeadline()).toBe(30_500)
   })
 
-  test('a removed Service forgets its draining backends', () => {
+  test('a removed Service has no draining backends', () => {
     const table = tableThatDrains({ TCP: 30 })
     leave(table)
     table.replace(key, [], 2_000)
@@ -154,7 +154,7 @@ describe('draining', () => {
     expect(set(table, ['10.0.0.1'], { now: 3_000 }).upserts[0]?.draining).toEqual([])
   })
 
-  test('the new duration holds for backends that leave from now on', () => {
+  test('setDrainSeconds applies to backends that are removed afterwards', () => {
     const table = tableThatDrains({ TCP: 30 })
     leave(table)
     table.setDrainSeconds({ TCP: 60, UDP: 0, SCTP: 0 })

@@ -1,35 +1,37 @@
 import type { IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
 import { type ClaimKey } from './claim-key.ts'
-import { Claims, type Holding } from './claims.ts'
+import { Claims, type ServiceClaims } from './claims.ts'
+import { compareText } from './compare-text.ts'
 import { drainingAfter } from './drain.ts'
 import type { DrainingBackend, EntryId, ForwardingEntry, TableDelta } from './entry.ts'
-import { compareText } from './entry-id.ts'
 import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'
 import type { FrontendProblem } from './problems.ts'
 import { problemsOf } from './problems.ts'
 import { staleFlowsOf, type Transition } from './stale-flows.ts'
 
-const NOTHING: Holding = Object.freeze({ entries: [], clusterIPs: [] })
+const NO_CLAIMS: ServiceClaims = Object.freeze({ entries: [], clusterIPs: [] })
 const UNCHANGED: TableDelta = Object.freeze({ upserts: [], removals: [], staleFlows: [] })
 
-/** `Granted`: every frontend that the entry requested is in the table. */
+/**
+ * `Granted`: the entry got every frontend that it requested. `Conflict`: another entry holds one of them.
+ * `Refused`: a rule forbids one of them.
+ */
 export type EntryStatus = 'Granted' | 'Conflict' | 'Refused'
 
 /**
- * Everything that this node forwards: the compiled entries of all Services after
- * claims were decided, plus the backends that are draining. Except for the
- * latter, its state depends on the last `replace` of each Service alone. A call
- * costs the size of its Service and of the rivals whose claims it moves.
+ * Everything that this node forwards: the compiled entries of all Services with the frontends that they were
+ * granted, and the backends that are draining. Apart from draining, its state depends on the last `replace` of
+ * each Service alone. A call costs the size of its Service and of the entries that claim the same addresses.
  */
 export class ForwardingTable {
   #drainSeconds: Readonly<Record<Protocol, number>>
   readonly #claims = new Claims()
-  readonly #holdings = new Map<ServiceKey, Holding>()
-  /** As compiled. */
+  readonly #requested = new Map<ServiceKey, ServiceClaims>()
+  /** Entries as compiled. */
   readonly #wanted = new Map<EntryId, ForwardingEntry>()
-  /** As granted; the same object as in `#wanted` when nothing was taken from it. */
+  /** Entries with granted frontends; the same object as in `#wanted` when that entry got them all. */
   readonly #published = new Map<EntryId, ForwardingEntry>()
   readonly #problems = new Map<EntryId, readonly FrontendProblem[]>()
   /** The earliest deadline of each entry that is draining. */
@@ -39,15 +41,15 @@ export class ForwardingTable {
     this.#drainSeconds = drainSeconds
   }
 
-  /** Holds for backends that leave from now on. */
+  /** Sets how long backends drain that are removed from now on; a present deadline stays. */
   setDrainSeconds(drainSeconds: NodeContext['drainSeconds']): void {
     this.#drainSeconds = drainSeconds
   }
 
   /**
-   * Sets all entries of one Service; none removes it. `now` is in milliseconds
-   * since the epoch. `clusterIPs` protects addresses of a Service that has no
-   * entries of its own (see `clusterIPsOf`); those of its entries always are.
+   * Replaces all entries of one Service; an empty list removes it. `now` is in milliseconds
+   * since the epoch. `clusterIPs` (see `clusterIPsOf`) protects the addresses
+   * of a Service without entries; those of its entries are always protected.
    */
   replace(
     key: ServiceKey,
@@ -55,23 +57,23 @@ export class ForwardingTable {
     now: number,
     clusterIPs: readonly IpAddress[] = [],
   ): TableDelta {
-    const before = this.#holdings.get(key) ?? NOTHING
-    const after = holdingOf(this.#reuse(entries), clusterIPs)
-    if (isSameHolding(before, after)) return UNCHANGED
+    const before = this.#requested.get(key) ?? NO_CLAIMS
+    const after = claimsOf(this.#reuse(entries), clusterIPs)
+    if (areSameClaims(before, after)) return UNCHANGED
     for (const { id } of before.entries) this.#wanted.delete(id)
     for (const entry of after.entries) this.#wanted.set(entry.id, entry)
-    if (isNothing(after)) this.#holdings.delete(key)
-    else this.#holdings.set(key, after)
-    return this.#publish(this.#claims.replace(key, before, after), now)
+    if (isEmpty(after)) this.#requested.delete(key)
+    else this.#requested.set(key, after)
+    return this.#update(this.#claims.replace(key, before, after), now)
   }
 
-  /** Lets go of the backends whose time is up. */
+  /** Removes the draining backends whose deadline is over. `now`: milliseconds since the epoch. */
   expire(now: number): TableDelta {
     const due = [...this.#deadlines].filter(([, until]) => until <= now).map(([id]) => id)
-    return due.length === 0 ? UNCHANGED : this.#publish(due, now)
+    return due.length === 0 ? UNCHANGED : this.#update(due, now)
   }
 
-  /** When `expire` has something to do next, in milliseconds since the epoch. */
+  /** The next deadline of a draining backend, in milliseconds since the epoch; undefined: none drains. */
   nextDeadline(): number | undefined {
     let next: number | undefined
     for (const until of this.#deadlines.values()) {
@@ -80,14 +82,17 @@ export class ForwardingTable {
     return next
   }
 
+  /** The number of entries that this node forwards. */
   get size(): number {
     return this.#published.size
   }
 
+  /** The entry with the frontends that it was granted. */
   get(id: EntryId): ForwardingEntry | undefined {
     return this.#published.get(id)
   }
 
+  /** All entries with the frontends that they were granted, in no particular order. */
   entries(): Iterable<ForwardingEntry> {
     return this.#published.values()
   }
@@ -98,12 +103,12 @@ export class ForwardingTable {
     return id === undefined ? undefined : this.#published.get(id)
   }
 
-  /** The Services whose ClusterIP this is. */
+  /** The Services whose ClusterIP this is; empty: it is none. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#claims.ownersOf(ip)
   }
 
-  /** Undefined for an entry that does not exist. */
+  /** Whether an entry got its frontends; undefined: there is no such entry. */
   statusOf(id: EntryId): EntryStatus | undefined {
     if (!this.#wanted.has(id)) return undefined
     const problems = this.#problems.get(id)
@@ -111,13 +116,13 @@ export class ForwardingTable {
     return problems.some(({ status }) => status === 'Conflict') ? 'Conflict' : 'Refused'
   }
 
-  /** Every requested frontend that was not granted, by entry id. */
+  /** Every requested frontend that was not granted, sorted by entry id. */
   problems(): readonly FrontendProblem[] {
     const ids = [...this.#problems.keys()].sort(compareText)
     return ids.flatMap((id) => this.#problems.get(id) ?? [])
   }
 
-  /** Keeps the entry that the table has when a new one is equal. */
+  /** Replaces new entries by the equal ones that the table has. */
   #reuse(entries: readonly ForwardingEntry[]): readonly ForwardingEntry[] {
     return entries.map((entry) => {
       const known = this.#wanted.get(entry.id)
@@ -125,13 +130,13 @@ export class ForwardingTable {
     })
   }
 
-  #publish(ids: Iterable<EntryId>, now: number): TableDelta {
+  #update(ids: Iterable<EntryId>, now: number): TableDelta {
     const upserts: ForwardingEntry[] = []
     const removals: EntryId[] = []
     const transitions: Transition[] = []
     for (const id of ids) {
       const before = this.#published.get(id)
-      const after = this.#decide(id, before, now)
+      const after = this.#grant(id, before, now)
       transitions.push({ before, after })
       if (after !== undefined) {
         this.#published.set(id, after)
@@ -141,8 +146,8 @@ export class ForwardingTable {
     return { upserts, removals, staleFlows: staleFlowsOf(transitions) }
   }
 
-  /** The entry as granted now; `before` itself when nothing changed; undefined without frontends. */
-  #decide(
+  /** The entry with the frontends granted to it now; `before` itself if equal; undefined without frontends. */
+  #grant(
     id: EntryId,
     before: ForwardingEntry | undefined,
     now: number,
@@ -151,7 +156,7 @@ export class ForwardingTable {
     const problems = wanted === undefined ? [] : problemsOf(wanted, this.#claims)
     if (problems.length > 0) this.#problems.set(id, problems)
     else this.#problems.delete(id)
-    const granted = wanted && this.#granted(wanted)
+    const granted = wanted && this.#withGrantedFrontends(wanted)
     const seconds = wanted === undefined ? 0 : this.#drainSeconds[wanted.protocol]
     const draining = granted && drainingAfter(before, granted, { now, seconds })
     this.#setDeadline(id, draining ?? [])
@@ -160,7 +165,7 @@ export class ForwardingTable {
     return before !== undefined && isSameForwarding(before, after) ? before : after
   }
 
-  #granted(wanted: ForwardingEntry): ForwardingEntry | undefined {
+  #withGrantedFrontends(wanted: ForwardingEntry): ForwardingEntry | undefined {
     const { frontends } = wanted
     const granted = frontends.filter((one) => this.#claims.denial(wanted, one) === undefined)
     if (granted.length === 0) return undefined
@@ -173,7 +178,10 @@ export class ForwardingTable {
   }
 }
 
-function holdingOf(entries: readonly ForwardingEntry[], clusterIPs: readonly IpAddress[]): Holding {
+function claimsOf(
+  entries: readonly ForwardingEntry[],
+  clusterIPs: readonly IpAddress[],
+): ServiceClaims {
   const owned = new Set(clusterIPs)
   for (const { frontends } of entries) {
     for (const { kind, ip } of frontends) {
@@ -183,10 +191,10 @@ function holdingOf(entries: readonly ForwardingEntry[], clusterIPs: readonly IpA
   return { entries, clusterIPs: [...owned].sort(compareText) }
 }
 
-function isSameHolding(a: Holding, b: Holding): boolean {
+function areSameClaims(a: ServiceClaims, b: ServiceClaims): boolean {
   return areSame(a.entries, b.entries, Object.is) && areSame(a.clusterIPs, b.clusterIPs, Object.is)
 }
 
-function isNothing({ entries, clusterIPs }: Holding): boolean {
+function isEmpty({ entries, clusterIPs }: ServiceClaims): boolean {
   return entries.length === 0 && clusterIPs.length === 0
 }

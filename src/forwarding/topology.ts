@@ -5,8 +5,8 @@ import type { NodeContext } from './node-context.ts'
  * Which ready endpoints of the cluster this node should use: those hinted for
  * the node, else those hinted for its zone, else all. A kind of hint counts only
  * when every ready endpoint carries it and at least one names this node (or
- * zone): a half-written or stale set of hints must never leave a node without
- * endpoints or pile its load on the few.
+ * zone): a half-written or stale set of hints must neither leave a node
+ * without endpoints nor concentrate its load on a few.
  */
 export function preferNear(
   ready: readonly Candidate[],

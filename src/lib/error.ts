@@ -1,3 +1,4 @@
+/** What an error carries beside its code and message. */
 export interface ErrorDetails {
   /** What the error is about: an object key, a file, a chain. */
   readonly object?: string
@@ -7,8 +8,8 @@ export interface ErrorDetails {
 }
 
 /**
- * The one error class of the project. `code` is stable, starts with `NP_` and
- * stands in docs/errors.md (a test holds the catalogue both ways).
+ * The only error class of the project. `code` is stable and starts with `NP_`; docs/errors.md describes each
+ * code.
  */
 export class NodeProxyError extends Error {
   override readonly name = 'NodeProxyError'

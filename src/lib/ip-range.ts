@@ -6,13 +6,13 @@ export interface IpRange {
   readonly size: bigint
   /** The address at `index`, from 0. */
   at(index: bigint): IpAddress
-  /** Where the address stands; undefined when it is not in the range. */
+  /** The index of an address; undefined when it is not in the range. */
   indexOf(ip: IpAddress): bigint | undefined
-  /** The range without so many addresses at its start and its end; empty when there are no more. */
+  /** The range without `head` addresses at its start and `tail` at its end; empty when it has no more. */
   without(head: bigint, tail: bigint): IpRange
 }
 
-/** All addresses of a network, its own and the last (IPv4's broadcast) too. */
+/** All addresses of a network, with the first and the last (in IPv4 network and broadcast address). */
 export function networkRange(cidr: Cidr): IpRange {
   const slash = cidr.indexOf('/')
   const family = familyOf(cidr)

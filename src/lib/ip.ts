@@ -6,6 +6,7 @@ export type IpAddress = Brand<string, 'IpAddress'>
 /** A network in canonical text, host bits cleared: `10.0.0.0/8`, `fd00::/64`. */
 export type Cidr = Brand<string, 'Cidr'>
 
+/** The IP version. */
 export type Family = 4 | 6
 
 const OCTET = /^(0|[1-9][0-9]{0,2})$/
@@ -37,6 +38,7 @@ export function formatIp(bytes: Uint8Array): IpAddress {
   return (bytes.length === 4 ? bytes.join('.') : formatV6(bytes)) as IpAddress
 }
 
+/** The IP version of an address or network. */
 export function familyOf(ip: IpAddress | Cidr): Family {
   return ip.includes(':') ? 6 : 4
 }
@@ -103,7 +105,7 @@ function parseV6(text: string): Uint8Array | undefined {
   return Uint8Array.from(words.flatMap((word) => [word >> 8, word & 0xff]))
 }
 
-/** The 16-bit words of one side of `::`; a dotted quad may stand only at the very end. */
+/** The 16-bit words of one side of `::`; a dotted quad may be only at the very end. */
 function hextets(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return []
   const words: number[] = []

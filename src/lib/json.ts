@@ -1,9 +1,12 @@
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
 
+/** A JSON object. */
 export interface JsonObject {
   [key: string]: Json
 }
 
+/** Whether a value is an object and no array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

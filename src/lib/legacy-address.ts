@@ -7,7 +7,7 @@ const LEADING_ZEROS = /(^|[.:])0+(?=[0-9a-fA-F])/g
 /**
  * An address as Kubernetes reads it (ParseIPSloppy): numbers may have leading zeros and are decimal
  * all the same, in IPv6 hexadecimal. Objects that old API servers accepted have such addresses.
- * Other programs read `010.0.0.1` as octal (CVE-2021-29923), so only canonical text goes on.
+ * Other programs read `010.0.0.1` as octal (CVE-2021-29923), so the result is canonical text.
  */
 export function parseLegacyIp(text: string): IpAddress | undefined {
   return parseIp(text) ?? parseIp(withoutLeadingZeros(text))

@@ -1,15 +1,17 @@
 import type { Clock } from './clock.ts'
 
+/** See `regularly`. */
 export interface RegularWork {
   readonly clock: Pick<Clock, 'after'>
-  /** From the end of one round to the beginning of the next; also before the first. */
+  /** Milliseconds from the end of one round to the start of the next, and before the first. */
   readonly everyMs: number
+  /** The work; its promise ends the round. */
   readonly round: () => Promise<void>
   /** Receives the error of a failed round; the next round follows all the same. */
   readonly onError: (error: unknown) => void
 }
 
-/** Does something from time to time, never twice at once; the returned function ends that. */
+/** Repeats a round of work, one round at a time, until the returned function is called. */
 export function regularly({ clock, everyMs, round, onError }: RegularWork): () => void {
   let stopped = false
   let cancel = (): void => undefined

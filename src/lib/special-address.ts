@@ -34,9 +34,8 @@ function addressOf(cidr: Cidr): IpAddress {
 /**
  * Whether an address names no host of a network: unspecified (0.0.0.0/8, ::),
  * loopback, link-local, multicast, broadcast, or an IPv4-mapped IPv6 address,
- * which never stands in a packet. Such an address is never captured and never a
- * backend: it would expose what the node offers to itself alone (CVE-2020-8558,
- * CVE-2021-25737). Works on canonical text, as every IpAddress is.
+ * which no packet carries. Such an address is never captured and never a backend: it would expose services that
+ * listen for the node alone (CVE-2020-8558, CVE-2021-25737). `ip` is canonical text, as every IpAddress.
  */
 export function isSpecialAddress(ip: IpAddress): boolean {
   return ip.includes(':') ? SPECIAL_V6.test(ip) : SPECIAL_V4.test(ip)

@@ -53,14 +53,14 @@ export interface Program {
   takeChanges(): ReadonlyMap<ObjectKey, Digest | undefined>
   /** The entries that an object belongs to; empty for scaffolding. */
   ownersOf(key: ObjectKey): readonly EntryId[]
-  /** Any object of the mode, one that nobody wants too. */
+  /** Any object of the mode, one that no entry wants too. */
   describe(key: ObjectKey): ObjectDescription
 }
 
 export interface Change {
   /** Wanted objects that the kernel lacks or holds differently. */
   readonly set: readonly ObjectKey[]
-  /** Objects of ours that the kernel holds and nobody wants. */
+  /** Objects of ours that the kernel holds and no entry wants. */
   readonly unset: readonly ObjectKey[]
 }
 
@@ -74,7 +74,7 @@ export interface ApplyResult {
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
   /** Objects that stand otherwise than before and than wanted, as a refused chain that is empty. */
   readonly left?: ReadonlyMap<ObjectKey, Digest>
-  /** Nobody knows what of the failed part took effect: the kernel must be read again. */
+  /** It is unknown what of the failed part took effect: the kernel must be read again. */
   readonly uncertain?: boolean
 }
 
@@ -97,7 +97,7 @@ export interface TrafficCounts {
   readonly unserved: number
   /** Clients that were refused because there were as many connections as allowed. */
   readonly overLimit: number
-  /** Idle connections that were ended to make room. */
+  /** Idle connections that were ended to make space for others. */
   readonly evicted: number
   /** Clients outside the source ranges of the Service. */
   readonly outsideRanges: number
@@ -107,7 +107,7 @@ export interface TrafficCounts {
   readonly setAsideNow: number
   /** Backends that left and still have connections, in each worker. */
   readonly drainingNow: number
-  /** Clients that session affinity remembers, and those that it forgot for lack of room. */
+  /** Clients that session affinity remembers, and those that it forgot because its table was full. */
   readonly affinityClientsNow: number
   readonly affinityEvicted: number
 }
@@ -134,7 +134,7 @@ export interface Mode {
   apply(change: Change): Promise<ApplyResult>
   /** What the kernel holds of ours: everything, or only these keys. */
   observe(keys?: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, Digest>>
-  /** Calls back when somebody else touched our objects. The result stops it. */
+  /** Calls back when another process touched our objects. The result stops it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void
   /** Removes every trace of this mode, and nothing else. */
   cleanup(): Promise<void>

@@ -6,9 +6,8 @@ import type { Reader } from './reader.ts'
 const LEFT_OUT = 'it is left out'
 
 /**
- * `clusterIPs`, or the one `clusterIP` of old servers: at most one of each
- * family, as `ipFamilies` says. None for a headless Service (`None`) and for one
- * that was not given any.
+ * `clusterIPs`, or the only `clusterIP` of old servers: at most one of each family of `ipFamilies`. None for a
+ * headless Service (`None`) and for one that has not got an address.
  */
 export function readClusterIPs(spec: Reader): readonly IpAddress[] {
   const several = spec.list('clusterIPs')

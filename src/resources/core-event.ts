@@ -6,12 +6,13 @@ export interface ObjectReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
-  /** Undefined for objects of the cluster. */
+  /** Undefined for cluster-scoped objects. */
   readonly namespace: string | undefined
   readonly uid: string | undefined
   readonly resourceVersion?: string | undefined
 }
 
+/** The content of an Event. */
 export interface EventReport {
   readonly regarding: ObjectReference
   readonly type: 'Normal' | 'Warning'
@@ -19,10 +20,10 @@ export interface EventReport {
   readonly reason: string
   /** One sentence; longer than 1,024 characters it is cut. */
   readonly message: string
-  /** Who reports it, and from which node. */
+  /** The program that reports it, and its node. */
   readonly component: string
   readonly host?: string
-  /** Milliseconds since the epoch. */
+  /** When it was seen first and last, in milliseconds since the epoch; and how often. */
   readonly first: number
   readonly last: number
   readonly count: number
@@ -31,7 +32,7 @@ export interface EventReport {
 const MAX_MESSAGE_LENGTH = 1_024
 const MAX_NAME_LENGTH = 253
 
-/** The namespace in which an Event about an object stands: its own, or `default`. */
+/** The namespace of an Event about an object: that of the object, or `default`. */
 export function eventNamespace({ namespace }: ObjectReference): string {
   return namespace ?? 'default'
 }

@@ -43,6 +43,7 @@ function readEndpointSlice(object: Reader): EndpointSource | undefined | typeof 
   }
 }
 
+/** The Service of a slice; undefined without the label. Refuses a label that is no name of a Service. */
 export function readServiceName({ labels }: Metadata): string | undefined | typeof UNUSABLE {
   const key = firstPresent(labels, NAMES.serviceOfSlice)
   if (key === undefined) return undefined

@@ -35,11 +35,12 @@ function readEndpoints(object: Reader): EndpointSource | undefined | typeof UNUS
   }
 }
 
+/** The endpoints of v1 Endpoints, in groups of one family and list of ports. */
 export function readSubsets(object: Reader, weightOf: WeightOf): readonly EndpointGroup[] {
   return present(object.objects('subsets').flatMap((subset) => readSubset(subset, weightOf)))
 }
 
-/** One group for each family; addresses of both may stand in one subset. */
+/** One group for each family: a subset may have addresses of both. */
 function readSubset(subset: Reader, weightOf: WeightOf): readonly EndpointGroup[] {
   const ports = readEndpointPorts(subset)
   const endpoints = [
@@ -53,7 +54,7 @@ function readSubset(subset: Reader, weightOf: WeightOf): readonly EndpointGroup[
   })).filter((group) => group.endpoints.length > 0)
 }
 
-/** v1 knows no serving and terminating: what is not ready does not serve. */
+/** v1 has no serving and terminating: an address that is not ready does not serve. */
 function readAddressList(
   subset: Reader,
   key: 'addresses' | 'notReadyAddresses',

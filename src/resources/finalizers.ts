@@ -1,8 +1,8 @@
-/** Finalizers that the API server sets and the controllers take away. */
+/** Finalizers that the API server sets and the controllers remove. */
 
-/** The object goes after its dependents. */
+/** The object is deleted after its dependents. */
 export const FOREGROUND = 'foregroundDeletion'
-/** The object goes when its dependents have no owner. */
+/** The object is deleted when its dependents no longer refer to it. */
 export const ORPHAN = 'orphan'
-/** In `spec.finalizers`: the namespace goes when it is empty. */
+/** In `spec.finalizers` of a Namespace: it is deleted when it is empty. */
 export const EMPTIED = 'kubernetes'

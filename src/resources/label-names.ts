@@ -9,17 +9,17 @@ export const OPERATING_SYSTEM = 'kubernetes.io/os'
 export const ARCHITECTURE = 'kubernetes.io/arch'
 export const ZONE = 'topology.kubernetes.io/zone'
 
-/** Of a slice: the Service that it belongs to, and who looks after it. */
+/** Of a slice: the Service that it belongs to, and the controller that manages it. */
 export const SERVICE_NAME = 'kubernetes.io/service-name'
 export const SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
 
-/** Of Endpoints: who looks after them, and whether slices show them. */
+/** Of Endpoints: the controller that manages them, and whether they are not mirrored as slices. */
 export const ENDPOINTS_MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
 export const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
-/** A client that holds a lock in this annotation uses the Endpoints as a lock and not as endpoints. */
-export const LEADER = 'control-plane.alpha.kubernetes.io/leader'
+/** Of Endpoints: a record of leader election, for which clients use them instead of a Lease. */
+export const LEADER_ELECTION = 'control-plane.alpha.kubernetes.io/leader'
 
-/** Of both: the Service has no address, there were too many endpoints, since when they changed. */
+/** Of both: the Service is headless, endpoints were left out, the time of the last change. */
 export const HEADLESS = 'service.kubernetes.io/headless'
 export const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity'
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'

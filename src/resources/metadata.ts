@@ -1,6 +1,7 @@
 import { isLabel, isPathSegment, isSubdomain } from './names.ts'
 import type { Reader } from './reader.ts'
 
+/** The metadata of an object, as far as decoders read it. */
 export interface Metadata {
   readonly name: string
   /** Empty for cluster-scoped objects. */

@@ -16,6 +16,7 @@ export function decodeNode(raw: unknown): Decoded<Node> {
   return decode(raw, readNode)
 }
 
+/** Reads a Node; `UNUSABLE`, with a finding, for one without a valid name. */
 export function readNode(object: Reader): Node | typeof UNUSABLE {
   const metadata = readMetadata(object, { namespaced: false, name: 'subdomain' })
   if (metadata === undefined) return UNUSABLE
@@ -42,7 +43,7 @@ function readZone({ labels }: Metadata): string | undefined {
   return undefined
 }
 
-/** Loopback addresses and the like stay: they are what a node says of itself. */
+/** Loopback addresses and the like are kept, as the node reports them. */
 function addressesOfType(
   addresses: readonly Reader[],
   type: 'InternalIP' | 'ExternalIP',

@@ -11,6 +11,7 @@ import {
 } from '../lib/json.ts'
 import { canonicalAddress } from '../lib/legacy-address.ts'
 
+/** An environment variable of a container. */
 export interface EnvironmentVariable {
   readonly name: string
   readonly value: string
@@ -21,11 +22,10 @@ export const API_SERVICE_NAMESPACE = 'default'
 export const API_SERVICE_NAMES: readonly string[] = ['kubernetes', 'orch']
 
 /**
- * The environment variables by which a Pod that starts now finds Services
- * (specification, 2.4): those of its namespace unless it declines
- * (`enableServiceLinks`), and always the API server's. In the order of the
- * Services' names; of two variables with the same name the later one counts, at
- * the place of the first. In small steps (`yieldToEventLoop`), for there may be thousands.
+ * The environment variables by which a new Pod finds Services, as the kubelet sets them: those of the Services
+ * of its namespace unless `enableServiceLinks` is false, and always of the API server's. They are in the order
+ * of the Services' names; of two variables with the same name the later value counts, at the position of the
+ * first. The generator yields before each Service (`yieldToEventLoop`), because there may be thousands.
  */
 export function* podEnvironment(
   pod: JsonObject,

@@ -7,6 +7,7 @@ import type { EndpointPort, Protocol, ServicePort } from './types.ts'
 const PROTOCOLS: readonly Protocol[] = ['SCTP', 'TCP', 'UDP']
 const PORT_LEFT_OUT = 'the port is left out'
 
+/** Whether a value is an integer from 1 to 65535. */
 export function isPort(value: unknown): value is number {
   return isIntegerIn(value, 1, 65_535)
 }
@@ -28,7 +29,7 @@ export function readAllocatedPort(object: Reader, key: string): number {
   return 0
 }
 
-/** TCP unless said otherwise; undefined, with a finding, for what is no protocol. */
+/** The protocol of a port, TCP by default; undefined, with a finding, for an unknown one. */
 export function readProtocol(object: Reader): Protocol | undefined {
   const value = object.value('protocol')
   if (value === undefined || value === '') return 'TCP'

@@ -1,6 +1,7 @@
 /** A JSON object from the wire, of which nothing is known yet. */
 export type Raw = Readonly<Record<string, unknown>>
 
+/** Whether a value is an object and no array or null. */
 export function isRaw(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -27,6 +27,7 @@ export function decodeService(raw: unknown): Decoded<Service> {
   return decode(raw, readService)
 }
 
+/** Reads a Service; `UNUSABLE`, with a finding, for one without a valid name. */
 export function readService(object: Reader): Service | typeof UNUSABLE {
   const metadata = readMetadata(object, { namespaced: true, name: 'label' })
   if (metadata === undefined) return UNUSABLE
@@ -71,8 +72,8 @@ function readIngress(loadBalancer: Reader): readonly IpAddress[] {
 }
 
 /**
- * `ipMode: Proxy` says that the load balancer wants to see the packets itself;
- * so may any mode that is not known yet.
+ * With `ipMode: Proxy` the load balancer has to get the packets itself; unknown modes are treated in the
+ * same way.
  */
 function isCaptured(entry: Reader): boolean {
   const mode = entry.value('ipMode')

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { isSaid, readCondition, setCondition, type WantedCondition } from './status-condition.ts'
+import {
+  conditionMatches,
+  readCondition,
+  setCondition,
+  type WantedCondition,
+} from './status-condition.ts'
 
 const [THEN, LATER] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:07Z']
 const now = Date.parse(LATER)
@@ -39,7 +44,7 @@ test.each([
   [{ ...WORDS, message: 'x' }, false],
   [{ reason: null }, false],
   [{ status: 'False' }, false],
-] as const)('%j is said: %s', (said, expected) => {
+] as const)('a condition with %j matches the known one: %s', (said, expected) => {
   const wanted: WantedCondition = { type: 'Ready', status: 'True', ...said }
-  expect(isSaid(readCondition(status, 'Ready'), wanted)).toBe(expected)
+  expect(conditionMatches(readCondition(status, 'Ready'), wanted)).toBe(expected)
 })

@@ -1,7 +1,7 @@
 import { arrayAt, type Json, type JsonObject, stringAt } from '../lib/json.ts'
 import { timestamp } from '../lib/timestamp.ts'
 
-/** One of `status.conditions`; texts are empty where the object says nothing. */
+/** One of `status.conditions`; a text that is absent in the object is empty here. */
 export interface StatusCondition {
   readonly type: string
   /** `True`, `False` or `Unknown`. */
@@ -13,7 +13,7 @@ export interface StatusCondition {
   readonly lastTransitionTime: string
 }
 
-/** What a condition is to say; `null` takes a text away, one that is absent stays as it is. */
+/** The condition to write. `null` removes a text; a text that is absent here stays as it is. */
 export interface WantedCondition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -38,8 +38,8 @@ export function readCondition(status: Json | undefined, type: string): StatusCon
   }
 }
 
-/** Whether nothing is left to say. */
-export function isSaid(known: StatusCondition, wanted: WantedCondition): boolean {
+/** Whether the known condition has the wanted status and, where they are given, reason and message. */
+export function conditionMatches(known: StatusCondition, wanted: WantedCondition): boolean {
   const { status, reason = known.reason, message = known.message } = wanted
   return (
     known.status === status && known.reason === (reason ?? '') && known.message === (message ?? '')
@@ -47,9 +47,9 @@ export function isSaid(known: StatusCondition, wanted: WantedCondition): boolean
 }
 
 /**
- * The condition as it is written over the one that is known: for a strategic
- * merge patch, which knows conditions by their type. Its time is that of the last
- * change of `status`; other words for the same status do not touch it.
+ * The element of `status.conditions` for a strategic merge patch, which merges conditions by their type.
+ * `lastTransitionTime` stays when only reason or message change; else it is `now`, in milliseconds since
+ * the epoch.
  */
 export function setCondition(
   known: StatusCondition,

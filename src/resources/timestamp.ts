@@ -11,6 +11,7 @@ export function parseTimestamp(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
+/** Whether a value is an RFC 3339 time. */
 export function isTimestamp(value: unknown): boolean {
   return parseTimestamp(value) !== undefined
 }

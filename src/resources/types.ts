@@ -4,13 +4,16 @@ import type { Cidr, Family, IpAddress } from '../lib/ip.ts'
 /** `namespace/name` of a Service. */
 export type ServiceKey = Brand<string, 'ServiceKey'>
 
+/** The protocols of Service ports. */
 export type Protocol = 'TCP' | 'UDP' | 'SCTP'
 
+/** `Local`: only endpoints on the node that received the packet. */
 export type TrafficPolicy = 'Cluster' | 'Local'
 
 /** Version of the header that carries the client's address to a backend. */
 export type ProxyProtocol = 'v1' | 'v2'
 
+/** A port of a Service, with valid numbers. */
 export interface ServicePort {
   /** Empty when the Service has a single unnamed port. */
   readonly name: string
@@ -31,7 +34,7 @@ export interface Service {
   readonly externalIPs: readonly IpAddress[]
   /** `status.loadBalancer.ingress[].ip` without those of `ipMode: Proxy`. */
   readonly loadBalancerIPs: readonly IpAddress[]
-  /** Undefined: everyone. Field and annotations of the spec, blanks trimmed. */
+  /** Sources that may use a load balancer address, from field and annotation; undefined: every source. */
   readonly loadBalancerSourceRanges: readonly Cidr[] | undefined
   readonly externalTrafficPolicy: TrafficPolicy
   readonly internalTrafficPolicy: TrafficPolicy
@@ -48,6 +51,7 @@ export interface Service {
   readonly proxyProtocol: ProxyProtocol | undefined
 }
 
+/** One address of a Service's endpoints. */
 export interface Endpoint {
   readonly ip: IpAddress
   /** Empty when unknown. */
@@ -59,10 +63,11 @@ export interface Endpoint {
   readonly zoneHints: readonly string[] | undefined
   /** Nodes that should consume this endpoint (`hints.forNodes`); undefined without hints. */
   readonly nodeHints: readonly string[] | undefined
-  /** Relative weight, 1 unless annotation `service.orch.io/weight` says otherwise. */
+  /** Relative weight; 1 without the annotation `service.orch.io/weight`. */
   readonly weight: number
 }
 
+/** A port of endpoints. */
 export interface EndpointPort {
   readonly name: string
   readonly protocol: Protocol
@@ -76,7 +81,7 @@ export interface EndpointGroup {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** All that one API object says about a Service's endpoints. */
+/** The endpoints of a Service in one API object: an EndpointSlice or a v1 Endpoints. */
 export interface EndpointSource {
   /** `namespace/name` of the EndpointSlice or Endpoints object. */
   readonly name: string
@@ -86,6 +91,7 @@ export interface EndpointSource {
   readonly triggeredAt: number | undefined
 }
 
+/** What a node needs to know of its own Node object. */
 export interface Node {
   readonly name: string
   /** Value of label `topology.kubernetes.io/zone`. */

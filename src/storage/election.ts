@@ -1,14 +1,18 @@
 /** Chooses one among several replicas, for work that only one may do at a time. */
 export interface Election {
-  /** Waits until this candidate leads. Rejects with the signal's reason when it is aborted before. */
+  /**
+   * Waits until this candidate leads.
+   * @param candidate a name for operators, such as the host name
+   * @throws the signal's reason when it is aborted before; the errors of the store
+   */
   campaign(candidate: string, signal?: AbortSignal): Promise<Office>
 }
 
-/** Held by the leader, for one term. */
+/** One term of a leader. */
 export interface Office {
-  /** Larger than that of every earlier term: a mark on what was done in this one. */
+  /** Larger than the number of every earlier term. */
   readonly term: number
-  /** Aborted as soon as another candidate may lead. Work of the term stops then. */
+  /** Aborted as soon as another candidate may lead: the leader must stop its work then. */
   readonly lost: AbortSignal
   /** Resigns: the next leader may start at once. */
   resign(): Promise<void>

@@ -1,12 +1,13 @@
 import type { Parking } from './parking.ts'
 import type { RevisionRefusal, StoreEvent, WatchBatch, WatchQuery } from './store.ts'
 
-/** A log as watches read it. */
+/** What a watch needs of a log. */
 export interface WatchedLog {
+  /** The newest revision that may be delivered. */
   readonly newest: number
   /** Why nothing can be read after this revision; undefined when it can. */
   refusal(revision: number): RevisionRefusal | undefined
-  /** The changes after a revision under a prefix: whole revisions, fewer than there are when they are many. */
+  /** One batch of the changes after a revision under a prefix: whole revisions, at least one if there is one. */
   changes(prefix: string, after: number): Changes
 }
 
@@ -17,8 +18,8 @@ export interface Changes {
 }
 
 /**
- * A watch as a cursor into a log: it holds no events of its own, so a slow
- * reader costs nothing and learns from compaction that it fell behind.
+ * A watch as a cursor into a log. It holds no events, so a slow reader costs no memory; it ends with
+ * `compacted` when compaction removes the revisions that it has not delivered yet.
  */
 export class LogCursor implements AsyncIterableIterator<WatchBatch> {
   readonly #log: WatchedLog

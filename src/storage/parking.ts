@@ -1,4 +1,4 @@
-/** Where watches wait for the next commit, or for the end of their store. */
+/** Wakes waiting watches at the next commit and when their store is closed. */
 export class Parking {
   readonly #waiting = new Set<() => void>()
   #closed = false
@@ -7,7 +7,7 @@ export class Parking {
     return this.#closed
   }
 
-  /** Resolves at the next `wakeAll`, or earlier by the function that is in `mine` meanwhile. */
+  /** Resolves at the next `wakeAll`, or when the caller calls the function that is in `mine` until then. */
   wait(mine: Set<() => void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = (): void => {

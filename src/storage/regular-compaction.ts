@@ -5,17 +5,18 @@ import type { Store } from './store.ts'
 export interface RegularCompactionOptions {
   readonly store: Pick<Store, 'revision' | 'compact'>
   readonly clock: Clock
-  /** Called with the error; the next round makes up for it. */
+  /** Receives the error of a failed round; the next round follows. */
   readonly onError: (error: unknown) => void
 }
 
-/** As kube-apiserver does it: what was the newest revision a round ago is the oldest from now on. */
+/** The period of kube-apiserver. Each round compacts at the revision that was the newest in the round before. */
 const PERIOD_MS = 300_000
 
 /**
- * Forgets history that is older than five to ten minutes, for a store that does
- * not do so itself: an etcd that keeps all of it is full one day. Several servers
- * may do this on one store. The returned function ends it.
+ * Removes history that is older than five to ten minutes, for a store that does
+ * not do so itself: an etcd without compaction becomes full. Several servers
+ * may do this on one store.
+ * @returns stops it
  */
 export function compactRegularly({ store, clock, onError }: RegularCompactionOptions): () => void {
   let before: number | undefined

@@ -1,6 +1,6 @@
 import type { Election } from './election.ts'
 
-/** The election of a store that only one process can open: it always leads. */
+/** The election of a store that only one process can open: every candidate leads at once. */
 export function createSoleCandidate(): Election {
   let term = 0
   return {

@@ -1,41 +1,48 @@
 /**
- * A revisioned key-value log. Every committed transaction that changes
- * anything takes a new revision, larger than all before; all its changes carry it.
- * Drivers differ in where they keep the log, never in what they answer:
- * `conformance.ts` is the contract in executable form.
+ * A revisioned key-value log, as in etcd. Every committed transaction that changes
+ * anything takes a new revision, larger than all before; all its changes have it.
+ * Drivers differ only in where they keep the log: `testing/conformance.ts` tests the contract.
  */
 export interface Store {
   /** The newest committed revision (linearizable). 0: nothing was ever written. */
   revision(): Promise<number>
-  /** The entry at the newest revision, or undefined. */
+  /** The entry at the newest revision; undefined: there is none. */
   get(key: string): Promise<StoredEntry | undefined>
   /** Entries under a prefix in key order, at one revision. */
   list(query: ListQuery): Promise<ListResult>
-  /** Compares, then applies all operations under one revision or none. */
+  /**
+   * Compares, then applies all operations under one revision or none.
+   * @throws NP_STORAGE_DUPLICATE_KEY; otherwise the errors of the driver, of which
+   * NP_STORAGE_UNKNOWN_OUTCOME leaves open whether the transaction was applied
+   */
   txn(transaction: Transaction): Promise<TxnResult>
   /**
    * Every change after `query.after`, in order, without gaps, never splitting a
    * revision, until the consumer stops or the last batch has the reason for the end.
-   * It reaches every `revision()`, whatever its prefix. One that compaction overtakes
-   * gets `compacted`; reading slowly costs no memory.
+   * It reaches every `revision()`, whatever its prefix. A watch whose next revision is
+   * compacted ends with `compacted`; reading slowly costs no memory.
    */
   watch(query: WatchQuery): AsyncIterableIterator<WatchBatch>
-  /** Forgets history up to and including `revision`; the present state stays. */
+  /** Removes every version that was superseded at or before `revision`. */
   compact(revision: number): Promise<void>
   /** Ends every watch and releases resources. */
   close(): Promise<void>
 }
 
+/** A key with its value. */
 export interface StoredEntry {
   readonly key: string
   /** Never changed after the write; shared by reference where the driver can. */
   readonly value: Buffer
+  /** The revision that created the key. */
   readonly createRevision: number
+  /** The revision of the last change. */
   readonly modRevision: number
   /** The value is not what was written: the driver's checksum differs. It must not be served. */
   readonly damaged?: true
 }
 
+/** Which entries to list. */
 export interface ListQuery {
   readonly prefix: string
   /** Only keys greater than this one. */
@@ -48,6 +55,7 @@ export interface ListQuery {
 
 export type ListResult = ListPage | RevisionRefusal
 
+/** The entries of a list, sorted by key. */
 export interface ListPage {
   readonly refused?: never
   readonly entries: readonly StoredEntry[]
@@ -57,7 +65,7 @@ export interface ListPage {
   readonly remaining: number
 }
 
-/** `compacted`: history before `oldest` is gone. `future`: not committed yet. */
+/** A revision cannot be read. `compacted`: it is older than `oldest`. `future`: it is not committed yet. */
 export interface RevisionRefusal {
   readonly refused: 'compacted' | 'future'
   /** The oldest revision that can still be listed or watched from. */
@@ -65,6 +73,7 @@ export interface RevisionRefusal {
   readonly newest: number
 }
 
+/** A condition of a transaction. */
 export interface Compare {
   readonly key: string
   /** The key's expected modRevision; 0: the key must be absent. */
@@ -75,21 +84,24 @@ export type Operation =
   | { readonly op: 'put'; readonly key: string; readonly value: Buffer }
   | { readonly op: 'delete'; readonly key: string }
 
+/** Conditions, and the changes that are made when all of them hold. */
 export interface Transaction {
   readonly compare: readonly Compare[]
   /** At most one operation per key. */
   readonly operations: readonly Operation[]
 }
 
+/** The result of a transaction; `revision` is the newest one after it. */
 export type TxnResult =
   | { readonly committed: true; readonly revision: number }
   | {
       readonly committed: false
       readonly revision: number
-      /** What each compared key holds now, in the order of `compare`. */
+      /** The entry of each compared key, in the order of `compare`. */
       readonly current: readonly (StoredEntry | undefined)[]
     }
 
+/** Which changes to watch. */
 export interface WatchQuery {
   readonly prefix: string
   /** Changes of later revisions only: pass the revision of a list. */
@@ -98,6 +110,7 @@ export interface WatchQuery {
   readonly signal?: AbortSignal
 }
 
+/** The change of one key. */
 export interface StoreEvent {
   readonly key: string
   readonly revision: number
@@ -105,6 +118,7 @@ export interface StoreEvent {
   readonly entry: StoredEntry | undefined
 }
 
+/** Changes in the order of their revisions, or why the watch ends. */
 export type WatchBatch =
   | {
       readonly refused?: never

@@ -27,7 +27,7 @@ function write(tracker: DeltaTracker): Change {
 }
 
 describe('the difference', () => {
-  test('is what is wanted and not there, and what is there and not wanted', () => {
+  test('has wanted objects that are missing, and present ones that are not wanted', () => {
     const tracker = new DeltaTracker()
     tracker.want(objects({ a: '1', b: '1' }))
     tracker.saw(objects({ b: '2', c: '1' }))
@@ -36,7 +36,7 @@ describe('the difference', () => {
     expect([A, B, C].map((one) => tracker.isWanted(one))).toEqual([true, true, false])
   })
 
-  test('is empty once it was written', () => {
+  test('is empty after it was written', () => {
     const tracker = new DeltaTracker()
     tracker.want(objects({ a: '1' }))
     tracker.saw(objects({ c: '1' }))
@@ -45,11 +45,11 @@ describe('the difference', () => {
     expect(tracker.isSettled).toBe(true)
   })
 
-  test('is empty at once for what stands there already: it is adopted', () => {
+  test('does not have wanted objects that the kernel already holds', () => {
     expect(settled({ a: '1', b: '1' }).pending(0)).toEqual({ set: [], unset: [] })
   })
 
-  test('vanishes when what was wanted is taken back before it was written', () => {
+  test('does not have an object that is no longer wanted before it was written', () => {
     const tracker = settled({ a: '1' })
     tracker.want(objects({ a: '2', b: '1' }))
     tracker.want(new Map([[B, undefined], ...objects({ a: '1' })]))
@@ -68,13 +68,13 @@ describe('saw', () => {
     expect(tracker.pending(0)).toEqual({ set: [A, B], unset: [C] })
   })
 
-  test('says nothing twice', () => {
+  test('returns a difference only once', () => {
     const tracker = settled({ a: '1' })
     tracker.saw(objects({ a: '2' }))
     expect(tracker.saw(objects({ a: '2' }))).toEqual([])
   })
 
-  test('within a scope judges nothing outside of it', () => {
+  test('with a scope returns nothing outside of it', () => {
     const tracker = settled({ a: '1', b: '1' })
     expect(tracker.saw(new Map(), [B])).toEqual([{ key: B, kind: 'missing', seen: undefined }])
     expect(tracker.pending(0)).toEqual({ set: [B], unset: [] })
@@ -89,7 +89,7 @@ describe('a refused object', () => {
     return tracker
   }
 
-  test('holds back nothing else', () => {
+  test('does not delay other objects', () => {
     const tracker = refused(0)
     expect(tracker.pending(0)).toEqual({ set: [], unset: [] })
     expect([...tracker.failures()]).toMatchObject([[A, { refusal, attempts: 1 }]])
@@ -97,7 +97,7 @@ describe('a refused object', () => {
     expect(tracker.saw(objects({ b: '1' }))).toEqual([])
   })
 
-  test('is tried again after 1 s, 2 s, 4 s and so on, every five minutes at last', () => {
+  test('is tried again after 1 s, 2 s, 4 s and so on, up to five minutes', () => {
     const tracker = refused(0)
     const waits: number[] = []
     for (let now = 0; waits.length < 11; ) {
@@ -111,7 +111,7 @@ describe('a refused object', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((s) => s * 1_000))
   })
 
-  test('is tried at once when it is wanted otherwise', () => {
+  test('is tried at once when its wanted digest changes', () => {
     const tracker = refused(0)
     tracker.want(objects({ a: '2' }))
     expect(tracker.pending(0).set).toEqual([A])
@@ -133,7 +133,7 @@ describe('a refused object', () => {
     expect(tracker.isSettled).toBe(true)
   })
 
-  test('that should go is tried again too', () => {
+  test('that is not wanted is tried again, too', () => {
     const tracker = new DeltaTracker()
     tracker.saw(objects({ c: '1' }))
     tracker.confirm(tracker.pending(0), { failed: new Map([[C, refusal]]) }, 0)
@@ -141,7 +141,7 @@ describe('a refused object', () => {
     expect(tracker.pending(1_000).unset).toEqual([C])
   })
 
-  test('that is left otherwise than before is known so, and no drift', () => {
+  test('whose state a refusal changed is known in that state, which is no drift', () => {
     const tracker = settled({ a: '1' })
     tracker.want(objects({ a: '2' }))
     const failed = new Map([[A, refusal]])
@@ -151,7 +151,7 @@ describe('a refused object', () => {
     expect(tracker.failures().size).toBe(1)
   })
 
-  test('that is left as it is wanted needs no retry', () => {
+  test('that a refusal leaves in its wanted state needs no retry', () => {
     const tracker = settled({ a: '1' })
     tracker.want(objects({ a: '2' }))
     const failed = new Map([[A, refusal]])
@@ -160,7 +160,7 @@ describe('a refused object', () => {
     expect(tracker.nextRetry()).toBeUndefined()
   })
 
-  test('the earliest retry counts', () => {
+  test('nextRetry returns the earliest retry of several', () => {
     const tracker = refused(0)
     tracker.want(objects({ c: '1' }))
     tracker.confirm(tracker.pending(500), { failed: new Map([[C, refusal]]) }, 500)
@@ -177,7 +177,7 @@ describe('an object that the kernel prints in its own way', () => {
     return tracker.sawAfterRepair(drift, shown)
   }
 
-  test('is doubted twice and then believed', () => {
+  test('is doubtful after two repairs and normalised after the third', () => {
     const tracker = settled({ a: '1' })
     expect(repairInVain(tracker)).toEqual({ normalised: [], doubtful: [A] })
     expect(repairInVain(tracker)).toEqual({ normalised: [], doubtful: [A] })
@@ -194,7 +194,7 @@ describe('an object that the kernel prints in its own way', () => {
     expect(tracker.saw(objects({ a: 'shown' }))).toEqual([])
   })
 
-  test('is judged anew when it is wanted otherwise', () => {
+  test('is doubtful again when its wanted digest changes', () => {
     const tracker = settled({ a: '1' })
     for (let repair = 0; repair < 3; repair++) repairInVain(tracker)
     tracker.want(objects({ a: '2' }))
@@ -202,7 +202,7 @@ describe('an object that the kernel prints in its own way', () => {
     expect(tracker.saw(objects({ a: 'shown' }))).toMatchObject([{ kind: 'altered' }])
   })
 
-  test('one whose repair took is neither', () => {
+  test('is neither doubtful nor normalised when its repair succeeded', () => {
     const tracker = settled({ a: '1' })
     const drift = tracker.saw(objects({ a: 'altered' }))
     write(tracker)
@@ -288,7 +288,7 @@ function take(tracker: DeltaTracker, naive: Naive, now: number, one: Step): void
   }
 }
 
-test('it agrees with two maps that are compared from scratch, whatever happens', () => {
+test('after any calls, the difference is that of two maps compared from scratch', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       const tracker = new DeltaTracker()

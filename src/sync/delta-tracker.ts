@@ -1,11 +1,11 @@
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../modes/mode.ts'
 import { NormalisedForms } from './normalised-forms.ts'
 
-/** How an object differs from what we last knew of it. */
+/** How an object in the kernel differs from the state that the tracker knew. `stray`: it was not there. */
 export interface Drift {
   readonly key: ObjectKey
   readonly kind: 'missing' | 'altered' | 'stray'
-  /** Undefined when the object is missing. */
+  /** The digest of the object as it was read; undefined when it is missing. */
   readonly seen: Digest | undefined
 }
 
@@ -15,12 +15,13 @@ interface Failure {
   readonly retryAt: number
 }
 
-/** First retry after a second, then doubling, five minutes at most. */
+/** The first retry comes after a second; each delay is twice the previous one, up to five minutes. */
 const RETRY_MS = { first: 1_000, max: 300_000 } as const
 
 /**
- * Wanted and actual kernel objects, and the difference between them. It performs no input or output:
- * the caller reports what is wanted, what was read and what was written.
+ * The digests of wanted and of actual kernel objects, and the difference between them. It does no input or
+ * output: the caller passes in what is wanted (`want`), what was read (`saw`) and what was written
+ * (`confirm`).
  */
 export class DeltaTracker {
   readonly #wanted = new Map<ObjectKey, Digest>()
@@ -29,7 +30,7 @@ export class DeltaTracker {
   readonly #failures = new Map<ObjectKey, Failure>()
   readonly #normalisedForms = new NormalisedForms()
 
-  /** New digests of wanted objects; undefined: no longer wanted. */
+  /** Sets the digests of wanted objects; undefined: the object is no longer wanted. */
   want(changes: ReadonlyMap<ObjectKey, Digest | undefined>): void {
     for (const [key, digest] of changes) {
       if (digest === undefined) this.#wanted.delete(key)
@@ -40,7 +41,10 @@ export class DeltaTracker {
     }
   }
 
-  /** The kernel's objects: all, or only those of `scope`. Returns those that changed unexpectedly. */
+  /**
+   * Takes over the kernel's objects as they were read: all, or only those of `scope`. Returns those that
+   * differ from the known state.
+   */
   saw(seen: ReadonlyMap<ObjectKey, Digest>, scope?: readonly ObjectKey[]): readonly Drift[] {
     const drift: Drift[] = []
     for (const key of new Set([...(scope ?? this.#actual.keys()), ...seen.keys()])) {
@@ -53,9 +57,9 @@ export class DeltaTracker {
   }
 
   /**
-   * Compares objects that were found altered and have been rewritten. An object that the kernel keeps
-   * printing as before is not altered: the kernel normalises it, and that form counts as equal. Any
-   * other that differs from what was written is doubtful: the caller must read it again.
+   * Compares objects that were found altered (`drift`), rewritten and read again (`seen`). An object that the
+   * kernel prints after three repairs as before them is `normalised`: that form counts as equal from now on.
+   * Any other one that differs from what was written is `doubtful`: the caller must read it again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
@@ -76,7 +80,7 @@ export class DeltaTracker {
     return { normalised, doubtful }
   }
 
-  /** What to do now, without objects whose last refusal is too recent. */
+  /** The change to write at `now` (milliseconds since the epoch), without refused objects that still wait. */
   pending(now: number): Change {
     const due = [...this.#different].filter((key) => (this.#failures.get(key)?.retryAt ?? 0) <= now)
     return {
@@ -85,7 +89,7 @@ export class DeltaTracker {
     }
   }
 
-  /** The outcome of a change that was planned from `pending`. */
+  /** Takes over the outcome of writing a change that `pending` returned. */
   confirm(change: Change, { failed, left }: ApplyResult, now: number): void {
     for (const [key, digest] of left ?? []) this.#setActual(key, digest)
     const settle = (key: ObjectKey, digest: Digest | undefined) => {
@@ -99,12 +103,13 @@ export class DeltaTracker {
     for (const key of change.unset) settle(key, undefined)
   }
 
-  /** When the next refused object may be tried again; undefined when none was refused. */
+  /** When the next refused object may be tried again, in milliseconds since the epoch; undefined: none is. */
   nextRetry(): number | undefined {
     const times = [...this.#failures.values()].map((failure) => failure.retryAt)
     return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
   }
 
+  /** Objects that the kernel refused, with the last error and the number of attempts. */
   failures(): ReadonlyMap<ObjectKey, { readonly refusal: KernelError; readonly attempts: number }> {
     return this.#failures
   }
@@ -113,12 +118,12 @@ export class DeltaTracker {
     return this.#wanted.has(key)
   }
 
-  /** Objects that should stand in the kernel. */
+  /** Keys of all objects that the kernel should have. */
   wantedKeys(): Iterable<ObjectKey> {
     return this.#wanted.keys()
   }
 
-  /** Whether nothing is left to do, refused objects included. */
+  /** Whether the kernel has exactly the wanted objects; a refused object counts as a difference. */
   get isSettled(): boolean {
     return this.#different.size === 0
   }

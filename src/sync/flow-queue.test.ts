@@ -11,21 +11,21 @@ const flows = (port: number, ...keep: readonly string[]): StaleFlows => ({
   keep: new Set(keep),
 })
 
-test('all is taken once', () => {
+test('what was taken is not taken again', () => {
   const queue = new FlowQueue()
   queue.add([flows(53), flows(54)])
   expect(queue.takeAll()).toEqual([flows(53), flows(54)])
   expect(queue.takeAll()).toEqual([])
 })
 
-test('the latest word about a frontend counts', () => {
+test('flows of a frontend replace earlier ones of it', () => {
   const queue = new FlowQueue()
   queue.add([flows(53, '10.0.0.1:53')])
   queue.add([flows(53, '10.0.0.2:53')])
   expect(queue.takeAll()).toEqual([flows(53, '10.0.0.2:53')])
 })
 
-test('what is put back does not replace what was said since', () => {
+test('flows that are put back do not replace newer ones of their frontend', () => {
   const queue = new FlowQueue()
   const failed = [flows(53, 'old'), flows(54)]
   queue.add([flows(53, 'new')])
@@ -38,7 +38,7 @@ test.each([
   { protocol: 'SCTP' as const },
   { ip: 'node' as const },
   { port: 54 },
-])('another frontend is another matter: %o', (other) => {
+])('flows of another frontend are kept beside them: %o', (other) => {
   const queue = new FlowQueue()
   queue.add([flows(53), { ...flows(53), ...other }])
   expect(queue.takeAll()).toHaveLength(2)

@@ -1,16 +1,18 @@
 import type { StaleFlows } from '../forwarding/entry.ts'
 
 /**
- * Conntrack entries that wait to be cut, by frontend. The latest word about a
- * frontend counts: an earlier one may cut flows that are right by now.
+ * Conntrack entries that wait to be deleted, by frontend. Only the last `StaleFlows` of a frontend is kept:
+ * an earlier one may list flows whose backend serves the frontend again.
  */
 export class FlowQueue {
   #waiting = new Map<string, StaleFlows>()
 
+  /** Replaces what is waiting for the same frontends. */
   add(flows: readonly StaleFlows[]): void {
     for (const one of flows) this.#waiting.set(frontendOf(one), one)
   }
 
+  /** Returns what is waiting, and empties the queue. */
   takeAll(): readonly StaleFlows[] {
     const flows = [...this.#waiting.values()]
     this.#waiting = new Map()

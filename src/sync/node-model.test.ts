@@ -22,7 +22,7 @@ function modelOf() {
 
 const removal = { kind: 'service', key: serviceKey('ns/s1'), value: undefined } as const
 
-test('nothing is compiled before it is requested, and then each Service once', () => {
+test('compile compiles each Service with changes once, and apply compiles nothing', () => {
   const { model, program } = modelOf()
   expect(model.apply(serviceEvents('s1'))).toBe(true)
   model.apply(serviceEvents('s2'))
@@ -33,20 +33,20 @@ test('nothing is compiled before it is requested, and then each Service once', (
   expect(model.compile(0)).toEqual([])
 })
 
-test('events that change nothing leave nothing to do', () => {
+test('events that change nothing leave no Service to compile', () => {
   const { model } = modelOf()
   model.apply(serviceEvents('s1'))
   model.compile(0)
   expect(model.apply(serviceEvents('s1'))).toBe(false)
 })
 
-test('work that waits is still reported when nothing is added to it', () => {
+test('apply reports Services that wait for compile also when its events add none', () => {
   const { model } = modelOf()
   model.apply(serviceEvents('s1'))
   expect(model.apply([])).toBe(true)
 })
 
-test('a Service that goes takes its objects with it', () => {
+test('the objects of a deleted Service are removed', () => {
   const { model, program, table } = modelOf()
   model.apply(serviceEvents('s1'))
   model.compile(0)
@@ -57,7 +57,7 @@ test('a Service that goes takes its objects with it', () => {
   expect(table.size).toBe(0)
 })
 
-test('a change of this node compiles every Service, by what the node is then', () => {
+test('a change of this Node compiles every Service with the new node context', () => {
   const { model, program, world } = modelOf()
   const [known, endpoints] = serviceEvents('s1')
   const external = service({
@@ -77,7 +77,7 @@ test('a change of this node compiles every Service, by what the node is then', (
   expect(after).toBeDefined()
 })
 
-test('a changed configuration does so too, draining included', () => {
+test('recompileAll compiles every Service with the new node context and drain times', () => {
   const { model, program, world } = modelOf()
   model.apply(serviceEvents('s1', '10.0.0.1'))
   model.compile(0)
@@ -95,7 +95,7 @@ test('a changed configuration does so too, draining included', () => {
   expect(model.nextDeadline()).toBeUndefined()
 })
 
-test('flows to cut are handed over once', () => {
+test('stale flows are returned once', () => {
   const { model } = modelOf()
   const udp = service({
     key: serviceKey('ns/s1'),

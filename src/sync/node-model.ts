@@ -1,5 +1,5 @@
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { ClusterStore } from '../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { recompile } from '../forwarding/recompile.ts'
@@ -7,19 +7,20 @@ import type { ForwardingTable } from '../forwarding/table.ts'
 import type { Program } from '../modes/mode.ts'
 import { FlowQueue } from './flow-queue.ts'
 
+/** What a `NodeModel` works with. */
 export interface NodeModelParts {
   readonly store: ClusterStore
   readonly table: ForwardingTable
-  /** The program at the start; see `moveTo`. */
+  /** The program of the first mode; `switchTo` replaces it. */
   readonly program: Program
-  /** Read again whenever this node's object changes. */
+  /** Called at the start, and again when the Node or the configuration changed. */
   nodeContext(): NodeContext
 }
 
 /**
- * The pure middle in one piece: cluster events in, a program of kernel objects
- * and the flows to cut out. Work is put off until `compile`, so that a burst of
- * events about one Service costs one compilation.
+ * What this node is to forward: turns cluster events into the entries of the forwarding table, and these
+ * into changes of the mode's program and into stale conntrack entries. It does no input or output. Work
+ * waits for `compile`, so that many events of one Service cost one compilation.
  */
 export class NodeModel {
   readonly #parts: NodeModelParts
@@ -34,34 +35,38 @@ export class NodeModel {
     this.#node = parts.nodeContext()
   }
 
-  /** Whether `compile` has something to do afterwards. */
+  /** Stores the events. Returns whether a Service waits for `compile`. */
   apply(events: readonly ClusterEvent[]): boolean {
-    const { services, nodes } = this.#parts.store.apply(events)
+    const { services, nodeChanged } = this.#parts.store.apply(events)
     for (const key of services) this.#dirty.add(key)
-    if (nodes) this.recompileAll()
+    if (nodeChanged) this.recompileAll()
     return this.#dirty.size > 0
   }
 
-  /** The node or the configuration changed: every Service is compiled again. */
+  /** Reads `nodeContext` again; the next `compile` compiles every Service. */
   recompileAll(): void {
     this.#node = this.#parts.nodeContext()
     this.#parts.table.setDrainSeconds(this.#node.drainSeconds)
-    for (const key of this.#parts.store.services()) this.#dirty.add(key)
+    for (const key of this.#parts.store.serviceKeys()) this.#dirty.add(key)
   }
 
-  /** Another program takes over: it gets every entry, as this one had it. */
-  moveTo(program: Program): void {
+  /** Replaces the program, for another mode: the new one gets every entry of the table. */
+  switchTo(program: Program): void {
     this.#program = program
     for (const entry of this.#parts.table.entries()) program.replace(entry.id, entry)
   }
 
-  /** Brings the table and the program up to date. Returns the Services that were compiled. */
+  /**
+   * Brings the table and the program up to date. `now`: milliseconds since the epoch, for the deadlines of
+   * draining backends. Returns the Services that were compiled.
+   */
   compile(now: number): readonly ServiceKey[] {
     const keys = [...this.#dirty]
     this.#dirty.clear()
     const { store: cluster, table } = this.#parts
-    for (const key of keys) this.#take(recompile(table, key, { cluster, node: this.#node, now }))
-    this.#take(table.expire(now))
+    for (const key of keys)
+      this.#applyDelta(recompile(table, key, { cluster, node: this.#node, now }))
+    this.#applyDelta(table.expire(now))
     return keys
   }
 
@@ -70,12 +75,12 @@ export class NodeModel {
     return this.#staleFlows.takeAll()
   }
 
-  /** When a draining backend's time is up next. */
+  /** When the next draining backend is removed, in milliseconds since the epoch; undefined: none drains. */
   nextDeadline(): number | undefined {
     return this.#parts.table.nextDeadline()
   }
 
-  #take({ upserts, removals, staleFlows }: TableDelta): void {
+  #applyDelta({ upserts, removals, staleFlows }: TableDelta): void {
     for (const id of removals) this.#program.replace(id, undefined)
     for (const entry of upserts) this.#program.replace(entry.id, entry)
     this.#staleFlows.add(staleFlows)

@@ -26,7 +26,7 @@ test('each object is counted by itself', () => {
   for (const key of [KEY, OTHER, KEY, OTHER]) expect(forms.learn(key, shown)).toBe(false)
 })
 
-test('what is wanted otherwise is forgotten, doubts included', () => {
+test('forget discards the normalised form and the repairs counted so far', () => {
   const forms = new NormalisedForms()
   for (let repair = 0; repair < 3; repair++) forms.learn(KEY, shown)
   forms.forget(KEY)

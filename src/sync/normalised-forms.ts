@@ -1,11 +1,11 @@
 import type { Digest, ObjectKey } from '../modes/mode.ts'
 
-/** A single match may be another process that undid the repair at once, as a restarting firewall does. */
+/** After a single repair, another process may have undone it at once, as a restarting firewall does. */
 const MIN_REPAIRS = 3
 
 /**
- * Digests of objects that the kernel prints otherwise than they were written. A form is learned only
- * from an object that the kernel prints alike after several repairs.
+ * Digests of objects that the kernel prints in another form than they were written. A form is learned from
+ * an object that the kernel prints alike after three repairs.
  */
 export class NormalisedForms {
   readonly #known = new Map<ObjectKey, Digest>()
@@ -29,7 +29,7 @@ export class NormalisedForms {
     return true
   }
 
-  /** The object is wanted otherwise, or the kernel prints it as written. */
+  /** Discards what is known of an object: the wanted content changed, or the kernel prints it as written. */
   forget(key: ObjectKey): void {
     this.#known.delete(key)
     this.#suspected.delete(key)

@@ -2,11 +2,13 @@ import type { ServiceKey } from '../forwarding/entry.ts'
 import type { Change, KernelError, ObjectKey } from '../modes/mode.ts'
 import type { Drift } from './delta-tracker.ts'
 
+/** A run that wrote, or had changes queued. */
 export interface AppliedRun {
-  /** Milliseconds since the epoch. */
+  /** When the run ended, in milliseconds since the epoch. */
   readonly at: number
   readonly durationMs: number
   readonly change: Change
+  /** Objects of `change` that the kernel refused. */
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
 }
 
@@ -18,9 +20,12 @@ export interface SyncObserver {
   compiled(services: readonly ServiceKey[]): void
   /** A run starts: it takes everything that was queued before it. */
   begun(): void
-  /** A run that wrote, or had changes queued, has ended. */
+  /** A run that wrote, or had changes queued, or is the first without an error, has ended. */
   applied(run: AppliedRun): void
-  /** Another process changed objects of the mode; the run is about to repair them. */
+  /**
+   * Another process changed objects of the mode; the run is about to repair them. `by`: what reported it, such
+   * as `verification` or the source of a `ForeignChange`.
+   */
   drifted(drift: readonly Drift[], by: string): void
   /** The kernel prints these objects otherwise than written; that form counts as equal from now on. */
   normalised(keys: readonly ObjectKey[]): void

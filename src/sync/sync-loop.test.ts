@@ -45,7 +45,7 @@ describe('before the cluster was listed', () => {
     expect(clock.pending()).toEqual([])
   })
 
-  test('what a former run left stays until then, and goes with the first run', async () => {
+  test('what an earlier run left stays until then, and the first run removes it', async () => {
     const made = rig()
     const { loop, mode, clock, reported } = made
     mode.kernel.set(objectKey('left over'), digestOf('old'))
@@ -59,7 +59,7 @@ describe('before the cluster was listed', () => {
     expect(reported.drifted).toEqual([])
   })
 
-  test('what a former run left and is right is not written again', async () => {
+  test('what an earlier run left and is still wanted is not written again', async () => {
     const first = await running(['s1', 's2'])
     const second = rig()
     for (const [key, digest] of first.mode.kernel) second.mode.kernel.set(key, digest)
@@ -70,7 +70,7 @@ describe('before the cluster was listed', () => {
     expect(second.reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('being reported twice that it was changes nothing', async () => {
+  test('a second setSynced has no effect', async () => {
     const { loop, mode, clock } = rig()
     loop.setSynced()
     loop.setSynced()
@@ -89,7 +89,7 @@ describe('changes', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('those that follow are written together when the period is over', async () => {
+  test('the following are written together when the period is over', async () => {
     const { loop, mode, clock } = await running(['s1'])
     await clock.advance(5_000)
     loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
@@ -102,7 +102,7 @@ describe('changes', () => {
     expect(mode.calls).toEqual(['apply +1 -0', 'apply +2 -0'])
   })
 
-  test('one that comes during a run is written by the next', async () => {
+  test('that arrive during a run are written by the next', async () => {
     const made = await running(['s1'])
     await made.clock.advance(5_000)
     made.mode.duringApply = () => {
@@ -117,7 +117,7 @@ describe('changes', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('that change nothing start no sync', async () => {
+  test('without an effect start no run', async () => {
     const { loop, mode, clock, reported } = await running(['s1'])
     loop.enqueue(serviceEvents('s1'))
     await clock.advance(5_000)
@@ -125,7 +125,7 @@ describe('changes', () => {
     expect(reported.queued).toEqual([])
   })
 
-  test('that are taken back before the run cost no transaction', async () => {
+  test('that are reverted before the run cost no transaction', async () => {
     const { loop, mode, clock, reported } = await running(['s1'])
     loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
     loop.enqueue([endpointsEvent('s1', '10.0.0.1')])
@@ -134,7 +134,7 @@ describe('changes', () => {
     expect(reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('are reported as queued once until they are taken', async () => {
+  test('are reported as queued once until a run takes them', async () => {
     const { loop, clock, reported } = await running(['s1'])
     const at = clock.now()
     loop.enqueue(serviceEvents('s2'))
@@ -148,7 +148,7 @@ describe('changes', () => {
     expect(reported.applied).toEqual(['+1 -0 !0', '+2 -0 !0'])
   })
 
-  test('of the configuration reach every Service', async () => {
+  test('of the configuration compile every Service again', async () => {
     const { loop, mode, clock, world } = await running(['s1', 's2'])
     world.node = { ...world.node, proxyName: 'another' }
     loop.recompileAll()
@@ -157,8 +157,8 @@ describe('changes', () => {
   })
 })
 
-describe('markers', () => {
-  test('run when their effect is in the kernel, not before', async () => {
+describe('onApplied', () => {
+  test('is called when the effect of its events is in the kernel, not before', async () => {
     const { loop, mode, clock } = await running(['s1'])
     const seen: boolean[] = []
     loop.enqueue(serviceEvents('s2'), () => seen.push(mode.kernel.has(objectOf('s2'))))
@@ -171,7 +171,7 @@ describe('markers', () => {
     expect(seen).toEqual([true])
   })
 
-  test('run although there was nothing to do', async () => {
+  test('is called although its events had no effect', async () => {
     const { loop, mode, clock } = await running(['s1'])
     let ran = 0
     loop.enqueue(serviceEvents('s1'), () => ran++)
@@ -180,7 +180,7 @@ describe('markers', () => {
     expect(mode.calls).toEqual([])
   })
 
-  test('that come during a run wait for the next', async () => {
+  test('waits for the next run when its events arrive during a run', async () => {
     const { loop, mode, clock } = await running(['s1'], { minPeriodMs: 100 })
     let ran = 0
     mode.duringApply = () => {
@@ -194,7 +194,7 @@ describe('markers', () => {
     expect(ran).toBe(1)
   })
 
-  test('wait while everything is refused', async () => {
+  test('waits while the kernel refuses every object', async () => {
     const { loop, mode, clock } = await running(['s1'])
     let ran = 0
     mode.refused.set(objectOf('s2'), refusal)
@@ -209,7 +209,7 @@ describe('markers', () => {
 })
 
 describe('another process', () => {
-  test('alters one object: that one is looked at, repaired and reported', async () => {
+  test('alters one object: that one is read, repaired and reported', async () => {
     const made = await running(['s1', 's2', 's3'])
     const { mode, clock, reported } = made
     alter(made, 's2')
@@ -234,7 +234,7 @@ describe('another process', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('puts something under a name of ours: it goes', async () => {
+  test('adds an object under a name of the mode: it is removed', async () => {
     const made = await running(['s1'])
     made.mode.kernel.set(objectKey('stray'), digestOf('x'))
     made.mode.reportForeign({ keys: [objectKey('stray')], by: 'iptables' })
@@ -243,7 +243,7 @@ describe('another process', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('touched nothing after all: nothing is written or reported', async () => {
+  test('changed nothing after all: nothing is written or reported', async () => {
     const { mode, clock, reported } = await running(['s1'])
     mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
     await clock.advance(0)
@@ -251,7 +251,7 @@ describe('another process', () => {
     expect(reported.drifted).toEqual([])
   })
 
-  test('several reports are looked at together, and everything covers each', async () => {
+  test('is reported several times: one read covers all reports', async () => {
     const { mode, clock } = await running(['s1', 's2'])
     mode.reportForeign({ keys: [objectOf('s1')], by: 'iptables' })
     mode.reportForeign({ keys: [objectOf('s1'), objectOf('s2')], by: 'iptables' })
@@ -263,7 +263,7 @@ describe('another process', () => {
     expect(mode.calls).toEqual(['observe 2', 'observe all'])
   })
 
-  test('alters something while we look: it is looked at again', async () => {
+  test('alters an object while the loop reads: it is read again', async () => {
     const made = await running(['s1', 's2'])
     const { mode, clock } = made
     mode.duringObserve = () => {
@@ -276,7 +276,7 @@ describe('another process', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('undoes what a verification repaired: we look again until it holds', async () => {
+  test('undoes the repair of a verification: the loop reads again until the repair stays', async () => {
     const made = await running(['s1'])
     const { mode, clock, reported } = made
     let again = 1
@@ -293,7 +293,7 @@ describe('another process', () => {
     ])
   })
 
-  test('is looked after within 250 ms, whatever the period', async () => {
+  test('is followed by a repair within 250 ms, whatever the period', async () => {
     const made = await running(['s1'], { minPeriodMs: 10_000 })
     const { loop, mode, clock } = made
     await clock.advance(10_000)
@@ -310,7 +310,7 @@ describe('another process', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('goes unnoticed: the next verification finds it', async () => {
+  test('changes an object without a report: the next verification repairs it', async () => {
     const made = await running(['s1'])
     alter(made, 's1')
     await made.clock.advance(28_999)
@@ -325,7 +325,7 @@ describe('an object that the kernel prints in its own way', () => {
   async function normalised() {
     const made = await running(['s1', 's2'], { verifyPeriodMs: 10_000 })
     const { mode } = made
-    mode.spell = (key, digest) => (key === objectOf('s1') ? digestOf(`~${digest}`) : digest)
+    mode.normalise = (key, digest) => (key === objectOf('s1') ? digestOf(`~${digest}`) : digest)
     alter(made, 's1')
     await made.clock.advance(60_000)
     return made
@@ -366,7 +366,7 @@ describe('an object that the kernel prints in its own way', () => {
 })
 
 describe('a refused object', () => {
-  test('is tried again, later and later, and holds back nothing else', async () => {
+  test('is tried again with growing delays, and does not delay other objects', async () => {
     const made = await running(['s1'])
     const { loop, mode, clock, reported } = made
     mode.refused.set(objectOf('s2'), refusal)
@@ -383,7 +383,7 @@ describe('a refused object', () => {
     expect(made.tracker.isSettled).toBe(true)
   })
 
-  test('is not tried by the runs in between', async () => {
+  test('is not tried by runs before its delay is over', async () => {
     const { loop, mode, clock } = await running(['s1'], { minPeriodMs: 0 })
     mode.refused.set(objectOf('s2'), refusal)
     loop.enqueue(serviceEvents('s2'))
@@ -394,8 +394,8 @@ describe('a refused object', () => {
   })
 })
 
-describe('a kernel that cannot be read', () => {
-  test('to read: reported, and tried again after a second, not at once', async () => {
+describe('a kernel that cannot be read or written', () => {
+  test('is reported, and read again after a second', async () => {
     const made = rig({ minPeriodMs: 0 })
     const { loop, mode, clock, reported } = made
     mode.observeErrors.push(new Error('no iptables'), new Error('still none'))
@@ -409,7 +409,7 @@ describe('a kernel that cannot be read', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('once and then holds everything: the run that finds it so is reported', async () => {
+  test('once, and then has every object: the next run is reported as applied', async () => {
     const { loop, mode, clock, reported } = await running(['s1'])
     mode.observeErrors.push(new Error('busy'))
     reported.applied.length = 0
@@ -420,7 +420,7 @@ describe('a kernel that cannot be read', () => {
     expect(reported.applied).toEqual(['+0 -0 !0'])
   })
 
-  test('to read what another process touched: the suspicion is kept', async () => {
+  test('after a report of another process: the reported objects are read again', async () => {
     const made = await running(['s1', 's2'])
     alter(made, 's1')
     made.mode.observeErrors.push(new Error('busy'))
@@ -432,7 +432,7 @@ describe('a kernel that cannot be read', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('to write: reported, read again and written', async () => {
+  test('is reported, then everything is read and written', async () => {
     const made = await running(['s1'])
     made.mode.applyErrors.push(new Error('spawner is gone'))
     let ran = 0
@@ -446,7 +446,7 @@ describe('a kernel that cannot be read', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('what it did is unknown: everything is read again', async () => {
+  test('after an uncertain result: everything is read again', async () => {
     const made = await running(['s1', 's2'])
     const { loop, mode, clock } = made
     mode.isUncertain = true
@@ -462,7 +462,7 @@ describe('a kernel that cannot be read', () => {
 })
 
 describe('verification', () => {
-  test('comes once in its period', async () => {
+  test('reads everything once in its period', async () => {
     const { mode, clock } = await running(['s1'])
     await clock.advance(88_999)
     expect(mode.calls).toEqual(['observe all', 'observe all'])
@@ -470,7 +470,7 @@ describe('verification', () => {
     expect(mode.calls).toEqual(['observe all', 'observe all', 'observe all'])
   })
 
-  test('takes no more than a 400th of the time, however slow reading is', async () => {
+  test('takes no more than a 400th of the time, however slow the kernel is', async () => {
     const { mode, clock } = await running(['s1'])
     mode.duringObserve = () => clock.elapse(1_000)
     await clock.advance(29_000)
@@ -488,7 +488,7 @@ describe('flows', () => {
   const appears = { kind: 'service', key, value: service({ key, ports }) } as const
   const goes = { kind: 'service', key, value: undefined } as const
 
-  test('are cut after the kernel was written', async () => {
+  test('are deleted after the kernel was written', async () => {
     const { loop, mode, clock, flows, reported } = await running([])
     loop.enqueue([appears])
     await clock.advance(1_000)
@@ -540,7 +540,7 @@ describe('stop', () => {
     expect(isRight(made)).toBe(true)
   })
 
-  test('ends all: no timer, no watch, no call whatever happens', async () => {
+  test('leaves no timer and no watch, and later events cause no call', async () => {
     const { loop, mode, clock } = await running(['s1'])
     await loop.stop()
     expect(clock.pending()).toEqual([])
@@ -560,7 +560,7 @@ describe('stop', () => {
     expect(mode.calls).toEqual([])
   })
 
-  test('before the cluster was listed is for good', async () => {
+  test('before setSynced is final', async () => {
     const { loop, mode, clock } = rig()
     await loop.stop()
     loop.setSynced()
@@ -570,7 +570,7 @@ describe('stop', () => {
   })
 })
 
-test('a backend that drains goes when its time is up', async () => {
+test('a draining backend is removed when its deadline is over', async () => {
   const { loop, mode, clock, world } = await running(['s1'])
   world.node = { ...world.node, drainSeconds: { TCP: 20, UDP: 0, SCTP: 0 } }
   loop.recompileAll()

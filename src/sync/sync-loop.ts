@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Change, ForeignChange, Mode, ObjectKey } from '../modes/mode.ts'
@@ -8,29 +8,34 @@ import type { NodeModel } from './node-model.ts'
 import type { SyncObserver } from './observer.ts'
 import { Throttle } from './throttle.ts'
 
+/** What a `SyncLoop` works with; all times in milliseconds. */
 export interface SyncLoopParts {
   readonly model: NodeModel
   readonly tracker: DeltaTracker
   readonly mode: Mode
   readonly clock: Clock
   readonly observer: SyncObserver
-  /** Deletes conntrack entries; resolves to their number. */
+  /** Deletes conntrack entries; resolves to the number of deleted ones. */
   cutFlows(flows: readonly StaleFlows[]): Promise<number>
+  /** The shortest time between the starts of two runs. */
   readonly minPeriodMs: number
   /** The shortest time between two verifications of the whole kernel state. */
   readonly verifyPeriodMs: number
 }
 
-/** Verification may use at most this share of one processor. */
+/** Verification takes at most this share of the time. */
 const VERIFY_SHARE = 1 / 400
+/** The longest time between a report of a foreign change and its repair. */
 const MAX_REPAIR_DELAY_MS = 250
-const READ_RETRY_MS = 1_000
+/** After a failed run, or failed deletion of flows. */
+const RETRY_MS = 1_000
+/** The `by` of a drift that a verification found. */
 const VERIFICATION = 'verification'
 
 /**
- * Cluster changes in, one small transaction out, until `stop`. Only the loop calls the mode, one call
- * at a time. It writes nothing before the cluster is listed completely, and retries every object that
- * the kernel refused.
+ * Keeps the kernel equal to the cluster until `stop`: collects cluster events, and writes their effect in one
+ * transaction per run. Only the loop calls the mode, one call at a time. It writes nothing before the cluster
+ * is listed completely, and retries every object that the kernel refused.
  */
 export class SyncLoop {
   readonly #parts: SyncLoopParts
@@ -43,15 +48,16 @@ export class SyncLoop {
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
   readonly #flows = new FlowQueue()
-  /** When the loop deletes again the flows that it could not delete. */
+  /** When the deletion of flows that failed is tried again. */
   #flowsAt = Number.POSITIVE_INFINITY
-  /** The last run threw; the next run without an error resets it. */
+  /** A run threw an error, and no run has succeeded since. */
   #hasFailed = false
-  /** Objects that another process may have changed, to be read again; all objects at the start. */
+  /** Objects that another process may have changed, to be read; at the start all objects. */
   #suspects: { keys: Set<ObjectKey> | 'all'; by: string } | undefined = { keys: 'all', by: 'start' }
   #verifyAt = Number.POSITIVE_INFINITY
   #hasObserved = false
-  #markers: (() => void)[] = []
+  /** The `onApplied` callbacks of events whose effect is not in the kernel yet, in their order. */
+  #callbacks: (() => void)[] = []
   #stopWatching: () => void = () => {}
 
   constructor(parts: SyncLoopParts) {
@@ -59,10 +65,10 @@ export class SyncLoop {
     this.#throttle = new Throttle(parts.clock, parts.minPeriodMs)
   }
 
-  /** Takes cluster events. `onApplied` runs when their effect is in the kernel. */
+  /** Adds cluster events. `onApplied` is called when their effect is in the kernel. */
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
     const changed = this.#parts.model.apply(events)
-    if (onApplied) this.#markers.push(onApplied)
+    if (onApplied) this.#callbacks.push(onApplied)
     if (changed) this.#queue()
     if (changed || onApplied) this.#wake()
   }
@@ -76,16 +82,16 @@ export class SyncLoop {
     this.#wake()
   }
 
-  /** Something outside the cluster changed on which every entry may depend. */
+  /** Compiles every Service again: the node context changed, on which every entry may depend. */
   recompileAll(): void {
     this.#parts.model.recompileAll()
     this.#queue()
     this.#wake()
   }
 
-  /** Another process changed objects of the mode, or may have: reads and repairs them soon. */
+  /** Reads objects that another process may have changed, and repairs them within 250 ms. */
   suspect(change: ForeignChange): void {
-    this.#note(change)
+    this.#addSuspects(change)
     this.#wake()
   }
 
@@ -97,18 +103,20 @@ export class SyncLoop {
     await this.#running
   }
 
+  /** Notes when the oldest change was queued that the next run writes. */
   #queue(): void {
     if (this.#queuedAt !== undefined) return
     this.#queuedAt = this.#parts.clock.now()
     this.#parts.observer.queued(this.#queuedAt)
   }
 
-  #note({ keys, by }: ForeignChange): void {
+  #addSuspects({ keys, by }: ForeignChange): void {
     const known = this.#suspects
     if (keys === 'all' || known?.keys === 'all') this.#suspects = { keys: 'all', by }
     else this.#suspects = { keys: new Set([...(known?.keys ?? []), ...keys]), by }
   }
 
+  /** Schedules a run, after the one in progress if there is one. */
   #wake(): void {
     if (this.#running) this.#again = true
     else this.#runAt(this.#parts.clock.now() + this.#delay())
@@ -146,20 +154,20 @@ export class SyncLoop {
 
   async #run(): Promise<void> {
     this.#throttle.started()
-    let rest = true
+    let countsForThrottle = true
     try {
       const unexplained = await this.#inspect()
-      const { wrote, markers } = await this.#apply()
-      rest = wrote || unexplained.length > 0
+      const { wrote, effective } = await this.#apply()
+      countsForThrottle = wrote || unexplained.length > 0
       if (unexplained.length > 0) await this.#learnNormalisedForms(unexplained)
-      await this.#cut()
-      for (const marker of this.#markers.splice(0, markers)) marker()
+      await this.#deleteStaleFlows()
+      for (const onApplied of this.#callbacks.splice(0, effective)) onApplied()
     } catch (error) {
       this.#hasFailed = true
       this.#parts.observer.failed(error)
-      this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + READ_RETRY_MS)
+      this.#verifyAt = Math.min(this.#verifyAt, this.#parts.clock.now() + RETRY_MS)
     } finally {
-      if (rest) this.#throttle.ended()
+      if (countsForThrottle) this.#throttle.ended()
     }
   }
 
@@ -178,15 +186,15 @@ export class SyncLoop {
     const keys = suspects.keys === 'all' ? undefined : [...suspects.keys]
     this.#suspects = undefined
     const seen = await mode.observe(keys).catch((error: unknown) => {
-      this.#note({ keys: keys ?? 'all', by: suspects.by })
+      this.#addSuspects({ keys: keys ?? 'all', by: suspects.by })
       throw error
     })
     const drift = tracker.saw(seen, keys)
     if (this.#hasObserved && drift.length > 0) observer.drifted(drift, suspects.by)
     this.#hasObserved = true
     if (keys === undefined) {
-      const rest = (clock.now() - startedAt) / VERIFY_SHARE
-      this.#verifyAt = clock.now() + Math.max(this.#parts.verifyPeriodMs, rest)
+      const pause = (clock.now() - startedAt) / VERIFY_SHARE
+      this.#verifyAt = clock.now() + Math.max(this.#parts.verifyPeriodMs, pause)
     }
     if (suspects.by !== VERIFICATION) return []
     return drift.filter(({ kind, key }) => kind !== 'missing' && tracker.isWanted(key))
@@ -201,13 +209,13 @@ export class SyncLoop {
     if (doubtful.length > 0) this.suspect({ keys: doubtful, by: 'repair' })
   }
 
-  /** Brings the kernel up to date. `markers`: how many of the waiting markers may run. */
-  async #apply(): Promise<{ readonly wrote: boolean; readonly markers: number }> {
+  /** Brings the kernel up to date. `effective`: of how many waiting callbacks the effect is in the kernel. */
+  async #apply(): Promise<{ readonly wrote: boolean; readonly effective: number }> {
     const { model, mode, tracker, clock, observer } = this.#parts
     const queuedAt = this.#queuedAt
     this.#queuedAt = undefined
     const startedAt = clock.now()
-    const markers = this.#markers.length
+    const waiting = this.#callbacks.length
     observer.begun()
     observer.compiled(model.compile(startedAt))
     this.#flows.add(model.takeStaleFlows())
@@ -219,8 +227,8 @@ export class SyncLoop {
       const at = clock.now()
       observer.applied({ at, durationMs: at - startedAt, failed, change })
     }
-    const nothingDone = failed.size > 0 && failed.size >= change.set.length + change.unset.length
-    return { wrote: !isEmpty(change), markers: nothingDone ? 0 : markers }
+    const allRefused = failed.size > 0 && failed.size >= change.set.length + change.unset.length
+    return { wrote: !isEmpty(change), effective: allRefused ? 0 : waiting }
   }
 
   async #write(change: Change) {
@@ -231,8 +239,8 @@ export class SyncLoop {
     return result.failed
   }
 
-  /** Deletes stale flows; after a failure again a second later, because no rule depends on them. */
-  async #cut(): Promise<void> {
+  /** Deletes stale flows. A failure does not fail the run, as no rule depends on them; it is retried. */
+  async #deleteStaleFlows(): Promise<void> {
     this.#flowsAt = Number.POSITIVE_INFINITY
     const flows = this.#flows.takeAll()
     if (flows.length === 0) return
@@ -240,7 +248,7 @@ export class SyncLoop {
       this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
     } catch (error) {
       this.#flows.putBack(flows)
-      this.#flowsAt = this.#parts.clock.now() + READ_RETRY_MS
+      this.#flowsAt = this.#parts.clock.now() + RETRY_MS
       this.#parts.observer.flowsFailed(error)
     }
   }

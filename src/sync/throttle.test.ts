@@ -27,7 +27,7 @@ test('a period of 0 still leaves the machine a third of the time', () => {
   expect(afterRun(0, 30).throttle.delay()).toBe(15)
 })
 
-test('who waited long enough may start at once', () => {
+test('a run that comes later than the period may start at once', () => {
   const { clock, throttle } = afterRun(1_000, 100)
   clock.elapse(899)
   expect(throttle.delay()).toBe(1)
@@ -35,7 +35,7 @@ test('who waited long enough may start at once', () => {
   expect(throttle.delay()).toBe(0)
 })
 
-test('a run that was started and has not ended moves nothing', () => {
+test('a run that was started and has not ended does not change the delay', () => {
   const { clock, throttle } = afterRun(1_000, 0)
   clock.elapse(1_000)
   throttle.started()

@@ -1,10 +1,9 @@
 import type { Clock } from '../lib/clock.ts'
 
 /**
- * Decides when the next run may start: the first change at once, the following
- * ones together, `minPeriodMs` after the previous start and never sooner than
- * half of what the previous run took. So the loop sleeps at least a third of the
- * time, however slow the kernel and however fast the changes.
+ * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause
+ * of at least half the time that run took. The first change is so written at once, and the following ones
+ * together; the loop sleeps at least a third of the time, however slow the kernel is.
  */
 export class Throttle {
   readonly #clock: Clock
@@ -22,10 +21,12 @@ export class Throttle {
     return Math.max(0, this.#earliest - this.#clock.now())
   }
 
+  /** A run starts now. */
   started(): void {
     this.#startedAt = this.#clock.now()
   }
 
+  /** The run that started last ends now; without this call it delays no other run. */
   ended(): void {
     const now = this.#clock.now()
     const took = now - this.#startedAt

@@ -6,8 +6,8 @@ import { eventually } from '../client/testing/eventually.ts'
 import type { ScriptedServer } from '../client/testing/scripted-server.ts'
 import { startScriptedServer } from '../client/testing/scripted-server.ts'
 import { silentReporter } from '../client/testing/silent-reporter.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { ClusterStore } from '../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
@@ -93,7 +93,7 @@ function smallCluster(): ModelCluster {
 }
 
 function endpointIps(store: ClusterStore, key: ServiceKey): readonly string[] {
-  const groups = store.endpointsOf(key).flatMap((source) => source.groups)
+  const groups = store.endpointSourcesOf(key).flatMap((source) => source.groups)
   return groups.flatMap((group) => group.endpoints.map(({ ip }) => ip))
 }
 
@@ -120,7 +120,7 @@ test('reports Services, endpoints and this node, then once that it is synced', a
   })
 })
 
-test('requests only what it needs, and not so much for a proxy with a name', async () => {
+test('watches have selectors, except that of Services for a proxy with a name', async () => {
   const selectors = ({ arrivals }: ScriptedServer): unknown =>
     Object.fromEntries(
       arrivals
@@ -143,7 +143,7 @@ test('requests only what it needs, and not so much for a proxy with a name', asy
 })
 
 test.each(['services', 'endpoints', 'nodes'] as const)(
-  'is not synced without %s',
+  'is not synced while the server refuses to list %s',
   async (missing) => {
     const paths = {
       services: '/api/v1/services',
@@ -169,7 +169,7 @@ test.each(['services', 'endpoints', 'nodes'] as const)(
   },
 )
 
-test('a node that does not exist is known to be absent', async () => {
+test('a Node that does not exist counts as listed', async () => {
   const empty = new ModelCluster()
   const none = await watch(empty)
   await eventually(() => none.watcher.synced())
@@ -180,7 +180,7 @@ test('a node that does not exist is known to be absent', async () => {
   expect(missing.store.node('node-1')).toBeUndefined()
 })
 
-test('Services do not wait for ever for a node that may not be read', async () => {
+test('synced is reported after nodeTimeoutMs although the Node may not be read', async () => {
   const cluster = smallCluster()
   cluster.refusals.set('/api/v1/nodes', 403)
   cluster.refusals.set('/api/v1/nodes/node-1', 403)
@@ -190,7 +190,7 @@ test('Services do not wait for ever for a node that may not be read', async () =
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
 })
 
-test('an object that cannot be used is reported, is absent, and harms no other', async () => {
+test('an object that cannot be decoded is reported and absent, and the others are used', async () => {
   const cluster = smallCluster()
   cluster.putService('shop/api', '10.96.0.11')
   const { store, problems, watcher } = await watch(cluster)
@@ -208,16 +208,19 @@ test('an object that cannot be used is reported, is absent, and harms no other',
 test.each([
   [['v1beta1'], 'discovery.k8s.io/v1beta1', '10.1.0.4'],
   [[], 'v1', '10.1.0.5'],
-] as const)('takes endpoints from what the server has (%j)', async (discovery, api, ip) => {
-  const cluster = smallCluster()
-  cluster.discovery = discovery
-  const { store, watcher } = await watch(cluster)
-  await eventually(() => watcher.synced())
-  expect(watcher.state().endpointsApi).toBe(api)
-  expect(endpointIps(store, WEB)).toEqual([ip])
-})
+] as const)(
+  'endpoints come from the best API of a server with versions %j of discovery: %s',
+  async (discovery, api, ip) => {
+    const cluster = smallCluster()
+    cluster.discovery = discovery
+    const { store, watcher } = await watch(cluster)
+    await eventually(() => watcher.synced())
+    expect(watcher.state().endpointsApi).toBe(api)
+    expect(endpointIps(store, WEB)).toEqual([ip])
+  },
+)
 
-test('a server that loses an API version is followed to the next, in one step', async () => {
+test('when the server loses an API version, one batch replaces its objects by those of the next', async () => {
   const cluster = smallCluster()
   cluster.putSlice('shop/other-1', 'other', '10.1.0.7')
   cluster.discovery = ['v1beta1']
@@ -250,7 +253,7 @@ test('a server that loses an API version is followed to the next, in one step', 
   expect(endpointIps(store, 'shop/other' as ServiceKey)).toEqual([])
 })
 
-test('a server that gets slices later is followed to them without a restart of it', async () => {
+test('slices are followed as soon as discovery finds them on a server that only had Endpoints', async () => {
   const cluster = smallCluster()
   cluster.discovery = []
   const clock = new FakeClock()
@@ -268,7 +271,7 @@ test('a server that gets slices later is followed to them without a restart of i
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
 })
 
-test('waits for a server that is not there yet, and reports it', async () => {
+test('failures are reported until the server is there, then the cluster is listed', async () => {
   const cluster = smallCluster()
   cluster.refusals.set('/apis/discovery.k8s.io', 503)
   const { watcher, server } = await watch(cluster)
@@ -285,7 +288,7 @@ test('waits for a server that is not there yet, and reports it', async () => {
   expect(watcher.state().discoveryFailure).toBeUndefined()
 })
 
-test('an outage changes nothing, shows, and heals by itself', async () => {
+test('an outage reports no change, shows in the state, and ends by itself', async () => {
   const cluster = smallCluster()
   const { store, watcher, batches } = await watch(cluster)
   await eventually(() => watcher.synced())
@@ -308,7 +311,7 @@ test('an outage changes nothing, shows, and heals by itself', async () => {
   expect(endpointIps(store, WEB)).toEqual(['10.1.0.4'])
 })
 
-test('what failed under the name of one API of endpoints is over once another is followed', async () => {
+test('a failure of one API of endpoints is over once another one is followed', async () => {
   const cluster = smallCluster()
   cluster.discovery = []
   cluster.refusals.set('/apis/discovery.k8s.io', 503)

@@ -5,7 +5,7 @@ import type { ApiFailure } from '../client/http/failure/failure.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import type { ReflectorTiming } from '../client/reflector/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { decodeNode } from '../resources/node.ts'
@@ -20,28 +20,29 @@ import { probeServer } from './server-probe.ts'
 
 const NODE_TIMEOUT_MS = 30_000
 
+/** What a cluster watcher follows, and the callbacks that it calls. */
 export interface ClusterWatcherOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
-  /** The only Node that is followed. */
+  /** Name of the only Node that is followed. */
   readonly nodeName: string
-  /** Services of this proxy alone are served; undefined: those without the label. */
+  /** Value of the label `service-proxy-name` of the Services to follow; undefined: those without the label. */
   readonly proxyName?: string | undefined
   readonly timing?: Partial<ReflectorTiming>
-  /** How long everything else waits for a Node object that may not be read; 30 s. */
+  /** Milliseconds after which `onSynced` no longer waits for the Node, which may be forbidden to read; 30,000. */
   readonly nodeTimeoutMs?: number
-  /** Changes in their order, never empty. A deletion may come for what was never known. */
+  /** Called with changes in their order, never with an empty batch. A deleted object may be unknown. */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
-  /** Once: everything has been listed and handed to `onEvents` (or the Node was waited for long enough). */
+  /** Called once, when everything was listed and passed to `onEvents`, or `nodeTimeoutMs` is over. */
   readonly onSynced: () => void
-  /** An object that cannot be used (or not all of it). */
+  /** Called for an object that cannot be used, or only in part. */
   readonly onProblem: (problem: WatchProblem) => void
-  /** Every failed request, and every watch that was opened. */
+  /** Gets every failed request, and every watch that was opened. */
   readonly reporter: RequestReporter
 }
 
-/** How well the cluster is followed. */
+/** What has been listed, and the state of each watch. */
 export interface WatchState {
   readonly synced: boolean
   /** The API that endpoints come from; undefined until discovery has succeeded. */
@@ -54,6 +55,7 @@ export interface WatchState {
   readonly node: ReflectorState
 }
 
+/** See `createClusterWatcher`. */
 export interface ClusterWatcher {
   /** Follows the cluster until `signal` is aborted. Rejects only for a bug in a callback. */
   run(signal: AbortSignal): Promise<void>
@@ -63,8 +65,8 @@ export interface ClusterWatcher {
 }
 
 /**
- * Follows what a node needs of the cluster. An API server that is away changes
- * nothing of what was reported before; it shows in `state` and heals by itself.
+ * Follows Services, endpoints and the Node of this node. While the API server cannot be reached, no change
+ * is reported; `state` shows the failure, and the watches are opened again when the server is back.
  */
 export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWatcher {
   const { client, clock, random, timing = {}, onEvents, onSynced, onProblem, reporter } = options
@@ -84,7 +86,7 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   const { nodeTimeoutMs = NODE_TIMEOUT_MS } = options
   return {
     async run(signal) {
-      // Services do not wait for the Node object for ever: it only adds topology.
+      // The Node only adds topology: Services must not wait for it for ever.
       const cancel = clock.after(nodeTimeoutMs, listed('nodes'))
       await runAll({ services, node, endpoints, probe }, signal).finally(cancel)
     },
@@ -100,31 +102,31 @@ export function createClusterWatcher(options: ClusterWatcherOptions): ClusterWat
   }
 }
 
-interface Feeds {
+interface Running {
   readonly services: Reflector
   readonly node: Reflector
   readonly endpoints: EndpointsFeed
   readonly probe: { run(signal: AbortSignal): Promise<void> }
 }
 
-/** Runs all feeds; a bug in one ends the others too, and rejects. */
-async function runAll(feeds: Feeds, signal: AbortSignal): Promise<void> {
+/** Runs all parts until `signal` is aborted; a bug in one ends the others too, and rejects. */
+async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
   const stop = new AbortController()
   const end = (): void => stop.abort()
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    const { services, node, endpoints, probe } = feeds
+    const { services, node, endpoints, probe } = parts
     const all = [services, node, endpoints, probe]
-    await Promise.all(all.map((feed) => feed.run(stop.signal).finally(end)))
+    await Promise.all(all.map((part) => part.run(stop.signal).finally(end)))
   } finally {
     signal.removeEventListener('abort', end)
   }
 }
 
 /**
- * The label selector only saves traffic: the other brand's label is seen when
- * decoding, and who serves a Service is decided where it is compiled.
+ * The label selector only saves traffic. The other label of `NAMES` is read by the decoder, and
+ * `src/forwarding/served.ts` decides which proxy serves a Service.
  */
 function serviceFeed(
   context: FeedContext,

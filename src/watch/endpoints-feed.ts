@@ -6,7 +6,7 @@ import { createBackoff } from '../client/reflector/backoff.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING } from '../client/reflector/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
-import type { ClusterEvent } from '../cluster/event.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
 import { sleep } from '../lib/sleep.ts'
 import { decodeEndpointSlice } from '../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../resources/endpoints.ts'
@@ -14,14 +14,18 @@ import type { EndpointSource } from '../resources/types.ts'
 import type { FeedContext } from './feed.ts'
 import { createFeed } from './feed.ts'
 
+/** What the feed works with, and the callbacks that it calls. */
 export interface EndpointsFeedOptions {
   readonly context: FeedContext
+  /** Called with changes in their order, never with an empty batch. */
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
+  /** Called whenever the objects of an API have all been listed, after `onEvents` got them. */
   readonly onListed: () => void
 }
 
+/** See `createEndpointsFeed`. */
 export interface EndpointsFeed {
-  /** Runs until `signal` is aborted. */
+  /** Follows endpoints until `signal` is aborted; rejects only for a bug in a callback. */
   run(signal: AbortSignal): Promise<void>
   /** The API in use; undefined before discovery. */
   api(): EndpointsApi | undefined
@@ -31,28 +35,29 @@ export interface EndpointsFeed {
   failure(): ApiFailure | undefined
 }
 
-/** How often the feed checks whether a server without discovery v1 has it by now. */
+/** How often the feed looks for `discovery.k8s.io/v1` on a server that did not have it. */
 const UPGRADE_CHECK_MS = 5 * 60_000
-/** No collection of endpoints exists there, not even that of v1, which every API server has. */
+/** Reported for a server without any collection of endpoints: every API server has at least that of v1. */
 const NO_ENDPOINTS = statusFailure(404, undefined)
-/** Endpoints of headless Services are nothing that a node forwards to. */
+/** A node does not forward to the endpoints of headless Services. */
 const SELECTOR = { labelSelector: '!service.kubernetes.io/headless' }
 
 /**
- * Follows the endpoints of Services through the best API that the server has.
- * When that API changes (an upgraded server), the objects of the old one stay
- * until those of the new one are listed, and go in the same batch.
+ * Follows the endpoints of Services through the best API that the server has: EndpointSlices of
+ * `discovery.k8s.io/v1`, else of `v1beta1`, else v1 Endpoints. When the server gets a better API or loses
+ * the present one, the objects of the old API stay until those of the new one are listed; one batch then
+ * removes the old ones and adds the new ones.
  */
 export function createEndpointsFeed(options: EndpointsFeedOptions): EndpointsFeed {
-  return new Follower(options)
+  return new DiscoveredEndpointsFeed(options)
 }
 
-class Follower implements EndpointsFeed {
+class DiscoveredEndpointsFeed implements EndpointsFeed {
   readonly #options: EndpointsFeedOptions
   #api: EndpointsApi | undefined
   #reflector: Reflector | undefined
   #failure: ApiFailure | undefined
-  /** Names from former APIs that are still known downstream. */
+  /** Names of the objects of an earlier API for which no deletion was reported yet. */
   #leftover: string[] = []
 
   constructor(options: EndpointsFeedOptions) {
@@ -89,10 +94,7 @@ class Follower implements EndpointsFeed {
     }
   }
 
-  /**
-   * Follows one API until it is gone or a better one is there; returns whether it
-   * was ever listed. What it delivered stays known until its successor is listed.
-   */
+  /** Follows one API until the server loses it or has a better one; returns whether it was ever listed. */
   async #follow(api: EndpointsApi, signal: AbortSignal): Promise<boolean> {
     const ended = new AbortController()
     const end = (): void => ended.abort()
@@ -112,6 +114,7 @@ class Follower implements EndpointsFeed {
     return reflector.state().lists > 0
   }
 
+  /** Resolves when discovery finds another API than `api`, or when `signal` is aborted. */
   async #awaitUpgrade(api: EndpointsApi, signal: AbortSignal): Promise<void> {
     const { client, clock, reporter } = this.#options.context
     let best = api
@@ -129,7 +132,7 @@ class Follower implements EndpointsFeed {
     }
   }
 
-  /** Reported under the name of what is followed, or would be first. */
+  /** Failures of discovery are reported for the resource of the present API, at the start for slices. */
   #discovery(): ApiOperation {
     return { verb: 'discover', resource: this.#api === 'v1' ? 'endpoints' : 'endpointslices' }
   }
@@ -137,20 +140,22 @@ class Follower implements EndpointsFeed {
   #start(api: EndpointsApi): Reflector {
     const { context, onEvents, onListed } = this.#options
     const path = ENDPOINTS_PATHS[api]
-    // Nothing is handed on before the list is complete while a former API's objects stand.
-    let held: ClusterEvent[] | undefined = this.#leftover.length > 0 ? [] : undefined
+    // While objects of an earlier API are left, events wait until the list is complete.
+    let waiting: ClusterEvent[] | undefined = this.#leftover.length > 0 ? [] : undefined
     return createFeed<EndpointSource>(context, {
       name: api === 'v1' ? 'endpoints' : 'endpointslices',
       resource: { path, query: SELECTOR, endWhenMissing: true },
       decode: api === 'v1' ? decodeEndpoints : decodeEndpointSlice,
       onChanges(changes) {
         const events = changes.map(({ key, value }) => endpointsEvent(key, value))
-        if (held === undefined) onEvents(events)
-        else held.push(...events)
+        if (waiting === undefined) onEvents(events)
+        else waiting.push(...events)
       },
       onListed: () => {
-        if (held !== undefined) onEvents([...this.#leftover.map((n) => endpointsEvent(n)), ...held])
-        held = undefined
+        if (waiting !== undefined) {
+          onEvents([...this.#leftover.map((name) => endpointsEvent(name)), ...waiting])
+        }
+        waiting = undefined
         this.#leftover = []
         onListed()
       },

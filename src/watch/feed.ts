@@ -21,15 +21,22 @@ export interface FeedContext {
   readonly reporter: RequestReporter
 }
 
+/** The resource of a feed, its decoder and the callbacks that it calls. */
 export interface FeedOptions<T> {
+  /** The name of the resource in problems and in reports of failed requests. */
   readonly name: WatchProblem['resource']
   readonly resource: ReflectorResource
+  /** An object whose decoded value is undefined counts as absent. */
   readonly decode: (raw: unknown) => Decoded<T | undefined>
   readonly onChanges: (changes: readonly Change<T>[]) => void
+  /** Called after each complete list. */
   readonly onListed: () => void
 }
 
-/** A reflector that reports failures of single objects as watch problems. */
+/**
+ * Creates a reflector of one resource whose objects are decoded, that reports objects it cannot decode or
+ * only in part to `onProblem`, and requests to `reporter`.
+ */
 export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Reflector {
   const { name, resource, decode, onChanges, onListed } = options
 

@@ -6,7 +6,7 @@ export interface WatchProblem {
   readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
   /** `namespace/name`; empty when unknown. */
   readonly key: string
-  /** `invalid`: handled as absent; `partial`: used without some parts; `lost`: unreadable. */
+  /** `invalid`: treated as absent; `partial`: used without some parts; `lost`: skipped, its name is unknown. */
   readonly kind: 'invalid' | 'partial' | 'lost'
   readonly problems: readonly Problem[]
 }
@@ -17,7 +17,7 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   nameless: 'has no usable name and was skipped',
 }
 
-/** The problem of an object that was lost before its name could be read. */
+/** The problem of an object that the client skipped before its name could be read. */
 export function lossProblem(resource: WatchProblem['resource'], reason: LossReason): WatchProblem {
   const problem = { field: '', value: '(unreadable)', message: LOSSES[reason] }
   return { resource, key: '', kind: 'lost', problems: [problem] }

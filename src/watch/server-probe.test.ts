@@ -33,7 +33,7 @@ async function setUp(answer: (arrival: Arrival) => void, state: Partial<Reflecto
 
 const SILENT = 'get version: no answer from the server within 8 s'
 
-test('a server that hangs behind an open watch is noticed in 28 s, and when it answers again', async () => {
+test('a server that hangs behind an open watch is reported after 28 s, and again when it answers', async () => {
   let hangs = true
   const { clock, outcomes, server } = await setUp(({ response }) => {
     if (!hangs) response.writeHead(403).end()
@@ -59,7 +59,7 @@ test('no probe is sent while a watch delivers events', async () => {
   expect(server.arrivals).toEqual([])
 })
 
-test('nor while no watch is open: the requests for one fail by themselves', async () => {
+test('no probe is sent while no watch is open', async () => {
   const { clock, server } = await setUp(() => undefined, { connected: false })
   await clock.advance(60_000)
   expect(server.arrivals).toEqual([])

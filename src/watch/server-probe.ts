@@ -7,23 +7,25 @@ import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sleep } from '../lib/sleep.ts'
 
+/** What the probe works with. */
 export interface ServerProbeOptions {
   readonly client: Pick<ApiClient, 'get' | 'server'>
   readonly clock: Clock
   readonly reporter: RequestReporter
+  /** The states of all watches whose events show that the server answers. */
   readonly states: () => readonly ReflectorState[]
 }
 
-/** What the probe reads: every authenticated user may, and it costs the server next to nothing. */
+/** The probe reads `/version`: every authenticated user may, and it costs the server next to nothing. */
 export const PROBE = { verb: 'get', resource: 'version' } as const
 const SILENCE_MS = 20_000
 const TIMEOUT_MS = 8_000
 
 /**
- * Reads `/version` when watches are open and nothing has arrived on any of them for 20 s. A server
- * that hangs keeps its connections, and the watch of a quiet cluster is as silent as that of a server
- * that hangs. Any answer shows that it does not. The watches stay as they are: a server that is merely
- * slow would have to serve all the lists anew.
+ * Reads `/version` when watches are open and no event has arrived on any of them for 20 s, because the watch
+ * of a quiet cluster is as silent as that of a server that hangs. Without an answer in 8 s it reports a
+ * failure, and repeats the request every 20 s until there is one. It leaves the watches open: a server that
+ * is merely slow would have to serve all lists again.
  */
 export async function probeServer(options: ServerProbeOptions, signal: AbortSignal): Promise<void> {
   const { clock, reporter, states } = options
@@ -37,7 +39,7 @@ export async function probeServer(options: ServerProbeOptions, signal: AbortSign
     probedAt = clock.now()
     // Feeds without a watch make requests, which fail by themselves.
     if (!isFailing && !states().some(({ connected }) => connected)) continue
-    const failure = silence(await readVersion(options, signal))
+    const failure = silenceFailure(await readVersion(options, signal))
     if (signal.aborted) return
     isFailing = failure !== undefined
     if (failure === undefined) reporter.succeeded(PROBE.resource)
@@ -56,8 +58,8 @@ async function readVersion(
   return { ok: false, failure: timeoutFailure(client.server, TIMEOUT_MS) }
 }
 
-/** Whatever the server answered shows that it is there. */
-function silence(answer: ApiResult<unknown>): ApiFailure | undefined {
+/** The failure if the server did not answer; any answer shows that it does not hang. */
+function silenceFailure(answer: ApiResult<unknown>): ApiFailure | undefined {
   if (answer.ok || answer.failure.code > 0) return undefined
   return answer.failure.errorCode === 'NP_CLIENT_GARBAGE' ? undefined : answer.failure
 }

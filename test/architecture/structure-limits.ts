@@ -7,13 +7,7 @@ export const MAX_FILES_IN_FOLDER = 25
  */
 export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, reason: string]>> = {
   'src/lib': [28, 'leaves that share no idea: each is found by its name'],
-  'src/modes/ipvs': [30, 'to be divided: render, plan and the lifecycle of virtual servers'],
-  'src/modes/netfilter': [
-    33,
-    'to be divided: sets, policy routes and settings of the shared rules',
-  ],
   'src/resources': [32, 'to be divided: types, decoders and rules of single values'],
-  'src/storage/embedded': [30, 'to be divided: the log, the writer thread and backups'],
 }
 
 /** Groups of files that import each other in a circle, by their number of files; none is the aim. */

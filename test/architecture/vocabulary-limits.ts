@@ -3,6 +3,5 @@
  * some lowers the number; a module without a row has none.
  */
 export const RETIRED_WORDS_LEFT: Readonly<Record<string, number>> = {
-  'src/modes': 439,
-  test: 224,
+  test: 220,
 }

@@ -31,6 +31,7 @@ const private_: readonly (readonly [path: string, text: string, found: string])[
   ['src/lib/a.ts', 'export type Outcome = string', 'type Outcome'],
   ['src/lib/a.ts', 'const ground = 1', 'ground'],
   ['src/lib/a.ts', '// the iptables back end', 'back end'],
+  ['src/lib/a.ts', 'const takesShortcut = 1', 'shortcut'],
   ['src/lib/entrance.ts', '', 'entrance'],
   ['src/lib/hands.ts', '', 'hands'],
   ['docs/a.md', 'A room has a README.', 'room'],
@@ -46,6 +47,7 @@ test.each([
   ['src/lib/a.ts', "throw new NodeProxyError('NP_STORE_TROUBLE', '')"],
   ['src/lib/a.ts', 'const MAX_ATTEMPTS = 3'],
   ['src/lib/a.ts', 'const interfaces = surface + background + headroom'],
+  ['src/modes/ipvs/a.ts', "const set = name(4, 'SHORTCUT') // NPVS-4-SHORTCUT"],
   ['docs/a.md', '`--ask-twice` and `nodeproxy_troubles_total` keep their names.'],
 ] as const)('%s: %s is allowed', (path, text) => {
   expect(wordHits({ path, text })).toEqual([])

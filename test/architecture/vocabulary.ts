@@ -23,9 +23,12 @@ const QUOTED: readonly (readonly [path: RegExp, reason: string])[] = [
   [/(?:package-lock\.json|\.proto|\.pem)$/, 'written by others'],
 ]
 
-/** Names that users, alerts and stored data know: error codes, flags, metrics, addresses of pages. */
+/**
+ * Names that users, alerts, the kernel and stored data know: error codes, flags, metrics, addresses
+ * of pages, and the set of the ipvs mode (`NPVS-4-SHORTCUT`).
+ */
 const STABLE_NAMES =
-  /\bNP_[A-Z0-9_]+|(?<![\w-])--[a-z][\w-]*|\b(?:nodeproxy|apiserver|workqueue|controller|orchserver)_\w+|https?:\/\/\S+/g
+  /\bNP_[A-Z0-9_]+|\bSHORTCUT\b|(?<![\w-])--[a-z][\w-]*|\b(?:nodeproxy|apiserver|workqueue|controller|orchserver)_\w+|https?:\/\/\S+/g
 
 /** English that is not of programs, or the words of another project. */
 const ALLOWED_PHRASES =

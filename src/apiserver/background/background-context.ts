@@ -1,7 +1,7 @@
 import type { ServerContext } from '../context/server-context.ts'
 import type { ServiceAllocator } from '../kinds/service/allocation/service-allocator.ts'
 
-/** What the background services work with: they also know which addresses and ports exist. */
+/** The context of background work, whose allocator also has the ranges of addresses and ports. */
 export interface BackgroundContext extends ServerContext {
   readonly allocator: ServiceAllocator
 }

@@ -13,11 +13,14 @@ export interface DesiredObject {
   readonly resource: Resource
   readonly namespace: string
   readonly name: string
-  /** The desired state, given the present one: an empty object when there is none. */
+  /** The desired state, from the present one; `old` is empty when the object does not exist. */
   readonly next: (old: JsonObject) => JsonObject
 }
 
-/** Creates or corrects the object; writes nothing when it is as desired. */
+/**
+ * Creates or corrects the object; writes nothing when it is as desired.
+ * @returns the object in the store, or why the server rejected the write
+ */
 export async function ensureObject(
   context: ServerContext,
   { resource, namespace, name, next }: DesiredObject,

@@ -5,7 +5,7 @@ import { startApi, type TestApi } from '../testing/test-api.ts'
 
 const EVENTS = '/api/v1/namespaces/default/events'
 
-test('an Event is forgotten an hour after it was last seen', async () => {
+test('an Event is removed an hour after its lastTimestamp, else after its creation', async () => {
   const clock = new FakeClock()
   const api = await startApi({ clock })
   const involvedObject = { kind: 'Service', name: 'web', namespace: 'default' }

@@ -7,11 +7,16 @@ import { deleteUnchanged } from '../persist/delete-unchanged.ts'
 import type { ExpiryRules } from '../resource/deletion.ts'
 import type { Resource } from '../resource/resource.ts'
 
+/** From the end of one sweep to the beginning of the next. */
 const SWEEP_MS = 60_000
-/** Objects between two turns of the event loop. */
+
+/** Objects that a sweep reads before the event loop runs other work. */
 const BATCH = 250
 
-/** Removes objects of kinds that expire, such as Events; the returned function ends that. */
+/**
+ * Removes expired objects once a minute, of the kinds that declare an expiry, such as Events.
+ * @returns stops that
+ */
 export function expireObjects(
   context: ServerContext,
   onError: (error: unknown) => void,

@@ -6,10 +6,13 @@ import { StatusError } from '../status/status.ts'
 import type { BackgroundContext } from './background-context.ts'
 import { ensureObject } from './ensure-object.ts'
 
-/** Clients find the default ranges under this name. */
+/** The name that the ServiceCIDR of the default ranges has in Kubernetes. */
 const NAME = 'kubernetes'
 
-/** Makes the ServiceCIDR name the ranges that this server takes ClusterIPs from. */
+/**
+ * Writes the ranges from which this server takes ClusterIPs into the ServiceCIDR.
+ * @throws Error when the server rejects it
+ */
 export async function ensureServiceCidr(context: BackgroundContext): Promise<void> {
   const cidrs = context.allocator.ranges.map(({ cidr }) => cidr)
   const ready: Json = {

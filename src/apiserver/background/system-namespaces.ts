@@ -8,12 +8,12 @@ import { LASTING_NAMESPACES } from '../kinds/namespace/lifecycle.ts'
 import { namespaces } from '../kinds/namespace/resource.ts'
 import { storageKey } from '../resource/resource.ts'
 
-/** Made at every start where they are missing; Leases of nodes have the last one. */
-const NEEDED = [...LASTING_NAMESPACES, NODE_LEASES]
+/** The namespaces that cannot be deleted, and that of the Leases of nodes. */
+const SYSTEM_NAMESPACES = [...LASTING_NAMESPACES, NODE_LEASES]
 
-/** Makes the namespaces that clients take for granted. */
+/** Creates those of the namespaces that every cluster has that are missing. */
 export async function ensureSystemNamespaces(context: ServerContext): Promise<void> {
-  for (const name of NEEDED) await ensureNamespace(context, name)
+  for (const name of SYSTEM_NAMESPACES) await ensureNamespace(context, name)
 }
 
 async function ensureNamespace(

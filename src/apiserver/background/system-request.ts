@@ -3,17 +3,19 @@ import type { ApiRequest } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 
+/** The object that a request of the server itself creates or replaces. */
 export interface SystemRequest {
   readonly method: 'POST' | 'PUT'
   readonly resource: Resource
   readonly namespace: string
+  /** Empty: the object has a name of its own (POST). */
   readonly name: string
 }
 
-/** Shorter than a client's: a server that stops waits for its own requests. */
+/** Milliseconds. Shorter than the timeout of clients, because a server that stops waits for its own requests. */
 const TIMEOUT_MS = 5000
 
-/** A request that the server makes of itself, without a body. */
+/** A request of the server itself. Its caller passes the object to the verb, so the body is empty. */
 export function systemRequest(
   { clock }: Pick<ServerContext, 'clock'>,
   { method, resource, namespace, name }: SystemRequest,

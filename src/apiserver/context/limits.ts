@@ -1,34 +1,34 @@
-/** Bounds on what one client can make the server do: bytes, counts, and milliseconds. */
+/** Limits of requests and watches. All times are milliseconds. */
 export interface Limits {
   /** Bytes of a request body. */
   readonly requestBytes: number
   /** Bytes of a request's headers. */
   readonly headerBytes: number
-  /** Nesting of a JSON document. */
+  /** Levels of nesting of a JSON document. */
   readonly jsonDepth: number
   /** Operations in a JSON patch. */
   readonly patchOperations: number
   /** Bytes that the copy operations of a JSON patch may add. */
   readonly patchCopyBytes: number
-  /** Reads at one time, without watches; a quarter of them is the system's. */
+  /** Reads at one time, without watches; a quarter of the slots is for components of the cluster alone. */
   readonly requestsInFlight: number
-  /** Writes at one time; a quarter of them is the system's. */
+  /** Writes at one time; a quarter of the slots is for components of the cluster alone. */
   readonly mutatingRequestsInFlight: number
   /** Watches at one time. */
   readonly watches: number
-  /** Changes per resource that watches can start from or lag behind. */
+  /** Changes per resource that the cache keeps: a watch can start from them, or be behind by as many. */
   readonly watchWindowChanges: number
-  /** Bytes per resource that these changes may hold. */
+  /** Bytes per resource of the changes that the cache keeps. */
   readonly watchWindowBytes: number
-  /** A client that takes nothing of its answer or watch for this long is disconnected. */
+  /** Milliseconds after which a client that takes nothing of its answer or watch is disconnected. */
   readonly stalledClientTimeout: number
-  /** Between two bookmarks of a watch. */
+  /** Milliseconds between two bookmarks of a watch. */
   readonly bookmarkPeriod: number
-  /** How long a watch lasts, at most and by default. */
+  /** Milliseconds that a watch lasts, at most and by default. */
   readonly watchDuration: number
-  /** How long a read waits for a revision that was not seen yet. */
+  /** Milliseconds that a read waits for a revision that the caches do not show yet. */
   readonly futureRevisionTimeout: number
-  /** In which a request must arrive whole, and how long a write may wait for its turn. */
+  /** Milliseconds in which a request must arrive whole; as long, from then on, a write may wait and be tried again. */
   readonly requestTimeout: number
 }
 

@@ -9,20 +9,24 @@ import type { Limits } from './limits.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
-/** The log of events that operators should know of. */
+/** Receives what operators should know of, such as an address that the server moved. */
 export type OperatorLog = Pick<Logger, 'info' | 'warn'>
 
-/** What every verb works with. */
+/** What one server shares between all its verbs and watches. */
 export interface ServerContext {
   readonly store: Store
+  /** The caches of all resources. */
   readonly feed: Feed
   readonly clock: Clock
   readonly random: Random
   readonly limits: Limits
+  /** Chooses addresses and ports that the objects of some kinds hold. */
   readonly allocator: Allocator
+  /** The running watches. */
   readonly watches: WatchRegistry
+  /** The queues of writers of one object. */
   readonly turns: WriteTurns
   readonly log: OperatorLog
-  /** Lasting states that operators should know of. */
+  /** Lasting problems, which logs, metrics and health checks report. */
   readonly conditions: Conditions
 }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { WatchRegistry } from './watch-registry.ts'
 
-test('it is full while as many watches run as there may be', () => {
+test('the registry is full while as many watches run as the limit allows', () => {
   const watches = new WatchRegistry(1)
-  const forget = watches.add(() => undefined)
+  const remove = watches.add(() => undefined)
   expect([watches.isFull, watches.isClosed]).toEqual([true, false])
-  forget()
+  remove()
   expect(watches.isFull).toBe(false)
 })
 
-test('closed, it ends those that run, and one that was just about to begin', () => {
+test('endAll ends the running watches, and a watch that is added later', () => {
   const watches = new WatchRegistry(9)
   const ended: string[] = []
   watches.add(() => ended.push('running'))

@@ -1,6 +1,7 @@
-/** The watches that run now: their number is bounded, and stopping the server ends them. */
+/** The running watches. Their number is limited, and `endAll` ends them when the server stops. */
 export class WatchRegistry {
   readonly #limit: number
+  /** Ends each running watch. */
   readonly #ends = new Set<() => void>()
   #isClosed = false
 
@@ -12,19 +13,19 @@ export class WatchRegistry {
     return this.#ends.size
   }
 
-  /** As many run as there may be. */
+  /** Whether as many watches run as the limit allows. */
   get isFull(): boolean {
     return this.#ends.size >= this.#limit
   }
 
-  /** The server stops: no watch begins any more. */
+  /** Whether the server stops. A watch that is added then ends at once. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
   /**
-   * `end` must end the watch, which may be at once; the returned function says
-   * that it has ended.
+   * Adds a running watch. `end` must end it, and is called at once when the server stops already.
+   * @returns removes the watch, for when it has ended
    */
   add(end: () => void): () => void {
     this.#ends.add(end)
@@ -32,6 +33,7 @@ export class WatchRegistry {
     return () => this.#ends.delete(end)
   }
 
+  /** Ends all watches, and from then on every watch that is added. */
   endAll(): void {
     this.#isClosed = true
     for (const end of [...this.#ends]) end()

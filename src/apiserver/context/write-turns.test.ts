@@ -13,13 +13,13 @@ function queue() {
   return { turns, clock, take }
 }
 
-test('the first writer of an object has its turn at once, and so have writers of other objects', () => {
+test('the first writers of different objects get their turns at once', () => {
   const { turns, take } = queue()
   for (const key of ['a', 'b']) expect(take(key)).not.toBeInstanceOf(Promise)
   expect(turns.size).toBe(2)
 })
 
-test('writers of one object follow each other in the order of their coming', async () => {
+test('writers of one object get their turns in the order of arrival', async () => {
   const { turns, take } = queue()
   const order: number[] = []
   const first = take('a') as Turn
@@ -34,7 +34,7 @@ test('writers of one object follow each other in the order of their coming', asy
   expect(turns.size).toBe(0)
 })
 
-test('a writer finds what the one before it left, also over one that wrote nothing', async () => {
+test('a turn has the object as the last writer left it, also after a writer that wrote nothing', async () => {
   const { take } = queue()
   const first = take('a') as Turn
   const waiting = [take('a'), take('a'), take('a')]
@@ -52,7 +52,7 @@ test('a writer finds what the one before it left, also over one that wrote nothi
   expect((take('a') as Turn).newest).toBeUndefined()
 })
 
-test('a writer whose deadline passes leaves, and those behind it move up', async () => {
+test('a writer whose deadline passes leaves the queue, and the next one gets the turn', async () => {
   const { turns, clock, take } = queue()
   const first = take('a') as Turn
   const [impatient, patient] = [take('a', 500), take('a')]
@@ -64,7 +64,7 @@ test('a writer whose deadline passes leaves, and those behind it move up', async
   expect(turns.size).toBe(0)
 })
 
-test('a writer that comes after its deadline does not wait', async () => {
+test('a writer that arrives after its deadline gets no turn', async () => {
   const { clock, take, turns } = queue()
   const first = take('a') as Turn
   const deadline = new RequestDeadline({ clock, timeoutMs: 100 })

@@ -1,11 +1,11 @@
 import type { Written } from '../persist/persist.ts'
 import type { RequestDeadline } from '../request/request-deadline.ts'
 
-/** The turn to write one object. */
+/** The right to write one object until `end`. */
 export interface Turn {
-  /** What the previous writer left, if it wrote. The caches may not show it yet. */
+  /** The object as the last of the previous writers wrote it; undefined: none wrote. The caches may not show it yet. */
   readonly newest: Written | undefined
-  /** Gives the turn to the next writer, with what this one left. */
+  /** Gives the turn to the next writer, with the object as this one wrote it, if it did. */
   end(newest?: Written): void
 }
 
@@ -13,15 +13,18 @@ export interface Turn {
 type Queue = Set<(turn: Turn) => void>
 
 /**
- * The writers of one object take turns, first come, first served: none of them
- * decides on what another one is about to replace, so none fails its compare.
- * Writers of other replicas are not in the queue. A queue exists while its object
- * is written; a writer whose deadline passes leaves it.
+ * The writers of one object take turns, first come, first served. Each decides on the object that the
+ * writer before it left, so none fails because another request of this server wrote first. Writers of
+ * other replicas are not in the queue. A writer whose deadline passes leaves it. A queue exists while its
+ * object is written.
  */
 export class WriteTurns {
   readonly #queues = new Map<string, Queue>()
 
-  /** At once when no other request writes the object; undefined when the deadline passes first. */
+  /**
+   * The turn to write the object with this storage key: at once when no other request writes it, else a promise,
+   * which is undefined when the deadline passes first.
+   */
   take(key: string, deadline: RequestDeadline): Turn | Promise<Turn | undefined> {
     const queue = this.#queues.get(key)
     if (queue !== undefined) return wait(queue, deadline.signal)
@@ -30,7 +33,7 @@ export class WriteTurns {
     return this.#turn(key, first, undefined)
   }
 
-  /** Objects that are being written. */
+  /** How many objects are being written. */
   get size(): number {
     return this.#queues.size
   }

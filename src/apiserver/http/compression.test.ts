@@ -21,11 +21,11 @@ test.each([
   ['identity', false],
   ['', false],
   [undefined, false],
-])('Accept-Encoding %s', (header, accepted) => {
+])('Accept-Encoding %j: compressed is %j', (header, accepted) => {
   expect(acceptsGzip(header)).toBe(accepted)
 })
 
-test('a long list is compressed for a client that takes gzip, and says the same', async () => {
+test('a long list is compressed for a client that accepts gzip, with the same content', async () => {
   const api = await startApi()
   await makePods(api, 20, 'x'.repeat(10_000))
   const plain = await api.call('GET', PODS)
@@ -38,15 +38,15 @@ test('a long list is compressed for a client that takes gzip, and says the same'
   expect(await packed.text()).toBe(plain.text)
 })
 
-test('a compressed list leaves capacity for listeners before Node warns of a leak', async () => {
+test('a compressed list adds fewer listeners to an emitter than Node takes for a leak', async () => {
   const warnings: Error[] = []
-  const hear = (warning: Error): void => void warnings.push(warning)
+  const record = (warning: Error): void => void warnings.push(warning)
   const { defaultMaxListeners } = EventEmitter
   EventEmitter.defaultMaxListeners = defaultMaxListeners - 1
-  process.on('warning', hear)
+  process.on('warning', record)
   onTestFinished(() => {
     EventEmitter.defaultMaxListeners = defaultMaxListeners
-    process.off('warning', hear)
+    process.off('warning', record)
   })
   const api = await startApi()
   await makePods(api, 20, 'x'.repeat(10_000))
@@ -67,7 +67,7 @@ test('short answers and watches are not compressed', async () => {
   watch.close()
 })
 
-test('a client that takes nothing of a compressed list is disconnected', async () => {
+test('a client that does not read a compressed list for 60 s is disconnected', async () => {
   const clock = new FakeClock()
   const api = await startApi({ clock })
   const noise = Array.from({ length: 60_000 }, (_, index) => (index * 7919) % 9973).join('')

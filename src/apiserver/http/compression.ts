@@ -3,7 +3,7 @@ import { pipeline, type Writable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { parseAccept } from '../encoding/media-type.ts'
 
-/** Whether an Accept-Encoding header names gzip; `*` and absence are not taken for it. */
+/** Whether an Accept-Encoding header names gzip. Without the header, or with only `*`, the answer is not compressed. */
 export function acceptsGzip(header = ''): boolean {
   if (header === '') return false
   const gzip = parseAccept(header).find(({ type }) => type === 'gzip')
@@ -11,8 +11,8 @@ export function acceptsGzip(header = ''): boolean {
 }
 
 /**
- * A stream whose compressed bytes are the body of the answer. The work is done by
- * zlib's threads at its cheapest level: most of the gain for a fraction of the time.
+ * A stream that compresses what is written to it into the body of the answer. zlib's threads do
+ * that at level 1, the fastest one.
  */
 export function gzipInto(response: ServerResponse): Writable {
   const gzip = createGzip({ level: 1 })

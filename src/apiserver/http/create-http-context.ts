@@ -17,18 +17,25 @@ import type { HttpContext } from './http-context.ts'
 
 export interface HttpContextOptions {
   readonly store: Store
+  /** Default: the system's clock. */
   readonly clock?: Clock
+  /** Default: the system's source of randomness. */
   readonly random?: Random
+  /** Replaces single limits of `defaultLimits`. */
   readonly limits?: Partial<Limits>
   readonly log: OperatorLog
   readonly conditions: Conditions
+  /** Receives failures of the feed, which fills the caches; it starts again. */
   readonly onError: (error: unknown) => void
 }
 
-/** Allocates, and follows what other replicas allocated. */
+/** The part of the request timeout that a request may wait for a concurrency slot. */
+const WAIT_SHARE = 1 / 4
+
+/** An allocator whose pool learns from the feed which addresses and ports other replicas allocated. */
 type FollowingAllocator = Allocator & { readonly pool: Follower }
 
-/** What requests are served with; the caches are empty until the feed starts. */
+/** The context of all requests of a server. Its caches are empty until the feed starts. */
 export function createHttpContext<A extends FollowingAllocator>(
   options: HttpContextOptions,
   allocator: A,
@@ -45,21 +52,17 @@ export function createHttpContext<A extends FollowingAllocator>(
     inFlight: new InFlightLimits({
       clock,
       inFlight: { readOnly: limits.requestsInFlight, mutating: limits.mutatingRequestsInFlight },
-      waitMs: limits.requestTimeout / 4,
+      waitMs: limits.requestTimeout * WAIT_SHARE,
     }),
   }
 }
 
+interface FeedContext extends Pick<HttpContext, 'store' | 'clock' | 'limits' | 'conditions'> {
+  readonly allocator: FollowingAllocator
+}
+
 function createFeed(
-  {
-    store,
-    clock,
-    limits,
-    allocator,
-    conditions,
-  }: Pick<HttpContext, 'store' | 'clock' | 'limits' | 'conditions'> & {
-    readonly allocator: FollowingAllocator
-  },
+  { store, clock, limits, allocator, conditions }: FeedContext,
   onError: (error: unknown) => void,
 ): Feed {
   return new Feed({

@@ -26,19 +26,24 @@ import { parseRequestTarget } from './request-target.ts'
 import { send, sendStatusError } from './send.ts'
 import { addWarning } from './warning.ts'
 
+/** What every request of a server is handled with. */
 export interface HandlerOptions {
   readonly context: HttpContext
+  /** The route of a path, whatever the method; undefined: 404. */
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
+  /** Receives bugs and failures of the store; the client gets a Status. */
   readonly onError: (error: unknown) => void
 }
 
-/** Headers that must not come twice: which one counts would be a guess. */
-const SINGLE = new Set(['content-type', 'host', 'authorization'])
+const NO_BODY = Buffer.alloc(0)
 
-/** Answers one request; whatever goes wrong inside, the server goes on. */
+/** Headers whose repetition is 400: two parsers could choose different ones. */
+const SINGLE_HEADERS = new Set(['content-type', 'host', 'authorization'])
+
+/** Answers one request. An exception goes to `onError` and is answered as a Status; it never leaves this function. */
 export async function handleRequest(
   options: HandlerOptions,
   request: IncomingMessage,
@@ -47,7 +52,7 @@ export async function handleRequest(
   const { context } = options
   const exchange = { request, response }
   try {
-    const outcome = await decide(options, request, response)
+    const outcome = await resultOf(options, request, response)
     if (outcome === STREAMING) return
     if (outcome instanceof StatusError) sendStatusError(context, exchange, outcome)
     else send(context, exchange, outcome)
@@ -58,7 +63,8 @@ export async function handleRequest(
   }
 }
 
-async function decide(
+/** Checks target and headers, receives the body, takes a concurrency slot and calls the handler of the route. */
+async function resultOf(
   options: HandlerOptions,
   request: IncomingMessage,
   response: ServerResponse,
@@ -72,7 +78,7 @@ async function decide(
   countRequest(options.metrics, exchange, found)
   if (found === undefined) return noSuchPath()
   const { context, metrics } = options
-  const body = hasVerb(found, request) ? await options.bodies.take(exchange) : NO_BODY
+  const body = takesBody(found, request) ? await options.bodies.receive(exchange) : NO_BODY
   if (body instanceof StatusError) return body
   const serve = async (): Promise<HandlerResult> =>
     serveRoute(options, found, { ...exchange, body })
@@ -80,23 +86,23 @@ async function decide(
   return isExempt ? serve() : limitInFlight(context.inFlight, metrics, exchange, serve)
 }
 
-const NO_BODY = Buffer.alloc(0)
-
-/** Whether a handler may read the request's body. */
-function hasVerb({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
+/** Whether the request has a handler that may read its body. */
+function takesBody({ route }: FoundRoute, { method = 'GET' }: IncomingMessage): boolean {
   return method !== 'GET' && route.kind === 'resource' && Object.hasOwn(route.verbs, method)
 }
 
 function serveRoute(
   options: HandlerOptions,
   found: FoundRoute,
-  exchange: TakenExchange,
+  exchange: ReceivedExchange,
 ): HandlerResult | Promise<HandlerResult> {
   const method = exchange.request.method ?? 'GET'
   const { route } = found
   if (route.kind !== 'resource') {
     const isRead = method === 'GET' || (method === 'HEAD' && route.kind === 'health')
-    return isRead ? describeServer(options, found, exchange) : methodNotAllowed()
+    return isRead
+      ? serveServerPath(options, { route, name: found.name }, exchange)
+      : methodNotAllowed()
   }
   const verb = Object.hasOwn(route.verbs, method) ? route.verbs[method] : undefined
   if (verb === undefined) return methodNotAllowed()
@@ -104,29 +110,36 @@ function serveRoute(
   return verb(options.context, apiRequest(options.context, found, { ...exchange, route }))
 }
 
-/** What is no resource: the server about itself. */
-function describeServer(
+/** Answers the paths that are no resources: documents, version, health and metrics. */
+function serveServerPath(
   { context, metrics, checks }: HandlerOptions,
-  { route, name }: FoundRoute,
-  exchange: QueriedExchange,
+  { route, name }: ServerRoute,
+  exchange: ParsedExchange,
 ): HandlerResult | Promise<HandlerResult> {
   if (route.kind === 'document') return documentReply(route.document, exchange)
   if (route.kind === 'version') return versionReply(exchange.request.headers['user-agent'] ?? '')
-  if (route.kind !== 'health') return metricsReply(metrics, context)
+  if (route.kind === 'metrics') return metricsReply(metrics, context)
   const all = checks[route.endpoint]
   const chosen = name === '' ? all : all.filter((check) => check.name === name)
   return chosen.length === 0 ? noSuchPath() : healthReply(route.endpoint, chosen, exchange.query)
 }
 
-interface QueriedExchange extends Exchange {
+/** A found route that is no resource. */
+type ServerRoute = Pick<FoundRoute, 'name'> & {
+  readonly route: Exclude<Route, { kind: 'resource' }>
+}
+
+/** An exchange whose target was parsed. */
+interface ParsedExchange extends Exchange {
   readonly query: URLSearchParams
 }
 
-interface TakenExchange extends QueriedExchange {
+/** An exchange whose body has arrived. */
+interface ReceivedExchange extends ParsedExchange {
   readonly body: Buffer
 }
 
-interface ResourceExchange extends TakenExchange {
+interface ResourceExchange extends ReceivedExchange {
   readonly route: Extract<Route, { kind: 'resource' }>
 }
 
@@ -152,11 +165,12 @@ function apiRequest(
   }
 }
 
+/** The first of the single headers that the request has twice, in lower case. */
 function repeatedHeader(request: IncomingMessage): string | undefined {
   const seen = new Set<string>()
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
     const name = request.rawHeaders[index]!.toLowerCase()
-    if (!SINGLE.has(name)) continue
+    if (!SINGLE_HEADERS.has(name)) continue
     if (seen.has(name)) return name
     seen.add(name)
   }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { SERVICES, service, startApi, type TestApi } from '../testing/test-api.ts'
 
-/** Sends bytes and returns all that comes back until the connection ends. */
+/** Sends bytes and returns all that the server sends until the connection ends. */
 async function raw(api: TestApi, text: string): Promise<string> {
   const socket = connect(api.port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -91,7 +91,7 @@ test('a body above the limit is 413, whether its length is announced or not', as
   expect((await api.call('GET', SERVICES)).status).toBe(200)
 })
 
-test('the default limit is 3 MiB', async () => {
+test('a body of more than 3 MiB is 413 by default', async () => {
   const api = await startApi()
   const huge = Buffer.alloc((3 << 20) + 1, 0x20)
   expect((await api.call('POST', SERVICES, { body: huge })).status).toBe(413)
@@ -110,7 +110,7 @@ test.each([
   expect(answer.body['message']).toContain(text)
 })
 
-test('what holds very many values is 413, in JSON and protobuf', async () => {
+test('a body with more than 50,000 fields and items is 413 in JSON and 400 in protobuf', async () => {
   const api = await startApi()
   const body = `{"metadata":{"name":"a"},"spec":{"x":[${'0,'.repeat(50_000)}0]}}`
   const json = await api.call('POST', SERVICES, { body })
@@ -142,7 +142,7 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-test('a refusal is no larger for many mistakes', async () => {
+test('the answer to a body with a thousand invalid labels stays below 30,000 bytes', async () => {
   const api = await startApi()
   const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`!${index}`, 'x']))
   const { status, text } = await api.call('POST', SERVICES, {
@@ -151,7 +151,7 @@ test('a refusal is no larger for many mistakes', async () => {
   expect([status, text.length < 30_000]).toEqual([422, true])
 })
 
-test('an object that grows patch by patch ends at the limit of the stores', async () => {
+test('a patch is 413 when its object becomes larger than 1.5 MB, and 422 when it becomes nested too deep', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('web'))
   const headers = { 'content-type': 'application/merge-patch+json' }
@@ -222,7 +222,7 @@ test('headers above the limit are 431, and the server goes on', async () => {
   expect((await api.call('GET', SERVICES)).status).toBe(200)
 })
 
-test('texts made for slow regular expressions are refused at once', async () => {
+test('long names, labels and selectors are rejected, without a slow regular expression', async () => {
   const api = await startApi()
   const long = `${'a'.repeat(200_000)}!`
   const labels = await api.call('POST', SERVICES, {
@@ -236,7 +236,7 @@ test('texts made for slow regular expressions are refused at once', async () => 
   expect(selector.status).toBe(400)
 })
 
-test('what a client breaks off leaves no trace', async () => {
+test('a request that the client breaks off creates nothing', async () => {
   const api = await startApi()
   const socket = connect(api.port, '127.0.0.1')
   socket.write(`POST ${SERVICES} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"metadata"`)

@@ -1,4 +1,10 @@
-import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -6,6 +12,7 @@ import { httpArrival } from '../../lib/http-arrival.ts'
 import { type HandlerOptions, handleRequest } from './handle-request.ts'
 import type { HttpContext } from './http-context.ts'
 
+/** Where to listen. */
 export interface ListenOptions {
   /** Default 127.0.0.1. */
   readonly host?: string
@@ -17,25 +24,34 @@ export interface ListenOptions {
   readonly tls?: Certificate
 }
 
-/** PEM. */
+/** A certificate chain and its private key. */
 export interface Certificate {
+  /** PEM, the server's own certificate first. */
   readonly cert: string
+  /** PEM. */
   readonly key: string
 }
 
-export interface Listening {
-  /** Of a Unix socket `http://localhost`. */
+/** One address on which the server listens. */
+export interface Listener {
+  /** For a Unix socket `http://localhost`. */
   readonly url: string
-  /** Of a Unix socket 0. */
+  /** For a Unix socket 0. */
   readonly port: number
-  /** Serves new connections with another certificate; those that are open stay. Of HTTPS only. */
-  present(certificate: Certificate): void
-  /** Ends watches cleanly, lets short requests finish and closes the socket. */
+  /**
+   * Serves new connections with another certificate; open connections keep the one they have.
+   * @throws TypeError for a listener without TLS
+   */
+  replaceCertificate(certificate: Certificate): void
+  /** Ends the watches, gives running requests two seconds to finish and closes the socket. */
   close(): Promise<void>
 }
 
-/** Serves on one address. */
-export async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listening> {
+/**
+ * Serves on one address.
+ * @throws NP_APISERVER_LISTEN when the address is in use or cannot be used
+ */
+export async function listen(handler: HandlerOptions, options: ListenOptions): Promise<Listener> {
   const { host = '127.0.0.1', port = 0, socketPath, tls } = options
   const server = createServer(handler, tls)
   await new Promise<void>((resolve, reject) => {
@@ -48,40 +64,43 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
     })
   })
   return {
-    ...reachedAt(server.address(), tls === undefined ? 'http' : 'https'),
-    present: (certificate) => present(server, certificate),
+    ...locationOf(server.address(), tls === undefined ? 'http' : 'https'),
+    replaceCertificate: (certificate) => replaceCertificate(server, certificate),
     close: () => closeServer(server, handler.context),
   }
 }
 
-function reachedAt(
+function locationOf(
   address: AddressInfo | string | null,
   scheme: 'http' | 'https',
-): Pick<Listening, 'url' | 'port'> {
+): Pick<Listener, 'url' | 'port'> {
   if (address === null || typeof address === 'string') return { url: 'http://localhost', port: 0 }
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return { url: `${scheme}://${host}:${address.port}`, port: address.port }
 }
 
-/** Kubernetes clients give up after as long; Node's own default is two minutes. */
+/** The timeout of client-go for a TLS handshake; Node's default is two minutes. */
 const HANDSHAKE_MS = 10_000
+
+/** How long a connection without a request stays open. */
+const KEEP_ALIVE_MS = 90_000
 
 function createServer(handler: HandlerOptions, tls: ListenOptions['tls']): Server {
   const { limits } = handler.context
   const http: ServerOptions = {
     ...httpArrival(limits.requestTimeout),
     maxHeaderSize: limits.headerBytes,
-    keepAliveTimeout: 90_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
   }
-  const listener = handleRequest.bind(undefined, handler)
-  const serve = (...exchange: Parameters<typeof listener>): void => void listener(...exchange)
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    void handleRequest(handler, request, response)
   if (tls === undefined) return createHttpServer(http, serve)
   const handshakeTimeout = Math.min(HANDSHAKE_MS, limits.requestTimeout)
   return createHttpsServer({ ...http, ...tls, handshakeTimeout, minVersion: 'TLSv1.2' }, serve)
 }
 
-function present(server: Server, certificate: Certificate): void {
+function replaceCertificate(server: Server, certificate: Certificate): void {
   if (!(server instanceof HttpsServer)) throw new TypeError('plain HTTP has no certificate')
   server.setSecureContext(certificate)
 }
@@ -90,8 +109,8 @@ function present(server: Server, certificate: Certificate): void {
 const CLOSE_MS = 2000
 
 /**
- * How long a connection without a request stays: the client's next one may be on its way,
- * and would be lost. Its answer has Connection: close.
+ * How long connections without a request stay when the server closes: a request that is on its
+ * way is still answered, with Connection: close.
  */
 const LINGER_MS = 250
 
@@ -108,7 +127,7 @@ function closeServer(server: Server, { clock, watches }: HttpContext): Promise<v
   })
 }
 
-/** As `server.close`, which would break off connections without a request at once. */
+/** Accepts no more connections. `server.close` of HTTP would also close those without a request at once. */
 function stopListening(server: Server, onClosed: () => void): void {
   NetServer.prototype.close.call(server, onClosed)
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { StatusError } from '../status/status.ts'
 import { RequestBodies } from './request-bodies.ts'
 
-/** Requests as they come in, each begun by `length` announced bytes. */
+/** A server, and what begins a request whose headers announce `length` bytes. */
 async function incoming() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,41 +32,41 @@ function codeOrLength(outcome: Buffer | StatusError): number {
   return outcome instanceof StatusError ? outcome.status.code : outcome.length
 }
 
-test('the request that has been sending the longest is rejected, and an answer frees its bytes', async () => {
+test('the request that has been sending the longest is 429, and an answered request is no longer counted', async () => {
   const begin = await incoming()
-  const bodies = new RequestBodies({ each: 100, together: 100 })
+  const bodies = new RequestBodies({ bytesPerBody: 100, totalBytes: 100 })
   const slow = await begin(90)
-  const broken = bodies.take(slow)
+  const broken = bodies.receive(slow)
   await deliver(slow.socket, slow.request, 60)
   const quick = await begin(50)
-  const whole = bodies.take(quick)
+  const whole = bodies.receive(quick)
   await deliver(quick.socket, quick.request, 50)
   expect([codeOrLength(await broken), codeOrLength(await whole)]).toEqual([429, 50])
 
   const late = await begin(60)
-  const refused = bodies.take(late)
+  const refused = bodies.receive(late)
   await deliver(late.socket, late.request, 60)
   expect(codeOrLength(await refused)).toBe(429)
   quick.response.end()
   await once(quick.response, 'close')
   const next = await begin(60)
-  const taken = bodies.take(next)
+  const taken = bodies.receive(next)
   await deliver(next.socket, next.request, 60)
   expect(codeOrLength(await taken)).toBe(60)
 })
 
-test('a body that breaks off counts no longer', async () => {
+test('a body that the client breaks off is 400 and no longer counted', async () => {
   const begin = await incoming()
-  const bodies = new RequestBodies({ each: 100, together: 100 })
+  const bodies = new RequestBodies({ bytesPerBody: 100, totalBytes: 100 })
   for (let round = 0; round < 3; round++) {
     const { socket, request, response } = await begin(90)
-    const outcome = bodies.take({ request, response })
+    const outcome = bodies.receive({ request, response })
     await deliver(socket, request, 80)
     socket.destroy()
     expect(codeOrLength(await outcome)).toBe(400)
   }
   const { socket, request, response } = await begin(90)
-  const outcome = bodies.take({ request, response })
+  const outcome = bodies.receive({ request, response })
   await deliver(socket, request, 90)
   expect(codeOrLength(await outcome)).toBe(90)
 })

@@ -5,9 +5,9 @@ import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.t
 
 export interface BodyLimits {
   /** Bytes of one body. */
-  readonly each: number
+  readonly bytesPerBody: number
   /** Bytes of all bodies whose requests are not answered yet. */
-  readonly together: number
+  readonly totalBytes: number
 }
 
 /**
@@ -25,32 +25,36 @@ export class RequestBodies {
     this.#limits = limits
   }
 
-  /** The whole body of a request; 415 for a compressed one. */
-  take({ request, response }: Exchange): Promise<Buffer | StatusError> {
-    const rejected = this.#rejectionOf(request)
+  /**
+   * The whole body of a request. 415: it is compressed; 413: it is longer than one body may be; 429: it
+   * was arriving the longest when all bodies exceeded their limit; 400: the client broke it off. Its bytes
+   * count until the answer is sent.
+   */
+  receive({ request, response }: Exchange): Promise<Buffer | StatusError> {
+    const rejected = this.#checkHeaders(request)
     if (rejected !== undefined) return Promise.resolve(rejected)
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let length = 0
-      const forget = (): void => void (this.#bytes -= length)
+      const release = (): void => void (this.#bytes -= length)
       const finish = (outcome: Buffer | StatusError): void => {
-        if (!this.#arriving.delete(breakOff)) return
-        request.off('data', add)
-        if (outcome instanceof StatusError || response.destroyed) forget()
-        else response.once('close', forget)
+        if (!this.#arriving.delete(reject)) return
+        request.off('data', onData)
+        if (outcome instanceof StatusError || response.destroyed) release()
+        else response.once('close', release)
         resolve(outcome)
       }
-      const breakOff = (): void => finish(tooManyRequests(BROKEN_OFF, 1))
-      const add = (chunk: Buffer): void => {
+      const reject = (): void => finish(tooManyRequests(TOO_MANY_BODIES, 1))
+      const onData = (chunk: Buffer): void => {
         length += chunk.length
         this.#bytes += chunk.length
         chunks.push(chunk)
-        if (length > this.#limits.each) finish(this.#tooLarge())
+        if (length > this.#limits.bytesPerBody) finish(this.#tooLarge())
         else this.#rejectOldest()
       }
       const fail = (): void => finish(badRequest('the body ended early'))
-      this.#arriving.add(breakOff)
-      request.on('data', add)
+      this.#arriving.add(reject)
+      request.on('data', onData)
       request.once('end', () => finish(Buffer.concat(chunks, length)))
       request.once('error', fail)
       request.once('close', fail)
@@ -58,24 +62,25 @@ export class RequestBodies {
   }
 
   #rejectOldest(): void {
-    for (const breakOff of this.#arriving) {
-      if (this.#bytes <= this.#limits.together) return
-      breakOff()
+    for (const reject of this.#arriving) {
+      if (this.#bytes <= this.#limits.totalBytes) return
+      reject()
     }
   }
 
-  #rejectionOf({ headers }: IncomingMessage): StatusError | undefined {
+  #checkHeaders({ headers }: IncomingMessage): StatusError | undefined {
     const encoding = headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') return compressed(encoding)
-    return Number(headers['content-length'] ?? 0) > this.#limits.each ? this.#tooLarge() : undefined
+    const announced = Number(headers['content-length'] ?? 0)
+    return announced > this.#limits.bytesPerBody ? this.#tooLarge() : undefined
   }
 
   #tooLarge(): StatusError {
-    return tooLarge(`Request entity too large: limit is ${this.#limits.each}`)
+    return tooLarge(`Request entity too large: limit is ${this.#limits.bytesPerBody}`)
   }
 }
 
-const BROKEN_OFF = 'too many bodies arrive at one time, please try again later'
+const TOO_MANY_BODIES = 'too many bodies arrive at one time, please try again later'
 
 function compressed(encoding: string): StatusError {
   const message = `Content-Encoding ${JSON.stringify(encoding)} is not supported: send the body uncompressed`

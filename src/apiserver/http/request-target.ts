@@ -1,33 +1,36 @@
 import type { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 
+/** The target of a request line, split at the question mark. */
 export interface RequestTarget {
   /** The path as it was sent; decoding it yields no slash, dot segment or control character. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
+/** Control characters, space, backslash and semicolon. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it finds
+const AMBIGUOUS = /[\0-\x20\x7f\\;]/
+
 /**
- * Splits and checks a request target. A path is refused when two parsers could
+ * Splits and checks a request target. A path is 400 when two parsers could
  * read it differently: empty and dot segments, encoded slashes, backslashes,
- * semicolons, control characters, fragments, absolute-form URIs.
+ * semicolons, spaces, control characters, fragments, absolute-form URIs. One slash at the end is allowed.
  */
 export function parseRequestTarget(target: string): RequestTarget | StatusError {
-  const mark = target.indexOf('?')
-  const path = mark < 0 ? target : target.slice(0, mark)
-  if (target.includes('#')) return malformed('it holds a fragment, which is the affair of clients')
+  const queryStart = target.indexOf('?')
+  const path = queryStart < 0 ? target : target.slice(0, queryStart)
+  if (target.includes('#')) return malformed('it holds a fragment, which clients must not send')
   if (!path.startsWith('/')) return malformed('it must start with a slash')
   const decoded = decodePath(path)
   if (decoded === undefined) return malformed('its percent-encoding is broken')
-  if (hasControlOrAmbiguity(decoded))
-    return malformed('it holds a character that paths must not hold')
-  if (decoded.split('/').length !== path.split('/').length)
-    return malformed('it holds an encoded slash')
+  if (AMBIGUOUS.test(decoded)) return malformed('it holds a character that paths must not hold')
   const segments = decoded.split('/').slice(1)
-  const trailing = segments.length > 1 && segments.at(-1) === '' ? segments.slice(0, -1) : segments
-  const clean = path === '/' || trailing.every((one) => one !== '' && one !== '.' && one !== '..')
-  if (!clean) return malformed('it holds an empty or dot segment')
-  return { path, query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)) }
+  if (segments.length !== path.split('/').length - 1) return malformed('it holds an encoded slash')
+  if (segments.at(-1) === '') segments.pop()
+  if (segments.some((segment) => ['', '.', '..'].includes(segment)))
+    return malformed('it holds an empty or dot segment')
+  return { path, query: new URLSearchParams(queryStart < 0 ? '' : target.slice(queryStart + 1)) }
 }
 
 function decodePath(path: string): string | undefined {
@@ -36,14 +39,6 @@ function decodePath(path: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function hasControlOrAmbiguity(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code < 0x21 || code === 0x7f || code === 0x5c || code === 0x3b) return true
-  }
-  return false
 }
 
 function malformed(why: string): StatusError {

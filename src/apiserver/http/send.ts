@@ -6,27 +6,31 @@ import type { Exchange } from '../request/exchange.ts'
 import { type StatusError, statusDocument } from '../status/status.ts'
 import { acceptsGzip, gzipInto } from './compression.ts'
 import type { HttpContext } from './http-context.ts'
-import { indented, isPretty } from './indented.ts'
+import { prettyPrinted, wantsPretty } from './pretty-print.ts'
 
 type Chunks = Iterator<Buffer, unknown>
 
-/** An answer and where its bytes are written: the response itself or what compresses them. */
+/** An answer and the stream that its bytes are written to: the response itself or the stream that compresses them. */
 interface Sending {
   readonly response: ServerResponse
   readonly sink: Writable
 }
 
-/** Answers up to this size are sent with their length, longer ones in chunks and compressed. */
-const SMALL = 128 << 10
+/** Answers of up to as many bytes are sent whole, with Content-Length; longer ones in chunks and, on request, compressed. */
+const MAX_WHOLE_BYTES = 128 << 10
 
 /** Bytes written before the event loop runs other work. */
-const SLICE = 1 << 20
+const BYTES_PER_TURN = 1 << 20
 
-/** Writes an answer as fast as the client takes it; a client that takes nothing is disconnected. */
-export function send(context: HttpContext, { request, response }: Exchange, given: Reply): void {
+/**
+ * Writes an answer as fast as the client takes it; a client that takes nothing for
+ * `stalledClientTimeout` is disconnected. An answer with an ETag is never indented, because the tag
+ * stands for its exact bytes.
+ */
+export function send(context: HttpContext, { request, response }: Exchange, plain: Reply): void {
   if (response.destroyed) return
   const isTagged = response.hasHeader('ETag')
-  const reply = !isTagged && isPretty(request) ? indented(given) : given
+  const reply = !isTagged && wantsPretty(request) ? prettyPrinted(plain) : plain
   const headers = {
     'Content-Type': reply.contentType,
     'Cache-Control': 'no-cache, private',
@@ -48,12 +52,12 @@ export function send(context: HttpContext, { request, response }: Exchange, give
   sendRest(context, { response, sink }, chunks)
 }
 
+/** Answers with the `Status` of an error, and with Retry-After (seconds) when the error has one. */
 export function sendStatusError(
   context: HttpContext,
   exchange: Exchange,
-  refusal: StatusError,
+  { status }: StatusError,
 ): void {
-  const { status } = refusal
   const { response } = exchange
   const retry = status.details?.retryAfterSeconds
   if (retry !== undefined && !response.headersSent) response.setHeader('Retry-After', retry)
@@ -61,9 +65,10 @@ export function sendStatusError(
   send(context, exchange, { code: status.code, contentType: 'application/json', body })
 }
 
+/** The chunks until the answer is known to be short or long. */
 function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: boolean } {
   const parts: Buffer[] = []
-  for (let bytes = 0; bytes <= SMALL; ) {
+  for (let bytes = 0; bytes <= MAX_WHOLE_BYTES; ) {
     const next = chunks.next()
     if (next.done === true) return { head: Buffer.concat(parts), isWhole: true }
     parts.push(next.value)
@@ -74,7 +79,7 @@ function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: bo
 
 function sendRest(context: HttpContext, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
-  for (let bytes = 0; bytes < SLICE; ) {
+  for (let bytes = 0; bytes < BYTES_PER_TURN; ) {
     if (response.destroyed || sink.destroyed) return
     if (sink.writableNeedDrain) return awaitDrain(context, sending, chunks)
     const next = chunks.next()

@@ -23,8 +23,7 @@ export function parseFieldSelector(
 ): FieldSelector | undefined | StatusError {
   if (text.length > MAX_LENGTH) return badRequest('fieldSelector is too long')
   const requirements: Requirement[] = []
-  for (const part of text.split(/(?<!\\),/)) {
-    if (part === '') continue
+  for (const part of partsOf(text)) {
     const requirement = parseRequirement(part)
     if (requirement === undefined) {
       return badRequest(
@@ -38,6 +37,17 @@ export function parseFieldSelector(
   if (requirements.length === 0) return undefined
   return (fields) =>
     requirements.every(({ field, equal, value }) => (ownField(fields, field) === value) === equal)
+}
+
+/** The value that the selector requires of a field, if it does; undefined: others may match, too. */
+export function requiredValue(text: string, field: string): string | undefined {
+  return partsOf(text.slice(0, MAX_LENGTH))
+    .map(parseRequirement)
+    .find((one) => one?.field === field && one.equal)?.value
+}
+
+function partsOf(text: string): readonly string[] {
+  return text.split(/(?<!\\),/).filter((part) => part !== '')
 }
 
 function parseRequirement(part: string): Requirement | undefined {

@@ -3,17 +3,23 @@ import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 
 /**
- * Reads the fields of one part of a kubeconfig. Values of wrong type are
- * refused by name, and never shown: any of them may be a secret.
+ * Reads the fields of one mapping of a kubeconfig. All methods throw NP_CLIENT_KUBECONFIG for a value of the
+ * wrong type, which names the field and never the value: it may be a secret.
  */
 export interface FieldReader {
+  /** A string; undefined when it is absent or empty. */
   text(field: string): string | undefined
+  /** A boolean; false when it is absent. */
   flag(field: string): boolean
+  /** A mapping; undefined when it is absent. */
   part(field: string): FieldReader | undefined
+  /** A list of mappings; empty when it is absent. */
   parts(field: string): readonly FieldReader[]
+  /** A list of strings; empty when it is absent. */
   texts(field: string): readonly string[]
+  /** Whether the field has a value other than null. */
   has(field: string): boolean
-  /** The error for one field of this part. */
+  /** NP_CLIENT_KUBECONFIG for a field of this mapping. */
   refuse(field: string, why: string, hint?: string): NodeProxyError
 }
 

@@ -9,9 +9,10 @@ import { fileSource } from './pem-source.ts'
 import { parseServerUrl } from './server-url.ts'
 
 export interface InClusterOptions {
+  /** The environment of the process. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** Where `/var/run` stands; `/` except in tests. */
+  /** The directory that contains `var/run`; `/` except in tests. */
   readonly root?: string
 }
 
@@ -25,7 +26,11 @@ const FOLDERS = [
   'var/run/secrets/kubernetes.io/serviceaccount',
 ] as const
 
-/** The connection of a Pod: service account files and the environment, of either brand. */
+/**
+ * The connection of a Pod, from the files of its service account and the environment, with the names of
+ * Kubernetes or of orch.
+ * @throws NP_CLIENT_NOT_IN_CLUSTER, NP_CLIENT_SERVER_URL
+ */
 export async function loadInCluster(options: InClusterOptions): Promise<Connection> {
   const { env, clock, root = '/' } = options
   const family = FAMILIES.find(({ host }) => (env[host] ?? '') !== '')

@@ -4,6 +4,7 @@ import type { TlsMaterial, TlsSettings } from './connection.ts'
 import type { FieldReader } from './field-reader.ts'
 import { pemSource } from './pem-source.ts'
 
+/** The entries of a kubeconfig that TLS needs. */
 export interface KubeconfigTlsInput {
   readonly cluster: FieldReader
   readonly user: FieldReader | undefined
@@ -11,7 +12,10 @@ export interface KubeconfigTlsInput {
   readonly folder: string
 }
 
-/** TLS settings of a cluster and a user entry, tried once so that a bad file shows at start. */
+/**
+ * The TLS settings of a cluster and a user entry. Reads the files once, so that an invalid one fails the start.
+ * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL
+ */
 export async function kubeconfigTls(input: KubeconfigTlsInput): Promise<TlsSettings> {
   const { cluster, user, folder } = input
   const ca = pemSource(cluster, 'certificate-authority', folder)

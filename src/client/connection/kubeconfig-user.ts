@@ -7,12 +7,13 @@ import { execCredential } from './credential/exec-credential.ts'
 import { checkToken, tokenFileCredential } from './credential/token-file.ts'
 import type { FieldReader } from './field-reader.ts'
 
+/** The entries of a kubeconfig that the credential needs. */
 export interface KubeconfigUserInput {
   readonly user: FieldReader | undefined
   readonly cluster: FieldReader
   /** Origin of the server, for the plugin's cluster information. */
   readonly server: string
-  /** Folder of the kubeconfig, where relative paths start. */
+  /** Folder of the kubeconfig, to which paths are relative. */
   readonly folder: string
   readonly clock: Clock
 }
@@ -23,7 +24,10 @@ const EXEC_VERSIONS: readonly string[] = [
 ]
 const UNSUPPORTED = ['auth-provider', 'as', 'as-uid', 'as-groups', 'as-user-extra']
 
-/** The credential of a user entry: exec, tokenFile, token, or username and password. */
+/**
+ * The credential of a user entry: the first of exec, tokenFile, token, username with password; anonymous without them.
+ * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_CREDENTIAL
+ */
 export function kubeconfigUser(input: KubeconfigUserInput): CredentialSource {
   const { user, folder, clock } = input
   if (user === undefined) return anonymous

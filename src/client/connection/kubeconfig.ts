@@ -11,6 +11,7 @@ import { kubeconfigUser } from './kubeconfig-user.ts'
 import { parseServerUrl } from './server-url.ts'
 
 export interface KubeconfigOptions {
+  /** Path of the file. */
   readonly path: string
   /** Replaces the server of the current context (`--master`). */
   readonly master: string | undefined
@@ -19,7 +20,7 @@ export interface KubeconfigOptions {
 
 const SIZE_LIMIT = 4 * 1024 * 1024
 
-/** The connection that the file's current-context describes. Rejects with a NodeProxyError. */
+/** The connection of the current-context. @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL */
 export async function loadKubeconfig(options: KubeconfigOptions): Promise<Connection> {
   const file = resolve(options.path)
   return kubeconfigConnection(parseKubeconfig(await readText(file), file), file, options)
@@ -55,7 +56,7 @@ async function kubeconfigConnection(
   }
 }
 
-/** Reads the YAML; its text never appears in an error, only line and column. */
+/** Parses the YAML. Errors name line and column, and never quote the text, which holds secrets. */
 function parseKubeconfig(text: string, file: string): FieldReader {
   const document = parseDocument(text, { prettyErrors: true, logLevel: 'silent' })
   const error = document.errors[0]

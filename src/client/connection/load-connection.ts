@@ -15,8 +15,9 @@ export interface LoadConnectionOptions {
 }
 
 /**
- * Where the API server is: the kubeconfig (its server replaced by `master`),
- * else `master` alone and anonymously, else the service account of this Pod.
+ * The connection of the kubeconfig (with `master` as its server), else an
+ * anonymous one to `master`, else that of this Pod's service account.
+ * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL, NP_CLIENT_NOT_IN_CLUSTER
  */
 export async function loadConnection(options: LoadConnectionOptions): Promise<Connection> {
   const { kubeconfig, env, clock } = options
@@ -34,7 +35,7 @@ export function connectionBySocket(socketPath: string): Connection {
   }
 }
 
-/** An anonymous connection; TLS with the machine's authorities for an https URL. */
+/** An anonymous connection, which trusts the machine's authorities for an https URL. @throws NP_CLIENT_SERVER_URL */
 export function connectionTo(server: string): Connection {
   const url = parseServerUrl(server, '--master')
   const material = { ca: undefined, cert: undefined, key: undefined }

@@ -3,14 +3,15 @@ import { resolve } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { FieldReader } from './field-reader.ts'
 
-/** Where a PEM text comes from; read again for every new connection. */
+/** Reads a PEM text; called for every new connection. Undefined: there is none. @throws NP_CLIENT_CREDENTIAL */
 export type PemSource = () => Promise<string | undefined>
 
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
 
 /**
- * `<field>-data` (base64, wins) or `<field>` (a file, relative to the
- * kubeconfig's folder); undefined when neither is given.
+ * The PEM of `<field>-data` (base64), else of the file `<field>` (relative to the
+ * kubeconfig's folder); its result is undefined when the entry has neither.
+ * @throws NP_CLIENT_KUBECONFIG
  */
 export function pemSource(reader: FieldReader, field: string, folder: string): PemSource {
   const data = reader.text(`${field}-data`)
@@ -24,7 +25,7 @@ export function pemSource(reader: FieldReader, field: string, folder: string): P
   return fileSource(resolve(folder, file))
 }
 
-/** A PEM file, read whenever it is needed. */
+/** Reads a PEM file at each call. */
 export function fileSource(path: string): PemSource {
   return async () => {
     try {

@@ -1,16 +1,19 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
+/** The address of an API server. */
 export interface ServerUrl {
   /** `https://host:port`. */
   readonly origin: string
   /** Without a trailing slash; mostly empty. */
   readonly basePath: string
+  /** Whether the scheme is https. */
   readonly secure: boolean
 }
 
 /**
  * Reads the address of an API server: `https://host:6443`, `http://host:8080/prefix`,
- * or `host:8080`, which means plain HTTP. `where` names the flag or field.
+ * or `host:8080`, which means plain HTTP. `where` is the flag or field, for the error.
+ * @throws NP_CLIENT_SERVER_URL
  */
 export function parseServerUrl(text: string, where: string): ServerUrl {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)

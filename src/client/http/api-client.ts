@@ -10,53 +10,60 @@ import { createTransport } from './transport.ts'
 import type { WatchOptions, WatchStream } from './watch-stream.ts'
 import { openWatch } from './watch-stream.ts'
 
+/** Options of one request. */
 export interface RequestOptions {
   readonly query?: Query
+  /** Aborts the request, whose failure is `NP_CLIENT_ABORTED` then. */
   readonly signal?: AbortSignal
 }
 
+/** The content types of a patch. */
 export type PatchType =
   | 'application/merge-patch+json'
   | 'application/json-patch+json'
   | 'application/strategic-merge-patch+json'
 
 /**
- * Talks to one API server in JSON. Paths are absolute (`/api/v1/services`).
- * Nothing here rejects: refusals, silence and garbage are `ApiFailure` values.
+ * A client of one API server, in JSON. Paths are absolute (`/api/v1/services`).
+ * No method rejects: every failure, of the server or the network, is an `ApiFailure`.
  */
 export interface ApiClient {
   /** The server's origin, for messages. */
   readonly server: string
+  /** One object or document. */
   get(path: string, options?: RequestOptions): Promise<ApiResult<unknown>>
-  /** One page of a list; its items come one by one while they arrive. */
+  /** One page of a list, whose items are read while they arrive. */
   list(path: string, options?: RequestOptions): Promise<ApiResult<ListStream>>
   /** An open watch; its lines arrive as the server sends them. */
   watch(path: string, options: WatchOptions): Promise<ApiResult<WatchStream>>
+  /** Posts an object to a collection. @returns the object as the server stored it */
   create(path: string, body: unknown, options?: RequestOptions): Promise<ApiResult<unknown>>
+  /** Patches an object. @returns the patched object */
   patch(
     path: string,
     body: unknown,
     options: RequestOptions & { readonly type: PatchType },
   ): Promise<ApiResult<unknown>>
-  /** `body`: DeleteOptions. */
+  /** Deletes an object; `body` is DeleteOptions. @returns a Status, or the object */
   remove(path: string, body: unknown, options?: RequestOptions): Promise<ApiResult<unknown>>
-  /** Drops every connection. */
+  /** Closes every connection, those of watches too. */
   close(): Promise<void>
 }
 
 export interface ApiClientOptions {
   readonly connection: Connection
   readonly clock: Clock
-  /** `node-proxy/1.2.3`. */
+  /** Such as `node-proxy/1.2.3`. */
   readonly userAgent: string
-  /** Milliseconds until a request must be answered completely; watches have their own. */
+  /** Milliseconds in which a request must be answered completely, except for watches. Default 25,000. */
   readonly requestTimeoutMs?: number
   readonly observer?: ClientObserver
 }
 
-/** A server that never answers is reported in half a minute, whatever was attempted before. */
+/** Below half a minute, in which a server that never answers is to be reported. */
 const REQUEST_TIMEOUT_MS = 25_000
 
+/** Creates a client. It connects at the first request. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { connection, clock, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const transport = createTransport({ ...options, observer: options.observer ?? noObserver })

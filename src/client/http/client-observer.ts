@@ -9,11 +9,13 @@ export interface ObservedRequest {
   readonly seconds: number
 }
 
-/** What a client reports of itself; metrics are made of it. */
+/** Receives what metrics about a client need. */
 export interface ClientObserver {
+  /** A request got the head of its response, or failed. */
   requested(request: ObservedRequest): void
-  /** A credential is in use; `expiresAt` in epoch milliseconds, undefined where it names no end. */
+  /** A credential is in use; `expiresAt` in epoch milliseconds, undefined: it does not expire. */
   authenticated(kind: CredentialKind, expiresAt: number | undefined): void
 }
 
+/** Ignores everything. */
 export const noObserver: ClientObserver = { requested: () => {}, authenticated: () => {} }

@@ -5,20 +5,20 @@ import { certificateExpiry } from '../connection/credential/credential-expiry.ts
 import type { ClientObserver } from './client-observer.ts'
 import { buildConnector as connectorOf } from './undici.ts'
 
-/** Of TCP and TLS together. */
+/** For connecting by TCP and TLS together. */
 export const CONNECT_TIMEOUT_MS = 10_000
-/** A peer that vanished silently is noticed after 15 s + 3 × 5 s. */
+/** A peer that does not answer any more is noticed after 15 s + 3 × 5 s. */
 const KEEP_ALIVE = { enable: true, initialDelay: 15_000, interval: 5_000, count: 3 }
 
 export interface ConnectorOptions {
-  /** That of the credential; it precedes the one of the connection. */
+  /** The certificate of the credential, which takes precedence over the connection's. */
   readonly certificate: Credential['certificate']
   readonly observer: Pick<ClientObserver, 'authenticated'>
 }
 
 /**
- * Opens sockets for one server: HTTP/1.1 only, TLS material read afresh each
- * time, TCP keep-alive tight enough that a dead watch does not stay for minutes.
+ * Opens sockets to one server, for HTTP/1.1 only. Reads the TLS files for each socket, and notices a
+ * dead peer by TCP keep-alive within half a minute.
  */
 export function createConnector(
   connection: Connection,

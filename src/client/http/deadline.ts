@@ -1,13 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 
-/** An abort signal with a reason of its own on top of the caller's. */
+/** An abort signal that is aborted by a timer or by the caller. */
 export interface Deadline {
+  /** Aborted when the time is over, or the caller aborts. */
   readonly signal: AbortSignal
-  /** Whether time ran out (and not the caller who gave up). */
+  /** Whether the time is over; false when the caller aborted. */
   expired(): boolean
-  /** The time that was set last, milliseconds. */
+  /** Milliseconds that were set last. */
   readonly ms: number
-  /** Sets (again) the time that is left, milliseconds. */
+  /** Starts the timer anew, with other milliseconds. */
   extend(ms: number): void
   /** Must be called: frees the timer and the listener on the caller's signal. */
   clear(): void

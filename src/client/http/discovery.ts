@@ -1,11 +1,12 @@
 import { isRecord } from '../json.ts'
 import type { ApiClient } from './api-client.ts'
 import type { ApiFailure, ApiResult } from './failure/failure.ts'
-import { drain } from './list-stream.ts'
+import { readToEnd } from './list-stream.ts'
 
-/** Where a server keeps the endpoints of Services; the first that it has is the best. */
+/** The API from which to read the endpoints of Services, the best one first. */
 export type EndpointsApi = 'discovery.k8s.io/v1' | 'discovery.k8s.io/v1beta1' | 'v1'
 
+/** The paths of their collections. */
 export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
   'discovery.k8s.io/v1': '/apis/discovery.k8s.io/v1/endpointslices',
   'discovery.k8s.io/v1beta1': '/apis/discovery.k8s.io/v1beta1/endpointslices',
@@ -15,7 +16,7 @@ export const ENDPOINTS_PATHS: Readonly<Record<EndpointsApi, string>> = {
 const SLICES = ['discovery.k8s.io/v1', 'discovery.k8s.io/v1beta1'] as const
 
 /**
- * Finds the API of endpoints that the server has. The group document lists its versions; where it is
+ * Finds the best API of endpoints that the server has. The group document lists its versions; where it is
  * missing (404) or forbidden (403), the collections are probed one by one. A server that cannot
  * answer (5xx, unreachable) is a failure, and the caller repeats the discovery.
  */
@@ -35,12 +36,12 @@ function best(group: unknown): EndpointsApi {
   return SLICES.find(has) ?? 'v1'
 }
 
-/** Tries each collection; where all are forbidden, the best is taken, to fail audibly. */
+/** Lists each collection. When all are forbidden, returns the best API, whose failures are then reported. */
 async function probe(client: ApiClient, signal: AbortSignal): Promise<ApiResult<EndpointsApi>> {
   let forbidden: EndpointsApi | undefined
   for (const api of [...SLICES, 'v1'] as const) {
     const opened = await client.list(ENDPOINTS_PATHS[api], { query: { limit: '1' }, signal })
-    const page = opened.ok ? await drain(opened.value) : opened
+    const page = opened.ok ? await readToEnd(opened.value) : opened
     if (page.ok) return { ok: true, value: api }
     if (!isRefusal(page.failure)) return page
     if (page.failure.code === 403) forbidden ??= api

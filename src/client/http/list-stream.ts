@@ -2,37 +2,40 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { isRecord } from '../json.ts'
 import type { ApiFailure, ApiResult } from './failure/failure.ts'
 import { localFailure } from './failure/failure.ts'
-import type { ApiRequest, OpenAnswer, Requester } from './requester.ts'
+import type { ApiRequest, OpenResponse, Requester } from './requester.ts'
 import { ListSplitter } from './stream/list-splitter.ts'
 
-/** Items that arrived together, as JSON texts, and how many were too large (and are lost). */
+/** The items of a list that arrived together. */
 export interface ListBatch {
+  /** JSON texts. */
   readonly items: readonly string[]
+  /** How many items of more than 8 MiB were dropped. */
   readonly oversized: number
 }
 
 /** The metadata of a page. */
 export interface ListPage {
-  /** Version of the whole list. */
+  /** The resourceVersion of the list. */
   readonly version: string
   /** Token of the next page; undefined on the last one. */
   readonly next: string | undefined
 }
 
+/** One page of a list that is being read. */
 export interface ListStream {
   /** Ends with the page or with its connection; never rejects. */
   readonly batches: AsyncIterable<ListBatch>
-  /** Whether the page came whole. Known when `batches` has ended. */
+  /** The metadata of the page, or why it is incomplete. Valid when `batches` has ended. */
   result(): ApiResult<ListPage>
 }
 
 const ITEM_LIMIT = 8 * 1024 * 1024
 const PAGE_LIMIT = 1024 * 1024 * 1024
-/** A page may take as long as it likes while something arrives this often. */
+/** Milliseconds after which a page fails when no part of it arrives. */
 const STALL_MS = 25_000
 const UNREAD = localFailure('NP_CLIENT_ABORTED', 'Aborted', 'the page was not read to its end')
 
-/** Opens one page of a list. */
+/** Requests one page of a list. Resolves with the head of the response. */
 export async function openListPage(
   requester: Requester,
   request: ApiRequest,
@@ -46,14 +49,14 @@ export async function openListPage(
   return { ok: true, value: { batches, result: () => result } }
 }
 
-/** Reads the metadata of a page. */
-export async function drain(stream: ListStream): Promise<ApiResult<ListPage>> {
+/** Reads a page to its end, and returns only its metadata. */
+export async function readToEnd(stream: ListStream): Promise<ApiResult<ListPage>> {
   for await (const batch of stream.batches) void batch
   return stream.result()
 }
 
 async function* readBatches(
-  answer: OpenAnswer,
+  answer: OpenResponse,
   requester: Requester,
   onEnd: (result: ApiResult<ListPage>) => void,
 ): AsyncGenerator<ListBatch, void> {
@@ -101,7 +104,7 @@ function readEnvelope(envelope: unknown): ApiResult<ListPage> {
   return { ok: true, value: { version, next } }
 }
 
-function pageFailure(error: unknown, requester: Requester, answer: OpenAnswer): ApiFailure {
+function pageFailure(error: unknown, requester: Requester, answer: OpenResponse): ApiFailure {
   if (!(error instanceof NodeProxyError)) return requester.broken(error, answer)
   const reason = error.code === 'NP_CLIENT_TOO_LARGE' ? 'TooLarge' : 'Garbage'
   return localFailure(error.code, reason, error.message)

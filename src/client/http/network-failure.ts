@@ -11,7 +11,7 @@ const FOREIGN_PROTOCOL =
 
 type Describe = (server: string, code: string) => ApiFailure
 
-/** The failures whose cause is worth more than their code. */
+/** Failures with a message of their own, by the code of the error. */
 const DESCRIPTIONS: ReadonlyMap<string, Describe> = new Map([
   ['ABORT_ERR', aborted],
   ['UND_ERR_ABORTED', aborted],
@@ -22,7 +22,7 @@ const DESCRIPTIONS: ReadonlyMap<string, Describe> = new Map([
   ['EAI_FAIL', unresolved],
 ])
 
-/** What kept a request from being answered: credential, certificate, time, or the network. */
+/** The failure of a request without a response: credential, certificate, timeout, or network. `server`: its origin. */
 export function networkFailure(error: unknown, server: string): ApiFailure {
   if (error instanceof NodeProxyError) return credentialFailure(error)
   const code = errorCode(error)
@@ -40,7 +40,7 @@ export function networkFailure(error: unknown, server: string): ApiFailure {
   return localFailure('NP_CLIENT_UNREACHABLE', 'Unreachable', message)
 }
 
-/** `ms`: how long the server was waited for. */
+/** The failure of a request that was not answered within `ms` milliseconds. */
 export function timeoutFailure(server: string, ms: number): ApiFailure {
   const message = `no answer from ${server} within ${ms / 1000} s`
   return localFailure('NP_CLIENT_TIMEOUT', 'Timeout', message)
@@ -69,7 +69,7 @@ function unresolved(server: string, code: string): ApiFailure {
   return localFailure('NP_CLIENT_UNREACHABLE', 'NameResolution', message)
 }
 
-/** The most specific code on the way down an error's causes. */
+/** The code of an error, or of the first of its causes that has one. */
 function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'AbortError') return 'ABORT_ERR'

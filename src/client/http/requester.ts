@@ -8,10 +8,12 @@ import { networkFailure, timeoutFailure } from './network-failure.ts'
 import type { Query } from './query.ts'
 import { queryText } from './query.ts'
 import { joinedText } from './stream/joined-text.ts'
-import type { Answer, Transport } from './transport.ts'
+import type { HttpResponse, Transport } from './transport.ts'
 
+/** One request to the API. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Absolute, without a query. */
   readonly path: string
   readonly query?: Query
   /** Sent as JSON. */
@@ -20,32 +22,35 @@ export interface ApiRequest {
   readonly signal?: AbortSignal
 }
 
-/** A 2xx answer whose body is still to be read; `deadline.clear()` when done with it. */
-export interface OpenAnswer {
-  readonly body: Answer['body']
+/** A 2xx response whose body is still to be read; the reader calls `deadline.clear()` at the end. */
+export interface OpenResponse {
+  readonly body: HttpResponse['body']
   readonly deadline: Deadline
 }
 
+/** Sends requests; every failure is a value. */
 export interface Requester {
-  /** The whole answer as JSON. */
+  /** The body as parsed JSON, of at most 8 MiB. */
   json(request: ApiRequest): Promise<ApiResult<unknown>>
-  /** The answer's body as a stream, once its status is known to be good. */
-  open(request: ApiRequest): Promise<ApiResult<OpenAnswer>>
-  /** The failure that `error`, thrown while reading the body of `answer`, amounts to. */
-  broken(error: unknown, answer: OpenAnswer): ApiFailure
+  /** The body of a 2xx response as a stream. */
+  open(request: ApiRequest): Promise<ApiResult<OpenResponse>>
+  /** The failure for an error that was thrown while reading the body of `answer`. */
+  broken(error: unknown, answer: OpenResponse): ApiFailure
 }
 
 export interface RequesterOptions {
   readonly transport: Transport
   readonly clock: Clock
+  /** Origin of the server, for messages. */
   readonly server: string
+  /** Milliseconds from the beginning of a request to the end of its response. */
   readonly timeoutMs: number
 }
 
 const OBJECT_LIMIT = 8 * 1024 * 1024
 const STATUS_LIMIT = 64 * 1024
 
-/** Requests with a deadline, answers with a bound, and every other outcome as a value. */
+/** Creates a requester: each request has a deadline, and each body a limit. */
 export function createRequester(options: RequesterOptions): Requester {
   const { transport, clock, server, timeoutMs } = options
 
@@ -53,7 +58,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return deadline.expired() ? timeoutFailure(server, deadline.ms) : networkFailure(error, server)
   }
 
-  async function open(request: ApiRequest): Promise<ApiResult<OpenAnswer>> {
+  async function open(request: ApiRequest): Promise<ApiResult<OpenResponse>> {
     const deadline = createDeadline(clock, timeoutMs, request.signal)
     const sent = await transport.send({
       method: request.method,
@@ -71,7 +76,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
   }
 
-  /** A server that refuses an expired certificate does not name that cause. */
+  /** Adds to the message that the client certificate has expired, which servers do not report. */
   async function explain(failure: ApiFailure): Promise<ApiFailure> {
     if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
     const fault = await transport.certificateFault()
@@ -96,16 +101,19 @@ export function createRequester(options: RequesterOptions): Requester {
   return { json, open, broken }
 }
 
-/** No API server answers a request for JSON with a web page. */
-function isUsable({ status, headers }: Answer): boolean {
+/** Whether the response is 2xx and no HTML page, which proxies and login pages send. */
+function isUsable({ status, headers }: HttpResponse): boolean {
   return status >= 200 && status < 300 && !isWebPage(headers)
 }
 
-function isWebPage(headers: Answer['headers']): boolean {
+function isWebPage(headers: HttpResponse['headers']): boolean {
   return headers['content-type']?.startsWith('text/html') === true
 }
 
-async function refusal({ status, headers, body }: Answer, server: string): Promise<ApiFailure> {
+async function refusal(
+  { status, headers, body }: HttpResponse,
+  server: string,
+): Promise<ApiFailure> {
   if (status >= 200 && status < 300) {
     await body.dump({ limit: STATUS_LIMIT }).catch(() => undefined)
     const message = `${server} is no API server: it answered ${status} with a web page`
@@ -125,7 +133,7 @@ async function refusal({ status, headers, body }: Answer, server: string): Promi
 }
 
 /** The body as text, or undefined when it is longer than `limit` bytes. */
-async function readText(body: Answer['body'], limit: number): Promise<string | undefined> {
+async function readText(body: HttpResponse['body'], limit: number): Promise<string | undefined> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body as AsyncIterable<Uint8Array>) {

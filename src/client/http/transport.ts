@@ -10,6 +10,7 @@ import type { ApiResult } from './failure/failure.ts'
 import { networkFailure } from './network-failure.ts'
 import { Pool } from './undici.ts'
 
+/** One HTTP request. */
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query below the server's base path. */
@@ -19,18 +20,20 @@ export interface TransportRequest {
   readonly signal: AbortSignal
 }
 
-export interface Answer {
+/** The head of a response, and its body as a stream. */
+export interface HttpResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Dispatcher.ResponseData['body']
 }
 
+/** Sends HTTP requests to one server. */
 export interface Transport {
   /** Sends one request; never follows a redirect. The caller must consume `body`. */
-  send(request: TransportRequest): Promise<ApiResult<Answer>>
-  /** What is wrong with the validity of our client certificate; undefined where nothing is. */
+  send(request: TransportRequest): Promise<ApiResult<HttpResponse>>
+  /** Why the client certificate is not valid now; undefined: it is valid, or there is none. */
   certificateFault(): Promise<string | undefined>
-  /** Drops all connections, those of open watches too. */
+  /** Closes all connections, those of open watches too. */
   close(): Promise<void>
 }
 
@@ -41,15 +44,15 @@ export interface TransportOptions {
   readonly observer: ClientObserver
 }
 
-/** Opened when needed: each watch holds one, and writes must never wait for a watch to end. */
+/** The limit of connections, which are opened when needed. Each watch has one, and no write may wait for a watch. */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 30_000
 const REFUSAL_LIMIT = 64 * 1024
 
 /**
- * HTTP/1.1 to one server. A 401 makes the credential be read again and the
- * request be sent once more; a new client certificate opens new connections
- * while old ones end in peace.
+ * HTTP/1.1 to one server. After a 401 the credential is read again and the
+ * request sent once more. A new client certificate is used by new connections;
+ * the old ones finish their requests.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { connection, userAgent, clock, observer } = options
@@ -65,7 +68,7 @@ export function createTransport(options: TransportOptions): Transport {
     return pool
   }
 
-  async function attempt(request: TransportRequest): Promise<Answer> {
+  async function attempt(request: TransportRequest): Promise<HttpResponse> {
     const secure = connection.tls !== undefined
     const credential = secure ? await connection.credentials.current() : {}
     if (credential.authorization !== undefined) {
@@ -82,7 +85,7 @@ export function createTransport(options: TransportOptions): Transport {
     return { status: statusCode, headers, body }
   }
 
-  async function send(request: TransportRequest): Promise<ApiResult<Answer>> {
+  async function send(request: TransportRequest): Promise<ApiResult<HttpResponse>> {
     try {
       const answer = await attempt(request)
       if (answer.status !== 401 || connection.tls === undefined) return { ok: true, value: answer }
@@ -105,13 +108,13 @@ function openPool(connection: Connection, options: ConnectorOptions): Pool {
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The callers' deadlines and the watch's own clock are the only timers.
+    // The deadlines of the callers are the only timers.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
 }
 
-/** Reports a request once the head of its response is there, or that there is none. */
+/** Reports a request to the observer when the head of its response arrives, or it fails. */
 async function observed(
   sent: Promise<Dispatcher.ResponseData>,
   method: string,

@@ -1,28 +1,30 @@
 import type { ApiFailure, ApiResult } from './failure/failure.ts'
 import type { Query } from './query.ts'
-import type { OpenAnswer, Requester } from './requester.ts'
+import type { OpenResponse, Requester } from './requester.ts'
 import { createLineSplitter } from './stream/line-splitter.ts'
 
+/** Options of a watch. */
 export interface WatchOptions {
   readonly query?: Query
   readonly signal?: AbortSignal
-  /** Milliseconds after which the stream is dropped whatever it does. */
+  /** Milliseconds after which the connection is closed in any case. */
   readonly lifetimeMs: number
 }
 
-/** The lines that arrived together; undefined stands for one over 8 MiB, which is lost. */
+/** The lines that arrived together; undefined: a line of more than 8 MiB, which was dropped. */
 export type WatchBatch = readonly (string | undefined)[]
 
+/** An open watch. */
 export interface WatchStream {
   /** Ends when the connection does; never rejects. */
   readonly batches: AsyncIterable<WatchBatch>
-  /** Why it ended, if not by the server's will. Known when `batches` has ended. */
+  /** Why the connection broke; undefined: the server ended the watch. Valid when `batches` has ended. */
   failure(): ApiFailure | undefined
 }
 
 const LINE_LIMIT = 8 * 1024 * 1024
 
-/** Opens a watch. Aborting `signal` closes its connection. */
+/** Opens a watch. Resolves with the head of the response; aborting `signal` closes the connection. */
 export async function openWatch(
   requester: Requester,
   path: string,
@@ -45,7 +47,7 @@ export async function openWatch(
 }
 
 async function* readBatches(
-  { body, deadline }: OpenAnswer,
+  { body, deadline }: OpenResponse,
   onBroken: (error: unknown) => void,
 ): AsyncGenerator<WatchBatch, void> {
   const splitter = createLineSplitter(LINE_LIMIT)

@@ -1,10 +1,10 @@
 import { isRecord } from '../json.ts'
 
-/** Which object this is and in which state; all the reflector itself reads of it. */
+/** Name and version of an object: all that the reflector itself reads of it. */
 export interface Identity {
   /** `namespace/name`, or `name` without a namespace. */
   readonly key: string
-  /** Empty when the server sent none. */
+  /** The resourceVersion; empty when the server sent none. */
   readonly version: string
 }
 
@@ -12,8 +12,8 @@ export interface Identity {
 const KEY_LIMIT = 600
 
 /**
- * Identity of a raw object; undefined when it has no usable name. A slash is
- * refused: `b` in namespace `a` and a nameless namespace's `a/b` must not meet.
+ * The identity of a raw object; undefined when it has no usable name. A name with a slash is not usable:
+ * `a/b` without a namespace would have the same key as `b` in the namespace `a`.
  */
 export function readIdentity(raw: unknown): Identity | undefined {
   const metadata = isRecord(raw) ? raw['metadata'] : undefined

@@ -1,28 +1,28 @@
 import type { Identity } from './identity.ts'
 import { readIdentity } from './identity.ts'
 
-/** What a decoder makes of a raw object; `value: undefined` means that it is to be ignored. */
+/** The result of decoding a raw object; `value: undefined`: the object is to be ignored. */
 export type Projection<T, Problem> =
   | { readonly ok: true; readonly value: T | undefined }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** One difference between what was known and what is; `value: undefined` means gone. */
+/** The change of one object; `value: undefined`: it was deleted. */
 export interface Change<T> {
   readonly key: string
   readonly value: T | undefined
 }
 
 export interface ObjectTrackerOptions<T, Problem> {
+  /** Decodes a raw object. */
   decode(raw: unknown): Projection<T, Problem>
   /** An object that could not be decoded; `key` is empty when it has no usable name. */
   onInvalid(key: string, problems: readonly Problem[]): void
 }
 
 /**
- * Knows which objects exist (their keys, not their values) and turns what a
- * server sends into changes. An object that cannot be decoded, or is to be
- * ignored, counts as absent; if it was there before, it is gone now. So the
- * outcome depends on what the server holds and never on what it held before.
+ * Tracks which objects exist (their keys, not their values), and turns lists and watch events into
+ * changes. An object that cannot be decoded, or is to be ignored, counts as deleted. So the
+ * result depends only on the present objects of the server, and not on earlier ones.
  */
 export class ObjectTracker<T, Problem> {
   readonly #options: ObjectTrackerOptions<T, Problem>
@@ -37,6 +37,7 @@ export class ObjectTracker<T, Problem> {
     this.#options = options
   }
 
+  /** How many objects exist and could be decoded. */
   get size(): number {
     return this.#seen.size
   }
@@ -46,12 +47,12 @@ export class ObjectTracker<T, Problem> {
     return this.#rejected.size
   }
 
-  /** Keys of the objects that exist. */
+  /** Keys of the objects that exist and could be decoded. */
   keys(): Iterable<string> {
     return this.#seen.keys()
   }
 
-  /** The object exists and looks like `raw`. */
+  /** The object was listed, added or modified. */
   put(raw: unknown, identity: Identity | undefined = readIdentity(raw)): void {
     const projection = this.#options.decode(raw)
     if (!projection.ok) this.#options.onInvalid(identity?.key ?? '', projection.problems)
@@ -66,18 +67,18 @@ export class ObjectTracker<T, Problem> {
     }
   }
 
-  /** The object does not exist (any more). */
+  /** The object was deleted. */
   remove(key: string): void {
     this.#rejected.delete(key)
     if (this.#seen.delete(key)) this.#changes.push({ key, value: undefined })
   }
 
-  /** A complete account of what exists begins. */
+  /** A complete list begins. */
   beginListing(): void {
     this.#listing++
   }
 
-  /** The account is complete: what was not in it is gone. */
+  /** The list is complete: objects that are not in it were deleted. */
   endListing(): void {
     for (const known of [this.#seen, this.#rejected]) {
       for (const [key, listing] of known) if (listing !== this.#listing) this.remove(key)

@@ -6,15 +6,15 @@ import { parseJson } from '../json.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 
 const PAGE_ITEMS = '500'
-/** Ten million objects; beyond that a server is only playing with us. */
-const PAGES = 20_000
+/** Ten million objects. A server with more pages never ends its list. */
+const MAX_PAGES = 20_000
 
 /**
- * Lists everything in pages of 500, consistently (no `resourceVersion`, so never
- * from a stale cache). When the pages expire on the way (410), everything comes
- * again in one answer, which cannot expire and is cut into items as it arrives.
- * The version is the first page's: a server that does not pin its pages then
- * repeats what happened meanwhile.
+ * Lists a collection in pages of 500, without `resourceVersion`, so never
+ * from a stale cache. When the pages expire meanwhile (410), lists again in one response,
+ * which cannot expire.
+ * @returns the resourceVersion of the first page: from a server whose pages are not of one version, a
+ * watch from there repeats the changes between them
  */
 export async function readPagedList<T, Problem>(
   context: ReflectorContext<T, Problem>,
@@ -33,7 +33,7 @@ async function readPages<T, Problem>(
   context.tracker.beginListing()
   let version: string | undefined
   let token: string | undefined
-  for (let pages = 0; pages < PAGES; pages++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const query: Query = token === undefined ? limit : { ...limit, continue: token }
     const page = await readPage(context, query, signal)
     if (!page.ok) return page

@@ -21,14 +21,15 @@ export interface ReflectorResource {
   readonly endWhenMissing?: boolean
 }
 
+/** The times of a reflector. */
 export interface ReflectorTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** Bounds of a watch's `timeoutSeconds`. */
+  /** Bounds of a watch's `timeoutSeconds`, which is random: seconds. */
   readonly watchSeconds: readonly [min: number, max: number]
   /** How much longer than `timeoutSeconds` a watch may live. */
   readonly slackMs: number
-  /** Silence within a streaming list after which the server is taken not to know it. */
+  /** Without an event for as long, a server does not support streaming lists. */
   readonly initialIdleMs: number
   /** Time within which a streaming list must be complete. */
   readonly initialTotalMs: number
@@ -36,7 +37,7 @@ export interface ReflectorTiming {
   readonly pollMs: number
 }
 
-/** Ten seconds at most between two attempts: an API server that is back is soon noticed. */
+/** At most ten seconds between two attempts, so that a recovered API server is soon noticed. */
 export const DEFAULT_TIMING: ReflectorTiming = {
   backoffBaseMs: 200,
   backoffMaxMs: 10_000,
@@ -47,7 +48,7 @@ export const DEFAULT_TIMING: ReflectorTiming = {
   pollMs: 60_000,
 }
 
-/** Why an object was lost on the way; its name is unknown. */
+/** Why an object or event could not be read; its name is unknown. */
 export type LossReason = 'oversized' | 'garbage' | 'nameless'
 
 /** The verbs of the API by which a collection is followed. */
@@ -62,11 +63,11 @@ export interface ReflectorContext<T, Problem> {
   readonly resource: ReflectorResource
   readonly tracker: ObjectTracker<T, Problem>
   readonly progress: ReflectorProgress
-  /** Passes the tracker's changes on. */
+  /** Passes the tracker's changes to `onChanges`. */
   deliver(): void
   onLost(reason: LossReason): void
   onFailure(failure: ApiFailure, verb: ReflectorVerb): void
   onConnected(): void
-  /** Everything has been listed; `version` is where a watch goes on from. */
+  /** A list is complete; a watch continues from `version`. */
   listed(version: string | undefined): void
 }

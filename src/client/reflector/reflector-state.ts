@@ -1,5 +1,6 @@
 import type { ApiFailure } from '../http/failure/failure.ts'
 
+/** Watch events so far, by type. */
 export interface EventCounts {
   readonly added: number
   readonly modified: number
@@ -8,18 +9,18 @@ export interface EventCounts {
   readonly error: number
 }
 
-/** How well one resource is followed; what /readyz and the metrics show. Times are epoch ms. */
+/** The state of a reflector, for /readyz and metrics. Times are epoch milliseconds. */
 export interface ReflectorState {
   readonly path: string
   /** A watch is open at this moment. */
   readonly connected: boolean
   /** Since when no watch is open; undefined while one is. */
   readonly disconnectedSince: number | undefined
-  /** No watch is allowed, and the one object is fetched now and then instead. */
+  /** Watches are forbidden, and the one object is fetched every `pollMs` instead. */
   readonly polled: boolean
   /** Last time that everything was listed completely. */
   readonly listedAt: number | undefined
-  /** Last event, bookmark or complete list: what we know is at least that fresh. */
+  /** The last event, bookmark or complete list: the copy is at least as new. */
   readonly lastEventAt: number | undefined
   readonly resourceVersion: string | undefined
   /** Objects that exist and could be decoded. */
@@ -35,17 +36,18 @@ export interface ReflectorState {
   /** Requests and watches that failed so far. */
   readonly failures: number
   readonly events: EventCounts
-  /** Why it last failed; stays after it has healed. */
+  /** The last failure, also after it has passed. */
   readonly lastFailure: (ApiFailure & { readonly at: number }) | undefined
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
-/** The same while it is being written. */
+/** `ReflectorState`, writable. */
 export type ReflectorProgress = Omit<Mutable<ReflectorState>, 'events'> & {
   events: Mutable<EventCounts>
 }
 
+/** The state before the first list. */
 export function createProgress(path: string, now: number): ReflectorProgress {
   return {
     path,

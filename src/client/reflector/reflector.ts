@@ -3,7 +3,7 @@ import type { Random } from '../../lib/random.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { ApiClient } from '../http/api-client.ts'
 import type { ApiFailure, ApiResult } from '../http/failure/failure.ts'
-import { drain } from '../http/list-stream.ts'
+import { readToEnd } from '../http/list-stream.ts'
 import type { Backoff } from './backoff.ts'
 import { createBackoff } from './backoff.ts'
 import type { Change, Projection } from './object-tracker.ts'
@@ -28,24 +28,26 @@ export interface ReflectorOptions<T, Problem> {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly resource: ReflectorResource
+  /** Replaces single times of `DEFAULT_TIMING`. */
   readonly timing?: Partial<ReflectorTiming>
   readonly decode: (raw: unknown) => Projection<T, Problem>
-  /** What changed, in order; what arrived together comes together. Never empty. */
+  /** Receives changes in order, in batches as they arrived. Never empty. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
-  /** A list is complete; all of it has gone through `onChanges`. */
+  /** A list is complete, and `onChanges` got all of it. */
   readonly onListed: () => void
   readonly onInvalid: (key: string, problems: readonly Problem[]) => void
   readonly onLost: (reason: LossReason) => void
-  /** A request failed and is repeated; not for expired versions alone: see `reasonOf`. */
+  /** A request failed and is repeated; also for an expired version, which `reasonOf` leaves out. */
   readonly onFailure: (failure: ApiFailure, verb: ReflectorVerb) => void
   /** A watch was opened, or the one object was fetched where nothing else is allowed. */
   readonly onConnected: () => void
 }
 
+/** Follows one collection. */
 export interface Reflector {
   /**
    * Follows the resource until `signal` is aborted, or until the server has no
-   * such resource (`gone`). Rejects only for a bug in a callback.
+   * such resource (`gone`). Rejects only with an error of a callback.
    */
   run(signal: AbortSignal): Promise<'aborted' | 'gone'>
   state(): ReflectorState
@@ -66,8 +68,8 @@ type Step =
   | { readonly phase: 'gone' }
 
 /**
- * Keeps a copy of a collection of an API server up to date: list, watch, resume, and list
- * again when the past cannot be trusted. See the module's README for the rules.
+ * Keeps a copy of a collection of an API server up to date: lists, watches, resumes the watch, and lists
+ * again when the server may have lost its history. The rules are in the README of this module.
  */
 export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem>): Reflector {
   const progress = createProgress(options.resource.path, options.clock.now())
@@ -111,10 +113,10 @@ export function createReflector<T, Problem>(options: ReflectorOptions<T, Problem
 class Steps<T, Problem> {
   readonly #context: ReflectorContext<T, Problem>
   readonly #backoff: Backoff
-  /** Whether the server offers streaming lists, as far as we know. */
-  #offered = true
-  /** A streaming list that broke is followed by pages, in case that it cannot work here. */
-  #brokeStreaming = false
+  /** False when a watch has shown that the server has no streaming lists. */
+  #streamingSupported = true
+  /** Whether the next list uses pages because a streaming list broke: it may never work here. */
+  #pageNextList = false
 
   constructor(context: ReflectorContext<T, Problem>, backoff: Backoff) {
     this.#context = context
@@ -143,17 +145,17 @@ class Steps<T, Problem> {
     const { progress } = this.#context
     if (progress.resourceVersion !== undefined) progress.restarts++
     progress.resourceVersion = undefined
-    if (this.#offered && !this.#brokeStreaming) return this.#watch(signal)
-    this.#brokeStreaming = false
+    if (this.#streamingSupported && !this.#pageNextList) return this.#watch(signal)
+    this.#pageNextList = false
     const listed = await readPagedList(this.#context, signal)
     if (listed.ok) {
       this.#context.listed(listed.value)
       return { phase: 'watch' }
     }
-    return this.#unlisted({ verb: 'list', failure: listed.failure }, signal)
+    return this.#listFailed({ verb: 'list', failure: listed.failure }, signal)
   }
 
-  async #unlisted(failed: FailedRequest, signal: AbortSignal): Promise<Step> {
+  async #listFailed(failed: FailedRequest, signal: AbortSignal): Promise<Step> {
     const { resource } = this.#context
     const { failure } = failed
     const refused = failure.code === 403 || failure.code === 404
@@ -167,7 +169,7 @@ class Steps<T, Problem> {
     return this.#retry('list', failed)
   }
 
-  /** The one object, fetched instead of listed; that it does not exist is an answer too. */
+  /** Fetches the single object instead of a list; 404 means that it does not exist. */
   async #fetch(path: string, signal: AbortSignal): Promise<ApiResult<undefined>> {
     const { client, tracker, progress } = this.#context
     const fetched = await client.get(path, { signal })
@@ -182,13 +184,13 @@ class Steps<T, Problem> {
     return { ok: true, value: undefined }
   }
 
-  /** Fetches the server's present version: one lower than ours means that it lost history. */
+  /** Compares the server's present version with that of the copy: a lower one means that it lost history. */
   async #verify(signal: AbortSignal): Promise<Step> {
     const { client, resource, progress } = this.#context
     const query = { ...resource.query, limit: '1' }
     const opened = await client.list(resource.path, { query, signal })
     if (!opened.ok) return this.#retry('list', { verb: 'list', failure: opened.failure })
-    const page = await drain(opened.value)
+    const page = await readToEnd(opened.value)
     if (!page.ok) return this.#retry('list', { verb: 'list', failure: page.failure })
     const known = progress.resourceVersion
     if (known === undefined) return { phase: 'list' }
@@ -202,20 +204,20 @@ class Steps<T, Problem> {
     const version = progress.resourceVersion
     const session = new WatchSession(this.#context, { version, signal })
     const end = await session.run()
-    if (session.fruitful) this.#backoff.reset()
+    if (session.isSuccess) this.#backoff.reset()
     if (end.kind === 'planned') return { phase: 'watch' }
     if (end.kind === 'unsupported') {
-      this.#offered = false
+      this.#streamingSupported = false
       return { phase: 'list' }
     }
     if (end.kind === 'silent') {
-      this.#brokeStreaming = true
+      this.#pageNextList = true
       return { phase: 'list' }
     }
     const failed: FailedRequest = { verb: 'watch', failure: end.failure }
     const unlisted = progress.resourceVersion === undefined
-    if (unlisted && end.failure.code === 404) return this.#unlisted(failed, signal)
-    this.#brokeStreaming = unlisted
+    if (unlisted && end.failure.code === 404) return this.#listFailed(failed, signal)
+    this.#pageNextList = unlisted
     if (unlisted && end.failure.errorCode === 'NP_CLIENT_WATCH_ENDED') {
       return { phase: 'list', delayMs: this.#backoff.next() }
     }

@@ -1,9 +1,9 @@
 const DECIMAL = /^(0|[1-9][0-9]*)$/
 
 /**
- * Orders two resourceVersions: negative when `a` is older. They are opaque in
- * the API's contract, but every server in use counts; where one does not, the
- * answer is undefined and nothing may be concluded (KEP-5504).
+ * Compares two resourceVersions: negative when `a` is older, 0 when they are equal; undefined when one is
+ * not a decimal number, so that they cannot be compared. KEP-5504 defines this
+ * comparison for the servers of Kubernetes.
  */
 export function compareVersions(a: string, b: string): number | undefined {
   if (!DECIMAL.test(a) || !DECIMAL.test(b)) return undefined
@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number | undefined {
   return a < b ? -1 : 1
 }
 
-/** Whether `current` is from before `known`: the server lost its recent history. */
+/** Whether `current` is older than `known`: the server lost its recent history. */
 export function isRewound(known: string, current: string): boolean {
   const order = compareVersions(current, known)
   return order !== undefined && order < 0

@@ -10,12 +10,17 @@ export type WatchEvent =
       readonly identity: Identity | undefined
       readonly raw: unknown
     }
-  | { readonly type: 'BOOKMARK'; readonly version: string; readonly initialEnd: boolean }
+  | {
+      readonly type: 'BOOKMARK'
+      readonly version: string
+      /** Whether it ends the initial events of a streaming list. */
+      readonly initialEnd: boolean
+    }
   | { readonly type: 'ERROR'; readonly status: unknown }
 
 const INITIAL_END = 'k8s.io/initial-events-end'
 
-/** Reads a watch line; undefined when it is no watch event (the stream cannot be trusted then). */
+/** Reads a watch line; undefined when it is no watch event. */
 export function readWatchEvent(line: string): WatchEvent | undefined {
   const event = parseJson(line)
   if (!isRecord(event)) return undefined

@@ -11,14 +11,14 @@ import type { WatchEvent } from './watch-event.ts'
 import { readWatchEvent } from './watch-event.ts'
 
 export interface WatchSessionOptions {
-  /** Where to go on from; undefined: begin with a streaming list. */
+  /** The resourceVersion to continue from; undefined: begin with a streaming list. */
   readonly version: string | undefined
   readonly signal: AbortSignal
 }
 
-/** An end after this part of `timeoutSeconds` is the planned one. */
+/** The part of `timeoutSeconds` after which the end of a watch counts as planned. */
 const PLANNED = 0.95
-/** A watch that held this long counts as a success, even when nothing happened. */
+/** Milliseconds after which a watch counts as a success without an event. */
 const HELD_MS = 10_000
 
 /** Follows one watch from its opening to its end. */
@@ -41,11 +41,12 @@ export class WatchSession<T, Problem> {
     this.#listed = version !== undefined
   }
 
-  /** Whether it brought something after its beginning, or held long enough. */
-  get fruitful(): boolean {
+  /** Whether the watch had an event after the initial list, or lasted for ten seconds. */
+  get isSuccess(): boolean {
     return this.#listed && (this.#events > 0 || this.#age() >= HELD_MS)
   }
 
+  /** Opens the watch and reads it to its end. */
   async run(): Promise<WatchEnd> {
     const { client, clock, timing, resource, progress } = this.#context
     const lifetimeMs = this.#seconds * 1000 + timing.slackMs
@@ -113,7 +114,7 @@ export class WatchSession<T, Problem> {
     return event === undefined ? this.#unreadable('garbage') : this.#apply(event)
   }
 
-  /** During a streaming list a lost object is just absent; later it may be any of the known. */
+  /** An unreadable object of a streaming list counts as absent; later, it may be any known one, so list again. */
   #unreadable(reason: 'garbage' | 'oversized'): WatchEnd | undefined {
     this.#context.onLost(reason)
     if (!this.#listed && reason === 'oversized') return undefined
@@ -155,9 +156,9 @@ export class WatchSession<T, Problem> {
   }
 
   /**
-   * Records our position. A version lower than one before means that the server
-   * was put back to an older state. A DELETED that carries the version of the
-   * object's last state instead of its deletion's is pardoned.
+   * Records the version of an event. A lower version than before means that the server
+   * was restored to an older state. The exception is a DELETED with the version of the
+   * object's last state instead of its deletion.
    */
   #advance(version: string, deleted: boolean): WatchEnd | undefined {
     if (!this.#listed || version === '') return undefined

@@ -1,7 +1,7 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Endpoint, EndpointSource, Node, Service, ServiceKey } from '../../resources/types.ts'
 
-/** Objects for the tests of this module: everything has a default, a test names what it is about. */
+/** Decoded objects for the tests of `cluster`. Every field has a default, which a test overrides. */
 
 export function key(text: string): ServiceKey {
   return text as ServiceKey

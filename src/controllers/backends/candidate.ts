@@ -8,16 +8,17 @@ import { endpointPorts } from './endpoint-ports.ts'
 /** A Pod that can serve for a Service in one IP family. */
 export interface Candidate {
   readonly pod: PodObject
+  /** Its address of the family. */
   readonly ip: IpAddress
+  /** As `endpointPorts` returns them. */
   readonly ports: readonly JsonObject[]
-  /** When its readiness last changed, or the Service came to be if that was later; RFC 3339. */
+  /** When its readiness last changed, or the Service was created if that was later; RFC 3339. */
   readonly since: string
 }
 
 /**
- * The Pods that have an address of the family and a port to offer, and that
- * have not ended for good: Succeeded and Failed Pods never serve, not even with
- * `publishNotReadyAddresses`.
+ * The Pods that have an address of the family and at least one port of the Service, without Succeeded and
+ * Failed ones: these never serve, not even with `publishNotReadyAddresses`.
  */
 export function candidatesOf(
   service: ServiceObject,
@@ -34,12 +35,13 @@ export function candidatesOf(
   })
 }
 
-/** A Pod has a DNS name below that of its Service only if its subdomain names the Service. */
+/** The field `hostname` of an endpoint; empty unless the subdomain of the Pod is the name of the Service. */
 export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceObject): string {
   return subdomain === service.meta.name ? hostname : ''
 }
 
-export function targetOf({ meta }: PodObject): JsonObject {
+/** The field `targetRef` of an endpoint. */
+export function targetRefOf({ meta }: PodObject): JsonObject {
   return { kind: 'Pod', namespace: meta.namespace, name: meta.name, uid: meta.uid }
 }
 

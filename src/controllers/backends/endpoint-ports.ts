@@ -4,10 +4,9 @@ import type { ServiceObject, ServicePortObject } from '../objects/service-object
 import { isHeadless } from '../objects/service-object.ts'
 
 /**
- * The ports at which a Pod serves a Service, in canonical order. A named target
- * port is looked up in the Pod, by name and protocol, so two Pods may differ; a
- * Pod without it only misses that port. Undefined when the Pod serves nothing:
- * without any port it serves only headless Services that have none either.
+ * The ports on which a Pod serves a Service, as slices hold them, in canonical order. A named target port is
+ * looked up in the Pod by name and protocol, so Pods may have different numbers; a port that a Pod does not
+ * have is left out. Undefined when none is left. A headless Service without ports has an empty list.
  */
 export function endpointPorts(
   service: ServiceObject,
@@ -18,15 +17,15 @@ export function endpointPorts(
     const number = targetPort(port, pod)
     return number === undefined ? [] : [endpointPort(port, number)]
   })
-  return ports.length === 0 ? undefined : inOrder(ports)
+  return ports.length === 0 ? undefined : sortPorts(ports)
 }
 
-/** Ports in canonical order. */
-export function inOrder(ports: readonly JsonObject[]): JsonObject[] {
+/** The canonical order of ports: ascending by `portsKey`. */
+export function sortPorts(ports: readonly JsonObject[]): JsonObject[] {
   return ports.toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
 }
 
-/** Equal for equal sets of ports in canonical order. */
+/** A key by which endpoints share slices and subsets: equal for equal lists of ports, defaults filled in. */
 export function portsKey(ports: readonly JsonObject[]): string {
   return JSON.stringify(
     ports.map(({ name, protocol, port, appProtocol }) => [

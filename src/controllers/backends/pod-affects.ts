@@ -4,7 +4,7 @@ import { servicesOf } from '../cache/selection.ts'
 import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 
-/** The Services that select a Pod, as it was or as it is. */
+/** Keys of the Services that select the Pod before or after the change; none if endpoints stay the same. */
 export function podAffects(change: ObjectChange<PodObject>, view: View): readonly string[] {
   const { before, after } = change
   if (before !== undefined && after !== undefined && isDeepEqual(facts(before), facts(after))) {
@@ -14,7 +14,7 @@ export function podAffects(change: ObjectChange<PodObject>, view: View): readonl
   return pods.flatMap((pod) => servicesOf(pod, view))
 }
 
-/** A Pod without what changes at every heartbeat and decides nothing. */
+/** The fields of a Pod on which endpoints depend: not the rest of `metadata`, which changes at every write. */
 function facts({ meta, ...rest }: PodObject): unknown {
   return { ...rest, uid: meta.uid, labels: meta.labels }
 }

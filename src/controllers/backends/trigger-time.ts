@@ -1,10 +1,10 @@
 import { TRIGGER_TIME } from '../../resources/label-names.ts'
-import type { StringMap } from '../objects/object-meta.ts'
+import type { StringMap } from '../objects/string-map.ts'
 
 /**
- * When the first of the changes happened that a write brings: what nodes measure
- * their latency from. Times up to the one that was written last are those of
- * earlier changes; none left: undefined, and the annotation goes.
+ * The annotation `last-change-trigger-time`, from which nodes measure their latency: the earliest of the `times`
+ * (RFC 3339) that is later than the one in the present `annotations`. Undefined, which removes the annotation,
+ * when there is none.
  */
 export function triggerTime(times: readonly string[], annotations: StringMap): string | undefined {
   const previous = Date.parse(annotations[TRIGGER_TIME] ?? '')

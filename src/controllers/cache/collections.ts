@@ -8,8 +8,8 @@ import type { NamespaceObject } from '../objects/namespace-object.ts'
 import { readNamespace } from '../objects/namespace-object.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import { readNode } from '../objects/node-object.ts'
-import type { ObjectMeta, OwnedObject } from '../objects/object-meta.ts'
-import { readOwned } from '../objects/object-meta.ts'
+import type { MetadataObject, ObjectMeta } from '../objects/object-meta.ts'
+import { readMetadataObject } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import { readPod } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
@@ -29,32 +29,37 @@ export interface Objects {
   readonly endpoints: EndpointsObject
   readonly endpointslices: SliceObject
   readonly namespaces: NamespaceObject
-  readonly configmaps: OwnedObject
-  readonly secrets: OwnedObject
-  readonly serviceaccounts: OwnedObject
-  readonly deployments: OwnedObject
-  readonly networkpolicies: OwnedObject
-  readonly roles: OwnedObject
-  readonly rolebindings: OwnedObject
-  readonly clusterroles: OwnedObject
-  readonly clusterrolebindings: OwnedObject
+  readonly configmaps: MetadataObject
+  readonly secrets: MetadataObject
+  readonly serviceaccounts: MetadataObject
+  readonly deployments: MetadataObject
+  readonly networkpolicies: MetadataObject
+  readonly roles: MetadataObject
+  readonly rolebindings: MetadataObject
+  readonly clusterroles: MetadataObject
+  readonly clusterrolebindings: MetadataObject
 }
 
+/** The plural of a kind, by which the API names its collection. */
 export type CollectionName = keyof Objects
 
-/** How the objects of a collection are read, and how they are found again. */
+/** How the objects of a collection are decoded, and the groups by which controllers find them. */
 export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
   /** Names of the groups by which controllers find the object. */
   readonly groups: (object: T) => readonly string[]
   /** Amounts, whole numbers, that are added up over the collection, by name. */
   readonly totals?: (object: T) => Totals
-  /** What its holder changes to show that it lives; empty: nothing. */
+  /** The field that its owner changes with each heartbeat; empty: none. */
   readonly heartbeat?: (object: T) => string
 }
 
-const OWNED: CollectionSpec<OwnedObject> = { decode: readOwned, groups: () => [] }
+const METADATA_ONLY: CollectionSpec<MetadataObject> = {
+  decode: readMetadataObject,
+  groups: () => [],
+}
 
+/** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
   services: {
     decode: readService,
@@ -88,15 +93,15 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
     groups: ({ meta }) => [`${meta.namespace}/${meta.labels[SERVICE_NAME] ?? ''}`],
   },
   namespaces: { decode: readNamespace, groups: () => [] },
-  configmaps: OWNED,
-  secrets: OWNED,
-  serviceaccounts: OWNED,
-  deployments: OWNED,
-  networkpolicies: OWNED,
-  roles: OWNED,
-  rolebindings: OWNED,
-  clusterroles: OWNED,
-  clusterrolebindings: OWNED,
+  configmaps: METADATA_ONLY,
+  secrets: METADATA_ONLY,
+  serviceaccounts: METADATA_ONLY,
+  deployments: METADATA_ONLY,
+  networkpolicies: METADATA_ONLY,
+  roles: METADATA_ONLY,
+  rolebindings: METADATA_ONLY,
+  clusterroles: METADATA_ONLY,
+  clusterrolebindings: METADATA_ONLY,
 }
 
 /** Pods of a namespace with a label; Services of which it is the first label they select by. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { Heartbeats } from './heartbeats.ts'
 
-test('a heartbeat is heard when it changes or comes after the first list, and goes with its object', () => {
+test('a heartbeat counts when it changes or is new after the first list, and is forgotten with its object', () => {
   const clock = new FakeClock()
   const heartbeats = new Heartbeats<string>((text) => text, clock)
   const heard: unknown[] = []

@@ -1,10 +1,9 @@
 import type { Clock } from '../../lib/clock.ts'
 
 /**
- * When the heartbeats of a collection were last seen to change, by our clock:
- * the time in a heartbeat is that of its sender's clock. Only objects that
- * exist are remembered. What the first list shows may be of any age, so it
- * counts for no heartbeat.
+ * When the heartbeats of a collection were last seen to change, in milliseconds since the epoch by the clock of
+ * this replica: the time in a heartbeat is from its sender's clock. Deleted objects are forgotten. The first
+ * list is no heartbeat, because its objects may be of any age.
  */
 export class Heartbeats<T> {
   readonly #textOf: (object: T) => string
@@ -12,17 +11,18 @@ export class Heartbeats<T> {
   readonly #heardAt = new Map<string, number>()
   #isListed = false
 
-  /** `textOf`: what a sender changes to show that it lives; empty where there is nothing. */
+  /** `textOf`: the field that a sender changes with each heartbeat; empty for an object without one. */
   constructor(textOf: (object: T) => string, clock: Pick<Clock, 'now'>) {
     this.#textOf = textOf
     this.#clock = clock
   }
 
+  /** Undefined: no heartbeat was seen. */
   heardAt(key: string): number | undefined {
     return this.#heardAt.get(key)
   }
 
-  /** The first list is complete: what changes or comes from now on is news. */
+  /** The first list is complete: changed and new objects count as heartbeats from now on. */
   listed(): void {
     this.#isListed = true
   }

@@ -18,7 +18,7 @@ beforeEach(() => {
   cache = new ObjectCache<Thing>(({ meta }) => Object.keys(meta.labels))
 })
 
-test('news of the watch from before our write do not undo it', () => {
+test('an event from before an own write does not undo it', () => {
   cache.watched('a', thing('1'))
   cache.written('a', thing('3'))
   expect(cache.watched('a', thing('2'))).toBeUndefined()
@@ -34,13 +34,13 @@ test('versions are numbers, not texts', () => {
   expect(version()).toBe('10')
 })
 
-test('a write that the watch has overtaken is no news', () => {
+test('the result of a write is no change when the watch delivered a newer state', () => {
   cache.watched('a', thing('3'))
   expect(cache.written('a', thing('2'))).toBeUndefined()
   expect(version()).toBe('3')
 })
 
-test('what we deleted does not come back, except under another uid', () => {
+test('an object that this replica deleted does not come back, except under another uid', () => {
   cache.watched('a', thing('1'))
   cache.removed('a', 'u')
   expect(cache.watched('a', thing('2'))).toBeUndefined()
@@ -51,7 +51,7 @@ test('what we deleted does not come back, except under another uid', () => {
   expect(version()).toBe('5')
 })
 
-test('the end of the one before does not end the one that we created', () => {
+test('the deletion of an earlier object does not remove the one that this replica created', () => {
   cache.watched('a', thing('1'))
   cache.removed('a', 'u')
   cache.written('a', thing('3', 'v'))
@@ -62,28 +62,28 @@ test('the end of the one before does not end the one that we created', () => {
   expect(version()).toBeUndefined()
 })
 
-test('an object that we changed and another client deleted is gone', () => {
+test('an object that this replica changed and another client deleted is removed', () => {
   cache.watched('a', thing('1'))
   cache.written('a', thing('2'))
   cache.watched('a', undefined)
   expect(version()).toBeUndefined()
 })
 
-test('a list ends the doubt about a write that it includes', () => {
+test('a list that includes a write replaces its result', () => {
   cache.watched('a', thing('7'))
   cache.written('a', thing('9'))
   expect(cache.listed('9')).toMatchObject([{ before: thing('9'), after: thing('7') }])
   expect(version()).toBe('7')
 })
 
-test('a list from before our write does not undo it', () => {
+test('a list from before an own write does not undo it', () => {
   cache.watched('a', thing('7'))
   cache.written('a', thing('9'))
   expect([cache.listed('8'), version()]).toEqual([[], '9'])
   expect(cache.watched('a', thing('9'))).toMatchObject({ before: thing('7') })
 })
 
-test('nor does it bring back what we deleted, or end what we created', () => {
+test('a list from before own writes neither restores a deleted object nor removes a created one', () => {
   cache.watched('a', thing('7'))
   cache.removed('a', 'u')
   expect([cache.listed('8'), version()]).toEqual([[], undefined])
@@ -91,14 +91,14 @@ test('nor does it bring back what we deleted, or end what we created', () => {
   expect([cache.listed('9'), version()]).toEqual([[], '10'])
 })
 
-test('a second list began after the write: it ends all doubt', () => {
+test('a second list, which began after the write, replaces its result', () => {
   cache.watched('a', thing('7'))
   cache.removed('a', 'u')
   cache.listed('8')
   expect(cache.listed('8')).toMatchObject([{ before: undefined, after: thing('7') }])
 })
 
-test('a list of a server that lost its past ends all doubt', () => {
+test('a list of a server that lost its history replaces the results of all writes', () => {
   cache.watched('a', thing('7'))
   cache.written('a', thing('9'))
   cache.watched('a', thing('3'))
@@ -106,13 +106,13 @@ test('a list of a server that lost its past ends all doubt', () => {
   expect(version()).toBe('3')
 })
 
-test('so does a list whose version cannot be compared, where a version was written', () => {
+test('a list whose version cannot be compared replaces the results of writes, too', () => {
   cache.watched('a', thing('x'))
   cache.written('a', thing('y'))
   expect([cache.listed('z').length, version()]).toEqual([1, 'x'])
 })
 
-test('what is known already is no change', () => {
+test('a state that the cache has already is no change', () => {
   cache.watched('a', thing('1'))
   expect(cache.watched('a', thing('1'))).toBeUndefined()
 })

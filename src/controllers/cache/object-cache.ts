@@ -5,6 +5,7 @@ import type { Identified, UnseenWrite } from './unseen-write.ts'
 import { isIncluded, isOlder, order } from './unseen-write.ts'
 import type { Collection } from './view.ts'
 
+/** A change of one object; `before` is undefined for a new one, `after` for a deleted one. */
 export interface ObjectChange<T> {
   readonly key: string
   readonly before: T | undefined
@@ -18,12 +19,10 @@ export interface CacheExtras<T> {
 }
 
 /**
- * One collection, as the watch has delivered it and as we have written it.
- * The result of an own write is known at once, and an older event of the
- * watch does not undo it: nothing is ever decided on a state from before one's
- * own writes. A list ends the doubts about writes that it includes, and all of them
- * when it is of another epoch: its version is below that of an earlier event,
- * so the server has lost its past, and maybe our writes with it.
+ * One collection, from the events of the watch and the results of this replica's own writes. It has the result
+ * of a write at once, and an older event of the watch does not undo it, so that no decision is made on a state
+ * from before an own write. A list confirms or undoes the writes that it includes. A list whose version is
+ * below that of an earlier event undoes any: the server has lost its history, and perhaps the writes with it.
  */
 export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #groupsOf: (object: T) => readonly string[]

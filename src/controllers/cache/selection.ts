@@ -1,6 +1,6 @@
-import type { StringMap } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
+import type { StringMap } from '../objects/string-map.ts'
 import { labelGroup, nodeGroup } from './collections.ts'
 import type { View } from './view.ts'
 

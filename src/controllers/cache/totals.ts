@@ -2,9 +2,9 @@
 export type Totals = readonly (readonly [name: string, amount: number])[]
 
 /**
- * Sums over a collection, kept up to date at each change: what depends on all objects
- * costs no look at all of them. Whole numbers only, so that the sum does not depend on the order
- * of additions. A total to which no object adds is absent.
+ * Sums over a collection, updated with each change, so that no reconcile has to read all objects. Amounts are
+ * whole numbers, so that a sum does not depend on the order of additions. A total to which no object adds is
+ * absent.
  */
 export class Tally<T> {
   readonly #totalsOf: (object: T) => Totals

@@ -1,21 +1,22 @@
 import { compareVersions } from '../../client/reflector/resource-version.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 
+/** An object with its metadata. */
 export interface Identified {
   readonly meta: ObjectMeta
 }
 
-/** A write of ours that the watch has not shown yet. */
+/** A write of this replica whose event the watch has not delivered yet. */
 export interface UnseenWrite<T> {
   /** Undefined: a deletion. */
   readonly written: T | undefined
-  /** What the watch has shown. */
+  /** The last state that the watch delivered. */
   readonly base: T | undefined
-  /** A list has ended since. */
+  /** Whether a list has ended since the write. */
   readonly isListed: boolean
 }
 
-/** Whether `value` is news from before an unseen write. */
+/** Whether `value`, from the watch, is a state from before the write. */
 export function isOlder<T extends Identified>(
   value: T | undefined,
   { written, base }: UnseenWrite<T>,
@@ -27,8 +28,8 @@ export function isOlder<T extends Identified>(
 }
 
 /**
- * Whether a list at `version` shows what became of the write: that version
- * includes it, or the list began after it, because another one has ended since.
+ * Whether a list at `version` includes the effect of the write: by its version, or because it began after the
+ * write, as another list has ended since.
  */
 export function isIncluded<T extends Identified>(
   { written, isListed }: UnseenWrite<T>,
@@ -37,7 +38,7 @@ export function isIncluded<T extends Identified>(
   return isListed || (written !== undefined && order(version, written) >= 0)
 }
 
-/** Versions that cannot be compared are taken for newer. */
+/** The order of two versions, negative if the first is older; versions that cannot be compared count as newer. */
 export function order(version: string, than: Identified): number {
   return compareVersions(version, than.meta.version) ?? 1
 }

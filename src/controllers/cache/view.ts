@@ -1,6 +1,6 @@
 import type { CollectionName, Objects } from './collections.ts'
 
-/** A collection as it is known now. */
+/** The present objects of a collection. */
 export interface Collection<T> {
   get(key: string): T | undefined
   /** The members of a group (see `COLLECTIONS`). */
@@ -9,9 +9,9 @@ export interface Collection<T> {
   values(): Iterable<T>
   /** The sums of what the objects add to each total (see `COLLECTIONS`). */
   totals(): ReadonlyMap<string, number>
-  /** When the heartbeat of an object was seen to change, by our clock; undefined: never. */
+  /** When the heartbeat of an object was last seen to change, milliseconds since the epoch; undefined: never. */
   heardAt(key: string): number | undefined
 }
 
-/** All that a reconcile sees of the cluster. */
+/** What a reconcile may read of the cluster. */
 export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }

@@ -39,7 +39,7 @@ test.each<[string, NodeParts, number, number]>([
   expect(capacity).toEqual({ zones: new Map(millis === 0 ? [] : [['a', millis]]), incomplete })
 })
 
-test('totals are the sum over the nodes there are, and none is left when they go', () => {
+test('totals are the sums over the present nodes, and absent without nodes', () => {
   const tally = new Tally(capacityOf)
   const [a, b, odd] = [node({}), node({ cpu: '500m' }), node({ labels: {} })]
   tally.changed(undefined, a)

@@ -18,8 +18,8 @@ const MAX_CPU_MILLIS = 1e7
  * What a Node adds to the capacity. Nodes that are not ready and those of the control
  * plane count for nothing.
  */
-export function capacityOf({ zone, cpuMillis, controlPlane, ready }: NodeObject): Totals {
-  if (controlPlane || ready.status !== 'True') return []
+export function capacityOf({ zone, cpuMillis, controlPlane, readiness }: NodeObject): Totals {
+  if (controlPlane || readiness.status !== 'True') return []
   const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS
   return isKnown ? [[`${ZONE}${zone}`, cpuMillis]] : [[INCOMPLETE, 1]]
 }

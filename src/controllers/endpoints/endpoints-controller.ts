@@ -1,20 +1,23 @@
-import { ENDPOINTS_MANAGED_BY, LEADER } from '../../resources/label-names.ts'
+import { ENDPOINTS_MANAGED_BY } from '../../resources/label-names.ts'
 import { podAffects } from '../backends/pod-affects.ts'
 import { podsOf } from '../cache/selection.ts'
 import type { View } from '../cache/view.ts'
-import type { EndpointsObject } from '../objects/endpoints-object.ts'
+import { type EndpointsObject, isElectionLock } from '../objects/endpoints-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import type { ObjectIdentity } from '../runner/writing/write.ts'
-import { endpointsWrites, MANAGER } from './endpoints-writes.ts'
-
-/** Endpoints that people write may come before their Service (`kubectl apply` sorts so). */
-const ORPHAN_MS = 60_000
+import { type ObjectIdentity, objectNamed } from '../runner/writing/write.ts'
+import { ENDPOINTS_MANAGER, endpointsWrites } from './endpoints-writes.ts'
 
 /**
- * Keeps the Endpoints of every Service with a selector. Its keys are those of
- * Services, which are those of their Endpoints; it watches the latter too, so
- * changes by other clients are reverted.
+ * How long hand-written Endpoints may exist without a Service, in milliseconds: `kubectl apply` creates
+ * Endpoints before Services.
+ */
+const ORPHAN_GRACE_MS = 60_000
+
+/**
+ * Writes the Endpoints of every Service with a selector, and deletes Endpoints without a Service. A key is
+ * `namespace/name` of a Service and of its Endpoints. The controller watches both, so that it reverts
+ * changes by other clients.
  */
 export const endpointsController: Controller = {
   name: 'endpoints',
@@ -29,33 +32,31 @@ export const endpointsController: Controller = {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const service = view.services.get(key)
   const existing = view.endpoints.get(key)
-  if (service === undefined) return existing === undefined ? SETTLED : orphan(existing, now)
-  if (service.externalName) {
-    return existing !== undefined && isOurs(existing) ? remove(existing) : SETTLED
+  if (service === undefined) return existing === undefined ? SETTLED : deleteOrphan(existing, now)
+  if (service.isExternalName) {
+    return existing !== undefined && isOurs(existing) ? deletion(existing) : SETTLED
   }
   if (service.selector === undefined) return SETTLED
   return { writes: endpointsWrites(service, podsOf(service, view), existing) }
 }
 
-/** Endpoints without a Service: their Service is deleted, or not created yet. */
-function orphan(existing: EndpointsObject, now: number): Reconciliation {
-  if (Object.hasOwn(existing.meta.annotations, LEADER)) return SETTLED
-  const waitMs = isOurs(existing) ? 0 : Date.parse(existing.meta.createdAt) + ORPHAN_MS - now
+/** The Service of these Endpoints was deleted, or is not created yet. */
+function deleteOrphan(existing: EndpointsObject, now: number): Reconciliation {
+  const { meta } = existing
+  if (isElectionLock(existing)) return SETTLED
+  const waitMs = isOurs(existing) ? 0 : Date.parse(meta.createdAt) + ORPHAN_GRACE_MS - now
   if (waitMs > 0) return { writes: [], againMs: waitMs }
-  const absent = [{ ...identityOf(existing), collection: 'services' } as const]
-  return remove(existing, absent)
-}
-
-/** By name: a Service that cannot be read is in no list, and yet not gone. */
-function identityOf({ meta: { namespace, name } }: EndpointsObject) {
-  return { namespace, name, uid: '' }
+  return deletion(existing, [objectNamed('services', meta.key)])
 }
 
 function isOurs({ meta }: EndpointsObject): boolean {
-  return meta.labels[ENDPOINTS_MANAGED_BY] === MANAGER
+  return meta.labels[ENDPOINTS_MANAGED_BY] === ENDPOINTS_MANAGER
 }
 
-function remove({ meta }: EndpointsObject, absent: readonly ObjectIdentity[] = []): Reconciliation {
+function deletion(
+  { meta }: EndpointsObject,
+  absent: readonly ObjectIdentity[] = [],
+): Reconciliation {
   if (meta.terminating) return SETTLED
   return { writes: [{ verb: 'delete', collection: 'endpoints', meta, absent }] }
 }

@@ -7,50 +7,54 @@ import { triggerTime } from '../backends/trigger-time.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import { adjustMap, isEmpty, replaceMap } from '../objects/string-map.ts'
+import { isEmpty, keysPatch, replacementPatch } from '../objects/string-map.ts'
 import type { Write } from '../runner/writing/write.ts'
-import type { Member } from './subsets.ts'
-import { membersOf, subsetsOf, truncate } from './subsets.ts'
+import type { EndpointAddress } from './subsets.ts'
+import { endpointAddresses, MAX_ADDRESSES, subsetsOf } from './subsets.ts'
 
-/** Value of the label that marks the Endpoints of this controller; users write others without it. */
-export const MANAGER = 'endpoint-controller'
+/** Value of the label `managed-by` of the Endpoints that this controller writes, as in Kubernetes. */
+export const ENDPOINTS_MANAGER = 'endpoint-controller'
 
-/** The writes that make the Endpoints of a Service those of its Pods; none when they are. */
+/**
+ * At most one write, which makes the Endpoints of a Service list the addresses of its Pods. `pods` are
+ * those that it selects; `existing` is undefined while it has no Endpoints object.
+ */
 export function endpointsWrites(
   service: ServiceObject,
   pods: readonly PodObject[],
   existing: EndpointsObject | undefined,
 ): readonly Write[] {
-  const { members, truncated } = truncate(membersOf(service, pods))
-  const subsets = subsetsOf(service, members)
-  const labels = { ...serviceLabels(service), [ENDPOINTS_MANAGED_BY]: MANAGER }
-  const capacity = { [OVER_CAPACITY]: truncated ? 'truncated' : undefined }
+  const all = endpointAddresses(service, pods)
+  const addresses = all.slice(0, MAX_ADDRESSES)
+  const subsets = subsetsOf(service, addresses)
+  const labels = { ...serviceLabels(service), [ENDPOINTS_MANAGED_BY]: ENDPOINTS_MANAGER }
+  const capacity = { [OVER_CAPACITY]: all.length > MAX_ADDRESSES ? 'truncated' : undefined }
   if (existing === undefined) {
-    return [create(service, { subsets, labels, annotations: adjustMap({}, capacity) })]
+    return [creation(service, { subsets, labels, annotations: keysPatch({}, capacity) })]
   }
   const { meta } = existing
-  const labelPatch = replaceMap(meta.labels, labels)
+  const labelPatch = replacementPatch(meta.labels, labels)
   const isSettled =
     isEmpty(labelPatch) &&
-    isEmpty(adjustMap(meta.annotations, capacity)) &&
+    isEmpty(keysPatch(meta.annotations, capacity)) &&
     isDeepEqual(existing.subsets.map(comparable), subsets)
   if (isSettled) return []
-  const time = triggerTime(timesOfChanges(existing, members), meta.annotations)
+  const time = triggerTime(timesOfChanges(existing, addresses), meta.annotations)
   const wanted = { ...capacity, [TRIGGER_TIME]: time }
-  const annotations = adjustMap(meta.annotations, wanted)
+  const annotations = keysPatch(meta.annotations, wanted)
   const body = { metadata: { labels: labelPatch, annotations }, subsets }
   return [{ verb: 'patch', collection: 'endpoints', meta, body }]
 }
 
-function create(
+interface EndpointsContent {
+  readonly subsets: JsonObject[]
+  readonly labels: JsonObject
+  readonly annotations: JsonObject
+}
+
+function creation(
   { meta }: ServiceObject,
-  {
-    subsets,
-    labels,
-    annotations,
-  }: Readonly<Record<'labels' | 'annotations', JsonObject>> & {
-    readonly subsets: JsonObject[]
-  },
+  { subsets, labels, annotations }: EndpointsContent,
 ): Write {
   const { namespace, name } = meta
   const time = triggerTime([meta.createdAt], {})
@@ -64,7 +68,7 @@ function create(
   return { verb: 'create', collection: 'endpoints', namespace, name, body }
 }
 
-/** A subset without the fields that other clients may add and no controller reads. */
+/** A subset without the field `targetRef.resourceVersion`, which other clients may add. */
 function comparable(subset: JsonObject): JsonObject {
   const lists = ['addresses', 'notReadyAddresses'].filter((list) => Object.hasOwn(subset, list))
   const stripped = lists.map((list): [string, Json] => [
@@ -77,14 +81,18 @@ function comparable(subset: JsonObject): JsonObject {
   return { ...subset, ...Object.fromEntries(stripped) }
 }
 
-/** When those changed that come, or whose readiness is not what it was. */
-function timesOfChanges(existing: EndpointsObject, members: readonly Member[]): readonly string[] {
+/** When the addresses changed that are new or have another readiness than in `existing`, RFC 3339. */
+function timesOfChanges(
+  existing: EndpointsObject,
+  addresses: readonly EndpointAddress[],
+): readonly string[] {
   const known = new Set(existing.subsets.flatMap(statesOf))
-  return members
+  return addresses
     .filter(({ pod, ip, ready }) => !known.has(`${ready} ${ip} ${pod.meta.uid}`))
     .map(({ since }) => since)
 }
 
+/** `<ready> <ip> <uid of the Pod>` for each address of a subset. */
 function statesOf(subset: JsonObject): readonly string[] {
   const state = (ready: boolean, list: string): readonly string[] =>
     arrayAt(subset, list).map(

@@ -3,40 +3,37 @@ import { familyOf } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import { inOrder, portsKey } from '../backends/endpoint-ports.ts'
-import type { WantedEndpoint, WantedGroup } from '../endpointslices/slice-packing.ts'
-import { endpointId } from '../endpointslices/slice-packing.ts'
-import {
-  ADDRESS_TYPES,
-  type AddressType,
-  type WantedSlices,
-} from '../endpointslices/slice-writes.ts'
+import { portsKey, sortPorts } from '../backends/endpoint-ports.ts'
 import type { EndpointsObject } from '../objects/endpoints-object.ts'
+import type { WantedEndpoint, WantedGroup } from '../slices/slice-packing.ts'
+import { endpointId } from '../slices/slice-packing.ts'
+import { ADDRESS_TYPES, type AddressType, type WantedSlices } from '../slices/slice-writes.ts'
 
-/** Addresses of one subset that are mirrored; the ready ones come first. */
+/**
+ * The number of addresses of one subset that are mirrored, the ready ones first; the default of
+ * `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
+ */
 export const MAX_PER_SUBSET = 1000
 
 const FAMILIES = [4, 6] as const
 
 /**
- * Hand-written Endpoints as slices: by family and set of ports, each
- * address once. One that is ready in any subset with the same ports is ready.
+ * The endpoints that the slices of hand-written Endpoints hold, grouped by address type and ports. Each
+ * address of a group is one endpoint, ready if it is ready in any subset with the same ports. Texts that
+ * are no IP address are left out; leading zeros are read as decimal.
  */
 export function mirroredSlices({ subsets }: EndpointsObject): WantedSlices {
-  const types = FAMILIES.map((family): readonly [AddressType, readonly WantedGroup[]] => {
+  const groupsByType = FAMILIES.map((family): readonly [AddressType, readonly WantedGroup[]] => {
     const byPorts = Map.groupBy(subsets, (subset) => portsKey(portsOf(subset)))
-    const groups = [...byPorts.values()].map((same) => groupOf(same, family))
+    const groups = [...byPorts.values()].map((samePorts) => groupOf(samePorts, family))
     return [ADDRESS_TYPES[family], groups.filter(({ endpoints }) => endpoints.length > 0)]
   })
-  return new Map(types.filter(([, groups]) => groups.length > 0))
+  return new Map(groupsByType.filter(([, groups]) => groups.length > 0))
 }
 
 /** Whether a subset has more addresses than are mirrored. */
 export function isTruncated({ subsets }: EndpointsObject): boolean {
-  return subsets.some((subset) => {
-    const lists = ['addresses', 'notReadyAddresses'].map((list) => arrayAt(subset, list).length)
-    return lists.reduce((sum, length) => sum + length, 0) > MAX_PER_SUBSET
-  })
+  return subsets.some((subset) => addressesOf(subset).length > MAX_PER_SUBSET)
 }
 
 function groupOf(subsets: readonly JsonObject[], family: Family): WantedGroup {
@@ -49,39 +46,48 @@ function groupOf(subsets: readonly JsonObject[], family: Family): WantedGroup {
 }
 
 function endpointsOf(subset: JsonObject, family: Family): readonly WantedEndpoint[] {
-  const addresses = ['addresses', 'notReadyAddresses'].flatMap((list) =>
-    arrayAt(subset, list)
-      .filter(isJsonObject)
-      .map((address) => ({ address, ready: list === 'addresses' })),
-  )
-  return addresses.slice(0, MAX_PER_SUBSET).flatMap(({ address, ready }) => {
+  const addresses = addressesOf(subset).slice(0, MAX_PER_SUBSET)
+  return addresses.flatMap(({ address, ready }) => {
     const ip = parseLegacyIp(stringAt(address, 'ip'))
     if (ip === undefined || familyOf(ip) !== family) return []
     const body = {
       addresses: [ip],
       conditions: { ready },
-      ...copied(address, 'hostname'),
-      ...copied(address, 'nodeName'),
-      ...targetOf(address),
+      ...copiedField(address, 'hostname'),
+      ...copiedField(address, 'nodeName'),
+      ...copiedTargetRef(address),
     }
     return [{ id: endpointId(body), body, since: '' }]
   })
 }
 
-function copied(address: JsonObject, field: string): JsonObject {
+interface SubsetAddress {
+  readonly address: JsonObject
+  readonly ready: boolean
+}
+
+function addressesOf(subset: JsonObject): readonly SubsetAddress[] {
+  return ['addresses', 'notReadyAddresses'].flatMap((list) =>
+    arrayAt(subset, list)
+      .filter(isJsonObject)
+      .map((address) => ({ address, ready: list === 'addresses' })),
+  )
+}
+
+function copiedField(address: JsonObject, field: string): JsonObject {
   const value = stringAt(address, field)
   return value === '' ? {} : { [field]: value }
 }
 
-function targetOf(address: JsonObject): JsonObject {
+function copiedTargetRef(address: JsonObject): JsonObject {
   const target = without(objectAt(address, 'targetRef'), 'resourceVersion')
   return Object.keys(target).length === 0 ? {} : { targetRef: target }
 }
 
-/** In canonical order; slices have a name for every port, be it empty. */
+/** The ports of a subset as a slice holds them: sorted, each with a name, which may be empty. */
 function portsOf(subset: JsonObject): JsonObject[] {
   const ports = arrayAt(subset, 'ports').filter(isJsonObject)
-  return inOrder(ports.map((port) => ({ name: '', protocol: 'TCP', ...port })))
+  return sortPorts(ports.map((port) => ({ name: '', protocol: 'TCP', ...port })))
 }
 
 function isReady({ body }: WantedEndpoint): boolean {

@@ -9,7 +9,8 @@ import { mirroringController as controller } from './mirroring-controller.ts'
 const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }]
 const ONE = { addresses: [{ ip: '192.0.2.1' }], ports: PORTS }
 
-async function settled(subsets: JsonObject[], metadata: JsonObject = {}): Promise<FakeCluster> {
+/** A cluster in which the controller has mirrored the Endpoints `shop/web`. */
+async function mirrored(subsets: JsonObject[], metadata: JsonObject = {}): Promise<FakeCluster> {
   const cluster = clusterWith(
     ['services', rawService({ selector: {} })],
     ['endpoints', rawEndpoints(subsets, metadata)],
@@ -18,8 +19,8 @@ async function settled(subsets: JsonObject[], metadata: JsonObject = {}): Promis
   return cluster
 }
 
-/** `IPv4 80: 192.0.2.1 !192.0.2.2` for each slice. */
-function outline(cluster: FakeCluster): readonly string[] {
+/** `IPv4 80: 192.0.2.1 !192.0.2.2` for each slice: type, ports, endpoints; `!` marks one that is not ready. */
+function sliceTexts(cluster: FakeCluster): readonly string[] {
   return cluster.all('endpointslices').map((slice) => {
     const ports = arrayAt(slice, 'ports').map((port) => scalarText(objectAt(port)['port']))
     const endpoints = arrayAt(slice, 'endpoints').map((one) => {
@@ -32,52 +33,55 @@ function outline(cluster: FakeCluster): readonly string[] {
 
 test.each<[string, JsonObject[], readonly string[]]>([
   ['one address', [ONE], ['IPv4 80: 192.0.2.1']],
-  ['nothing', [], []],
+  ['no subset', [], []],
   [
-    'not ready',
+    'an address that is not ready',
     [{ notReadyAddresses: [{ ip: '192.0.2.1' }], ports: PORTS }],
     ['IPv4 80: !192.0.2.1'],
   ],
-  ['no address', [{ addresses: [{ ip: 'x' }], ports: PORTS }], []],
+  ['a text that is no address', [{ addresses: [{ ip: 'x' }], ports: PORTS }], []],
   [
-    'one address in two forms',
+    'one address twice, once with leading zeros',
     [{ addresses: [{ ip: '192.0.2.001' }, { ip: '192.0.2.1' }], ports: PORTS }],
     ['IPv4 80: 192.0.2.1'],
   ],
-  ['no ports', [{ addresses: [{ ip: '192.0.2.1' }] }], ['IPv4 : 192.0.2.1']],
+  ['an address without ports', [{ addresses: [{ ip: '192.0.2.1' }] }], ['IPv4 : 192.0.2.1']],
   [
-    'both families',
+    'addresses of both families',
     [{ addresses: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }], ports: PORTS }],
     ['IPv4 80: 192.0.2.1', 'IPv6 80: 2001:db8::1'],
   ],
   [
-    'subsets with the same ports; ready in one of them',
+    'an address in two subsets with the same ports, ready in the second',
     [{ notReadyAddresses: [{ ip: '192.0.2.1' }], ports: PORTS }, ONE],
     ['IPv4 80: 192.0.2.1'],
   ],
   [
-    'the same, the other way round',
+    'an address in two subsets with the same ports, ready in the first',
     [ONE, { notReadyAddresses: [{ ip: '192.0.2.1' }], ports: PORTS }],
     ['IPv4 80: 192.0.2.1'],
   ],
   [
-    'other ports',
+    'an address in two subsets with different ports',
     [ONE, { addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 81 }] }],
     ['IPv4 80: 192.0.2.1', 'IPv4 81: 192.0.2.1'],
   ],
-])('%s', async (_, subsets, expected) => {
-  const cluster = await settled(subsets)
-  expect(outline(cluster)).toEqual(expected)
-  expect(await reconcile(cluster, { controller })).toEqual([])
-})
+])(
+  'slices of Endpoints with %s, after which a second reconcile writes nothing',
+  async (_, subsets, expected) => {
+    const cluster = await mirrored(subsets)
+    expect(sliceTexts(cluster)).toEqual(expected)
+    expect(await reconcile(cluster, { controller })).toEqual([])
+  },
+)
 
-test('labels and annotations are copied, except those that concern the Endpoints alone', async () => {
+test('slices get the labels and annotations of the Endpoints, except some, and lose them with the Endpoints', async () => {
   const annotations = {
     mine: 'yes',
     'kubectl.kubernetes.io/last-applied-configuration': '{}',
     'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z',
   }
-  const cluster = await settled([ONE], { labels: { team: 'a' }, annotations })
+  const cluster = await mirrored([ONE], { labels: { team: 'a' }, annotations })
   const metadata = (): JsonObject => objectAt(cluster.all('endpointslices')[0], 'metadata')
   expect(metadata()).toMatchObject({
     annotations: { mine: 'yes' },
@@ -95,10 +99,10 @@ test('labels and annotations are copied, except those that concern the Endpoints
   expect(objectAt(metadata(), 'labels')).not.toHaveProperty('team')
 })
 
-test('a thousand addresses of a subset, the ready ones first, and a word about the rest', async () => {
+test('a thousand addresses of a subset are mirrored, and an annotation reports that others are not', async () => {
   const addresses = Array.from({ length: 1000 }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}` }))
-  const most = { addresses, notReadyAddresses: [{ ip: '192.0.2.9' }], ports: PORTS }
-  const cluster = await settled([most])
+  const subset = { addresses, notReadyAddresses: [{ ip: '192.0.2.9' }], ports: PORTS }
+  const cluster = await mirrored([subset])
   const [slice, ...rest] = cluster.all('endpointslices')
   expect(rest).toEqual([])
   expect(arrayAt(slice, 'endpoints')).toHaveLength(1000)
@@ -108,29 +112,32 @@ test('a thousand addresses of a subset, the ready ones first, and a word about t
 })
 
 test.each<[string, JsonObject]>([
-  ['a lock', { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }],
+  [
+    'a lock of a leader election',
+    { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } },
+  ],
   ['labelled skip-mirror', { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }],
-])('Endpoints that are %s are not shown', async (_, metadata) => {
-  const cluster = await settled([ONE], metadata)
-  expect(outline(cluster)).toEqual([])
+])('Endpoints that are %s are not mirrored', async (_, metadata) => {
+  const cluster = await mirrored([ONE], metadata)
+  expect(sliceTexts(cluster)).toEqual([])
 })
 
-test('Endpoints that are being deleted get no new slices, or they would never go', async () => {
-  const cluster = await settled([ONE], LEAVING.metadata)
-  expect(outline(cluster)).toEqual([])
+test('Endpoints that are being deleted get no new slices, for which their deletion would wait', async () => {
+  const cluster = await mirrored([ONE], LEAVING.metadata)
+  expect(sliceTexts(cluster)).toEqual([])
 })
 
 test.each<[string, (cluster: FakeCluster) => void]>([
   ['the Service is gone', (cluster) => cluster.remove('services', 'shop/web')],
   ['the Endpoints are gone', (cluster) => cluster.remove('endpoints', 'shop/web')],
-  ['the Service selects', (cluster) => cluster.put('services', rawService())],
+  ['the Service has a selector', (cluster) => cluster.put('services', rawService())],
   [
-    'it is a name only',
+    'the Service is an ExternalName',
     (cluster) => cluster.put('services', rawService({ selector: {}, type: 'ExternalName' })),
   ],
-])('the slices go when %s', async (_, change) => {
-  const cluster = await settled([ONE])
+])('the slices are deleted when %s', async (_, change) => {
+  const cluster = await mirrored([ONE])
   change(cluster)
   await reconcile(cluster, { controller })
-  expect(outline(cluster)).toEqual([])
+  expect(sliceTexts(cluster)).toEqual([])
 })

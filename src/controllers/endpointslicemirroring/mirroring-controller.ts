@@ -1,7 +1,6 @@
 import {
   ENDPOINTS_MANAGED_BY,
   LAST_APPLIED,
-  LEADER,
   OVER_CAPACITY,
   SERVICE_NAME,
   SKIP_MIRROR,
@@ -9,23 +8,24 @@ import {
   TRIGGER_TIME,
 } from '../../resources/label-names.ts'
 import type { View } from '../cache/view.ts'
-import { ownerReference } from '../endpointslices/owner-reference.ts'
-import { sliceAffects } from '../endpointslices/slice-affects.ts'
-import type { SliceTemplate } from '../endpointslices/slice-writes.ts'
-import { anyOf, sliceDeletions, slicesOf, sliceWrites } from '../endpointslices/slice-writes.ts'
-import type { EndpointsObject } from '../objects/endpoints-object.ts'
-import type { StringMap } from '../objects/object-meta.ts'
-import { withoutKeys } from '../objects/string-map.ts'
+import { type EndpointsObject, isElectionLock } from '../objects/endpoints-object.ts'
+import { type StringMap, withoutKeys } from '../objects/string-map.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { objectNamed } from '../runner/writing/write.ts'
+import { ownerReference } from '../slices/owner-reference.ts'
+import { sliceAffects } from '../slices/slice-affects.ts'
+import type { SliceTemplate } from '../slices/slice-writes.ts'
+import { sliceDeletions, slicesOf, sliceWrites } from '../slices/slice-writes.ts'
 import { isTruncated, MAX_PER_SUBSET, mirroredSlices } from './mirrored-slices.ts'
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io'
+/** Texts that `strconv.ParseBool` of Go takes for true, as kube-controller-manager reads the label. */
 const TRUE = /^(1|t|T|true|True|TRUE)$/
 
 /**
- * Shows the Endpoints that people write for Services without a selector as
- * EndpointSlices, because nodes read only those. Locks, Endpoints labelled
- * `skip-mirror` and Endpoints without a Service are not shown.
+ * Mirrors hand-written Endpoints of Services without a selector as EndpointSlices, because nodes read
+ * only those. Locks of a leader election, Endpoints with the label `skip-mirror` and Endpoints without a
+ * Service are not mirrored.
  */
 export const mirroringController: Controller = {
   name: 'endpointslicemirroring',
@@ -43,9 +43,9 @@ function reconcile(key: string, view: View): Reconciliation {
   const existing = slicesOf(key, view, MANAGER)
   if (service === undefined || endpoints === undefined) {
     const missing = service === undefined ? 'services' : 'endpoints'
-    return { writes: sliceDeletions(existing, [anyOf(missing, key)]) }
+    return { writes: sliceDeletions(existing, [objectNamed(missing, key)]) }
   }
-  if (service.selector !== undefined || service.externalName || isHidden(endpoints)) {
+  if (service.selector !== undefined || service.isExternalName || isExcluded(endpoints)) {
     return { writes: sliceDeletions(existing) }
   }
   const template = templateOf(
@@ -55,15 +55,17 @@ function reconcile(key: string, view: View): Reconciliation {
   return { writes: sliceWrites(existing, mirroredSlices(endpoints), template) }
 }
 
-function isHidden({ meta }: EndpointsObject): boolean {
-  const isLock = Object.hasOwn(meta.annotations, LEADER)
-  return isLock || TRUE.test(meta.labels[SKIP_MIRROR] ?? '')
+function isExcluded(endpoints: EndpointsObject): boolean {
+  return isElectionLock(endpoints) || TRUE.test(endpoints.meta.labels[SKIP_MIRROR] ?? '')
 }
 
-/** Labels and annotations are copied, except for those that concern the Endpoints alone. */
+/**
+ * Slices get the labels and annotations of the Endpoints, except for those that concern the Endpoints
+ * alone. Annotations of existing slices (`known`) that the Endpoints no longer have are removed.
+ */
 function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): SliceTemplate {
   const { namespace, name, labels, annotations } = endpoints.meta
-  const former = known.flatMap(Object.keys).filter((key) => key !== TRIGGER_TIME)
+  const knownKeys = known.flatMap(Object.keys).filter((key) => key !== TRIGGER_TIME)
   return {
     namespace,
     service: name,
@@ -73,12 +75,12 @@ function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): Sl
       [SLICE_MANAGED_BY]: MANAGER,
     },
     annotations: {
-      ...Object.fromEntries(former.map((key) => [key, undefined])),
+      ...Object.fromEntries(knownKeys.map((key) => [key, undefined])),
       ...withoutKeys(annotations, LAST_APPLIED, TRIGGER_TIME),
       [OVER_CAPACITY]: isTruncated(endpoints) ? 'truncated' : undefined,
     },
     owner: ownerReference('Endpoints', endpoints.meta),
-    leaving: endpoints.meta.terminating,
-    most: MAX_PER_SUBSET,
+    ownerTerminating: endpoints.meta.terminating,
+    maxEndpoints: MAX_PER_SUBSET,
   }
 }

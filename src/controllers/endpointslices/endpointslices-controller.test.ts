@@ -161,7 +161,7 @@ test('other ports are written into the slices there are', async () => {
   expect(arrayAt(slices(cluster)[0], 'ports')).toEqual([{ name: '', protocol: 'TCP', port: 81 }])
 })
 
-test('a slice holds a hundred; who comes or goes costs one write', async () => {
+test('a slice holds a hundred endpoints, and one endpoint more or less costs one write', async () => {
   const cluster = await settled({}, ...pods(0, 250))
   expect(sizes(cluster)).toEqual([100, 100, 50])
   cluster.put('pods', rawPod(250))
@@ -172,7 +172,7 @@ test('a slice holds a hundred; who comes or goes costs one write', async () => {
   expect(ascending(sizes(cluster))).toEqual([51, 99, 100])
 })
 
-test('newcomers fill the slice that is written anyway, or the one that just holds them', async () => {
+test('new endpoints fill the slice that is written anyway, or the fullest one with space for them', async () => {
   const cluster = await settled({}, ...pods(0, 250))
   cluster.remove('pods', 'shop/web-0')
   cluster.put('pods', rawPod(300))
@@ -183,7 +183,7 @@ test('newcomers fill the slice that is written anyway, or the one that just hold
   expect(ascending(sizes(cluster))).toEqual([50, 60, 100, 100])
 })
 
-test('an emptied slice becomes what a new one would be, else it goes', async () => {
+test('an emptied slice is reused in place of a new one, else deleted', async () => {
   const cluster = await settled({}, ...pods(0, 150))
   for (const pod of pods(0, 150))
     cluster.remove('pods', `shop/${stringAt(pod, 'metadata', 'name')}`)
@@ -195,13 +195,13 @@ test('an emptied slice becomes what a new one would be, else it goes', async () 
   expect(sizes(cluster)).toEqual([50])
 })
 
-test('an endpoint that stands in two slices loses one of them', async () => {
+test('an endpoint that is in two slices is removed from one of them', async () => {
   const cluster = await settled({}, rawPod(1))
   cluster.put('endpointslices', relabelled(slices(cluster)[0] ?? {}, { name: 'web-zzz', uid: 'z' }))
   expect(await reconcile(cluster, { controller })).toEqual(['delete endpointslices/shop/web-zzz'])
 })
 
-test('an overfull slice is cut to a hundred', async () => {
+test('a slice with more than a hundred endpoints keeps a hundred', async () => {
   const cluster = await settled({}, ...pods(0, 150))
   const [full = {}, other = {}] = slices(cluster)
   const endpoints = slices(cluster).flatMap((slice) => arrayAt(slice, 'endpoints'))
@@ -245,7 +245,7 @@ test('a slice that is being deleted is left alone, and replaced', async () => {
   expect(await reconcile(cluster, { controller })).toHaveLength(1)
 })
 
-test('a Service that is being deleted gets no new slices, or it would never go', async () => {
+test('a Service that is being deleted gets no new slices, for which its deletion would wait', async () => {
   const cluster = await settled({}, rawPod(1))
   const leaving = { finalizers: ['foregroundDeletion'], ...LEAVING.metadata }
   cluster.put('services', rawService({}, leaving))
@@ -278,7 +278,7 @@ test.each([
   expect(slices(cluster)).toEqual([])
 })
 
-test('slices of a headless Service are marked', async () => {
+test('slices of a headless Service have the headless label', async () => {
   const cluster = await settled({ clusterIP: 'None' })
   expect(objectAt(slices(cluster)[0], 'metadata', 'labels')).toMatchObject({
     'service.kubernetes.io/headless': '',
@@ -297,7 +297,7 @@ test('the trigger time is that of what changed in this slice', async () => {
   expect(time()).toBe(later)
 })
 
-test('whom a change concerns', async () => {
+test('the deletion of a Pod, Node or slice affects its Services, and an event without a change none', async () => {
   const cluster = await settled({}, rawPod(1))
   const { pods, nodes, endpointslices } = controller.watches
   const [pod, node] = [cluster.view.pods.get('shop/web-1'), cluster.view.nodes.get('node-a')]

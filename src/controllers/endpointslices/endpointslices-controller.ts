@@ -6,23 +6,25 @@ import type { View } from '../cache/view.ts'
 import { readCapacity } from '../cache/zone-capacity.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { objectNamed } from '../runner/writing/write.ts'
+import { ownerReference } from '../slices/owner-reference.ts'
+import { sliceAffects } from '../slices/slice-affects.ts'
+import type { SliceTemplate } from '../slices/slice-writes.ts'
+import { sliceDeletions, slicesOf, sliceWrites } from '../slices/slice-writes.ts'
 import { CAPACITY_KEY, nodeAffects, servicesByCapacity } from './node-affects.ts'
-import { ownerReference } from './owner-reference.ts'
 import { serviceSlices } from './service-slices.ts'
-import { sliceAffects } from './slice-affects.ts'
-import type { SliceTemplate } from './slice-writes.ts'
-import { anyOf, sliceDeletions, slicesOf, sliceWrites } from './slice-writes.ts'
 import { hintsReport } from './topology/hints-report.ts'
 
 const MANAGER = 'endpointslice-controller.k8s.io'
+/** `--max-endpoints-per-slice` of kube-controller-manager. */
 const MAX_ENDPOINTS = 100
-/** Thousands of Nodes that become ready together cost few looks at the Services. */
+/** So that thousands of Nodes that become ready together cost few reconciles of the Services. */
 const CAPACITY_DELAY_MS = 1000
 
 /**
- * Keeps the EndpointSlices of every Service with a selector. It owns the slices
- * that carry its name and are a Service's by their label; a Service that is
- * gone, has no selector (any more) or is a name only has none of them.
+ * Writes the EndpointSlices of every Service with a selector. It manages the slices whose labels name
+ * this controller and a Service, and deletes them when that Service is gone, has no selector or is an
+ * ExternalName.
  */
 export const endpointSlicesController: Controller = {
   name: 'endpointslices',
@@ -40,8 +42,10 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (key === CAPACITY_KEY) return { writes: [], dirty: servicesByCapacity(view) }
   const service = view.services.get(key)
   const existing = slicesOf(key, view, MANAGER)
-  if (service === undefined) return { writes: sliceDeletions(existing, [anyOf('services', key)]) }
-  if (service.selector === undefined || service.externalName) {
+  if (service === undefined) {
+    return { writes: sliceDeletions(existing, [objectNamed('services', key)]) }
+  }
+  if (service.selector === undefined || service.isExternalName) {
     return { writes: [...sliceDeletions(existing), ...hintsReport(service, undefined, now)] }
   }
   const zoneOf = (nodeName: string): string => view.nodes.get(nodeName)?.zone ?? ''
@@ -63,7 +67,7 @@ function templateOf(service: ServiceObject): SliceTemplate {
     },
     annotations: {},
     owner: ownerReference('Service', service.meta),
-    leaving: service.meta.terminating,
-    most: MAX_ENDPOINTS,
+    ownerTerminating: service.meta.terminating,
+    maxEndpoints: MAX_ENDPOINTS,
   }
 }

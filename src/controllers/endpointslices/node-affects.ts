@@ -6,13 +6,12 @@ import type { View } from '../cache/view.ts'
 import { capacityOf } from '../cache/zone-capacity.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 
-/** Stands for all Services whose hints depend on the processors of each zone; no key of a Service. */
+/** The key that stands for all Services with hints in proportion to processors; no Service has it. */
 export const CAPACITY_KEY = 'zone capacity'
 
 /**
- * The Services with Pods on a node that moved to another zone; and, when the node counts
- * for something else than before, those with hints in proportion to processors. A
- * heartbeat concerns none.
+ * The Services with Pods on a node whose zone changed, and `CAPACITY_KEY` when the capacity of the node changed. A
+ * heartbeat affects none.
  */
 export function nodeAffects(
   { key, before, after }: ObjectChange<NodeObject>,
@@ -20,10 +19,12 @@ export function nodeAffects(
 ): readonly string[] {
   const moved = before?.zone === after?.zone ? [] : servicesOnNode(key, view)
   const [was, is] = [before, after].map((node) => (node === undefined ? [] : capacityOf(node)))
-  const isIdle = isDeepEqual(was, is) || view.services.groupSize(AUTO_HINTS_GROUP) === 0
-  return isIdle ? moved : [...moved, CAPACITY_KEY]
+  const isCapacityIrrelevant =
+    isDeepEqual(was, is) || view.services.groupSize(AUTO_HINTS_GROUP) === 0
+  return isCapacityIrrelevant ? moved : [...moved, CAPACITY_KEY]
 }
 
+/** The Services with hints in proportion to the processors of each zone. */
 export function servicesByCapacity(view: View): readonly string[] {
   return [...view.services.group(AUTO_HINTS_GROUP)].map(({ meta }) => meta.key)
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Candidate } from '../backends/candidate.ts'
-import { candidatesOf, hostnameOf, targetOf } from '../backends/candidate.ts'
+import { candidatesOf, hostnameOf, targetRefOf } from '../backends/candidate.ts'
 import { portsKey } from '../backends/endpoint-ports.ts'
 import type { ZoneCapacity } from '../cache/zone-capacity.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { WantedEndpoint, WantedGroup } from './slice-packing.ts'
-import { endpointId } from './slice-packing.ts'
-import { ADDRESS_TYPES, type WantedSlices } from './slice-writes.ts'
+import type { WantedEndpoint, WantedGroup } from '../slices/slice-packing.ts'
+import { endpointId } from '../slices/slice-packing.ts'
+import { ADDRESS_TYPES, type WantedSlices } from '../slices/slice-writes.ts'
 import { addHints } from './topology/add-hints.ts'
 import type { HintsProblem } from './topology/zone-hints.ts'
 
@@ -17,12 +17,13 @@ export type ZoneOf = (nodeName: string) => string
 /** A slice without endpoints shows that the controller has run and found none. */
 const EMPTY_GROUP: WantedGroup = { ports: [], endpoints: [] }
 
-/** What of the Nodes decides about endpoints. */
+/** The facts about Nodes on which endpoints depend. */
 export interface Placement {
   readonly zoneOf: ZoneOf
   readonly capacity: ZoneCapacity
 }
 
+/** The endpoints for the slices of a Service. */
 export interface ServiceSlices {
   readonly wanted: WantedSlices
   /** Why an address type has no hints although an annotation requests them. */
@@ -35,8 +36,8 @@ interface PortedEndpoint extends WantedEndpoint {
 
 /**
  * The endpoints of a Service, for each of its IP families and by the ports they
- * have. Pods that are being deleted stay until they are gone: nodes may want
- * to let them finish (KEP-1672). Hints are shared out among all endpoints of a family.
+ * have. Pods that are being deleted stay until they are gone: nodes may let
+ * their connections end (KEP-1672). Hints are distributed over all endpoints of a family.
  */
 export function serviceSlices(
   service: ServiceObject,
@@ -69,17 +70,18 @@ function groupOf(endpoints: readonly PortedEndpoint[]): WantedGroup {
 }
 
 function endpointOf({ pod, ip }: Candidate, service: ServiceObject, zoneOf: ZoneOf): JsonObject {
-  const { ready: serving, terminating, nodeName } = pod
+  const { ready: serving, nodeName } = pod
+  const { terminating } = pod.meta
   const hostname = hostnameOf(pod, service)
   const zone = zoneOf(nodeName)
-  const ready = service.publishNotReady || (serving && !terminating)
+  const ready = service.publishNotReadyAddresses || (serving && !terminating)
   return {
     addresses: [ip],
     conditions: { ready, serving, terminating },
     ...(hostname === '' ? {} : { hostname }),
     ...(nodeName === '' ? {} : { nodeName }),
     ...(zone === '' ? {} : { zone }),
-    targetRef: targetOf(pod),
+    targetRef: targetRefOf(pod),
   }
 }
 

@@ -95,7 +95,7 @@ test.each([
   ])
 })
 
-test('the annotation counts before the field, and without it the field does', async () => {
+test('the annotation takes precedence over the field, and without it the field decides', async () => {
   const cluster = threeZones('aaa')
   const field = { trafficDistribution: 'PreferClose' }
   cluster.put('services', rawService(field, AUTO))
@@ -165,7 +165,7 @@ test('each change of the state is reported once, and the end of the request too'
   expect(await next()).toEqual([])
 })
 
-test('another wording of the same state is written and no Event', async () => {
+test('another message for the same state is written without an Event', async () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService({}, AUTO))
   await reconcile(cluster, { controller })
@@ -201,7 +201,7 @@ test('a Service that requests no hints gets none, and hints of other programs ar
   expect(condition(cluster)).toBe('')
 })
 
-test('both families are looked at: the Event names the one without endpoints', async () => {
+test('hints are computed for both families, and the Event names the one without endpoints', async () => {
   const cluster = threeZones('abc')
   cluster.put('pods', podIn('a', 0, { status: { podIPs: [{ ip: '10.0.0.0' }] } }))
   cluster.put('services', rawService({ ipFamilies: ['IPv4', 'IPv6'] }, AUTO))
@@ -227,7 +227,7 @@ function beating(name: string, zone: string, at: string): JsonObject {
   return rawNode(name, zone, { ...readyNode('4'), conditions })
 }
 
-test('a Node concerns no Service by its heartbeat, and by its processors those with hints in proportion to them', () => {
+test('a heartbeat of a Node affects no Service, a change of its processors those with hints in proportion to them', () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService({}, AUTO))
   cluster.put('services', rawService({}, { name: 'plain' }))
@@ -253,7 +253,7 @@ test('a Node concerns no Service by its heartbeat, and by its processors those w
   expect(change(rawNode('node-a', 'b', readyNode('8')))).toEqual([])
 })
 
-test('many changes of Nodes cost one look at the Services that share them', async () => {
+test('many changes of Nodes cause one reconcile of the Services with hints in proportion to processors', async () => {
   const cluster = threeZones('abc')
   cluster.put('services', rawService({}, AUTO))
   const looked: string[] = []

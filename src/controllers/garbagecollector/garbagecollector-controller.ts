@@ -22,10 +22,9 @@ const NAME = 'garbagecollector'
 type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
- * Deletes what has owners, when all of them are gone: the caches report it first
- * and the server last. An owner that leaves in the foreground stays until its
- * dependents are gone; one that leaves its dependents behind stays until they
- * have forgotten it.
+ * Deletes an object when all its owners are gone, first by the caches and then by the server. An owner with the
+ * finalizer `foregroundDeletion` stays until its blocking dependents are gone; one with `orphan` stays until
+ * its dependents no longer refer to it.
  */
 export const garbageCollector: Controller = {
   name: NAME,
@@ -67,22 +66,22 @@ function dependentsOf(uid: string, view: View): readonly FoundObject[] {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const object = findObject(key, view)
   if (object === undefined) return SETTLED
-  if (object.meta.terminating) return leave(object, view)
+  if (object.meta.terminating) return finalize(object, view)
   if (object.meta.owners.length === 0) return SETTLED
   const states = object.meta.owners.map((reference) => ownerState(reference, object, view))
   if (states.some(({ state }) => state === 'present' || state === 'unknown')) return SETTLED
   const absent = states.flatMap((one) => (one.state === 'gone' ? [one.identity] : []))
   const { collection, meta } = object
   const deletion = { verb: 'delete', collection, meta, absent } as const
-  return { writes: [deletion, ...misplaced(object, { absent, view, now })] }
+  return { writes: [deletion, ...misplacedOwnerEvent(object, { absent, view, now })] }
 }
 
-/** What has to happen to the dependents of an object that is being deleted. */
-function leave(object: FoundObject, view: View): Reconciliation {
+/** The writes for an object that is being deleted: to its dependents, and its own finalizer. */
+function finalize(object: FoundObject, view: View): Reconciliation {
   const { meta } = object
   const dependents = dependentsOf(meta.uid, view)
   if (meta.finalizers.includes(ORPHAN)) {
-    const released = dependents.map((dependent) => disown(dependent, meta.uid))
+    const released = dependents.map((dependent) => withoutOwner(dependent, meta.uid))
     return { writes: [...released, withoutFinalizer(object, ORPHAN)] }
   }
   if (!meta.finalizers.includes(FOREGROUND)) return SETTLED
@@ -91,7 +90,7 @@ function leave(object: FoundObject, view: View): Reconciliation {
   return { writes: [withoutFinalizer(object, FOREGROUND)] }
 }
 
-function disown({ collection, meta }: FoundObject, uid: string): Patch {
+function withoutOwner({ collection, meta }: FoundObject, uid: string): Patch {
   const ownerReferences = meta.owners
     .filter((owner) => owner.uid !== uid)
     .map(({ reference }) => reference)
@@ -108,10 +107,10 @@ function patchOf({ collection, meta }: FoundObject, metadata: JsonObject): Patch
   return { verb: 'patch', collection, meta, body: { metadata } }
 }
 
-/** Writes an Event about an owner in another namespace, which counts as gone. */
-function misplaced(
+/** An Event if an owner that counts as gone is in another namespace. */
+function misplacedOwnerEvent(
   { collection, meta }: FoundObject,
-  { absent, view, now }: Judgement,
+  { absent, view, now }: DeletionFacts,
 ): readonly EventWrite[] {
   const owner = absent.find(({ uid }) => isAnywhere(uid, view))
   if (owner === undefined) return []
@@ -123,7 +122,7 @@ function misplaced(
   return [eventWrite(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
 }
 
-interface Judgement {
+interface DeletionFacts {
   readonly absent: readonly ObjectIdentity[]
   readonly view: View
   readonly now: number

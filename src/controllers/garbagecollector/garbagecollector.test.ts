@@ -133,7 +133,7 @@ test('a foreground deletion waits for those that block it', async () => {
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual(['x'])
 })
 
-test('orphans forget their owner before it goes, and keep other owners', async () => {
+test('the references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {
   const orphaning = named('here', { deletionTimestamp: DELETED, finalizers: ['orphan'] })
   const [cluster] = await settled(
     ['deployments', orphaning],
@@ -146,13 +146,13 @@ test('orphans forget their owner before it goes, and keep other owners', async (
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual([])
 })
 
-test('of Secrets and the like only who and whose they are is kept', async () => {
+test('of Secrets and the like only metadata is kept, without labels and annotations', async () => {
   const cluster = createFakeCluster()
   cluster.put('secrets', { ...named('s', { annotations: { a: 'b' } }), data: { password: 'eA==' } })
   expect(JSON.stringify(cluster.view.secrets.get('shop/s'))).not.toMatch(/password|eA==|"b"/)
 })
 
-test('every kind that clients write is looked after, but Events', () => {
+test('the garbage collector watches every kind that clients write, except Events', () => {
   const known = Object.entries(COLLECTION_ROUTES).map(([plural, route]) => ({ plural, ...route }))
   const served = catalogue.flatMap(({ plural, kind, namespaced, versions, isReadOnly }) => {
     const [{ group, version } = { group: '', version: '' }] = versions

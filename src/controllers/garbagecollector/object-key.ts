@@ -14,6 +14,7 @@ export function objectKey(collection: CollectionName, key: string): string {
   return `${collection} ${key}`
 }
 
+/** The object with this key; undefined when no collection has it. */
 export function findObject(objectKey: string, view: View): FoundObject | undefined {
   const [plural = '', key = ''] = objectKey.split(' ')
   const collection = COLLECTION_NAMES.find((name) => name === plural)

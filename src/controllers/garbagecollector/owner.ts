@@ -9,14 +9,15 @@ import type { ObjectIdentity } from '../runner/writing/write.ts'
 import type { FoundObject } from './object-key.ts'
 
 /**
- * What is known of an owner. `unknown`: of a kind that no collection here holds, or
- * one that cannot own the dependent, because it is in a namespace and the
- * dependent is not. `gone` is the state of the caches; the server decides.
+ * The state of an owner by the caches. `terminating`: its foreground deletion waits for dependents; `unknown`: no
+ * collection has its kind, or its kind is namespaced and the dependent is not. Before an object is deleted
+ * because of a `gone` owner, the server has to confirm that.
  */
 export type OwnerState =
-  | { readonly state: 'present' | 'leaving' | 'unknown' }
+  | { readonly state: 'present' | 'terminating' | 'unknown' }
   | { readonly state: 'gone'; readonly identity: ObjectIdentity }
 
+/** The state of an owner in the caches. */
 export function ownerState(
   reference: OwnerReference,
   dependent: FoundObject,
@@ -28,11 +29,11 @@ export function ownerState(
   const key = keyOf(identity)
   const meta = view[identity.collection].get(key)?.meta
   if (meta?.uid !== reference.uid) return { state: 'gone', identity }
-  const isLeaving = meta.terminating && meta.finalizers.includes(FOREGROUND)
-  return { state: isLeaving ? 'leaving' : 'present' }
+  const isForeground = meta.terminating && meta.finalizers.includes(FOREGROUND)
+  return { state: isForeground ? 'terminating' : 'present' }
 }
 
-/** The owners of an object, as keys of what they are called. */
+/** Collection and key of each owner of an object, without those of unknown kinds. */
 export function ownersOf(
   dependent: FoundObject,
 ): readonly { readonly collection: CollectionName; readonly key: string }[] {
@@ -51,7 +52,7 @@ function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | un
   })
 }
 
-/** An owner is in the namespace of its dependents, unless its kind has none. */
+/** An owner of a namespaced kind is in the namespace of its dependents. */
 function identityOf(
   { name, uid }: OwnerReference,
   collection: CollectionName,

@@ -2,18 +2,18 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Family, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
 import { type IpRange, networkRange, rangeBetween } from '../../lib/ip-range.ts'
 
-/** Addresses that may be handed out, from the first to the last of a range. */
+/** A range of addresses that may be assigned to Services. */
 export interface AddressPool {
   readonly family: Family
   contains(ip: IpAddress): boolean
-  /** All of them, in ascending order. */
+  /** All addresses of the pool, in ascending order, produced one by one. */
   addresses(): Iterable<IpAddress>
 }
 
 /**
- * Reads `192.0.2.0/24` or `192.0.2.10-192.0.2.20`, of either family. Of a network
- * the first address (and the last, of IPv4) is not handed out, of a range all are.
- * Throws NP_CONTROLLERS_POOL.
+ * Reads a network (`192.0.2.0/24`) or a range (`192.0.2.10-192.0.2.20`), of either family. The pool of a
+ * range has all its addresses. That of a network has them without the first (in IPv6 the anycast address
+ * of its routers: RFC 4291, 2.6.1) and in IPv4 without the last (broadcast). Throws NP_CONTROLLERS_POOL.
  */
 export function parseAddressPool(text: string): AddressPool {
   const [from, to, ...rest] = text.split('-').map((part) => parseIp(part.trim()))
@@ -29,6 +29,12 @@ export function parseAddressPool(text: string): AddressPool {
   }
 }
 
+/** Whether an address belongs to one of the pools. */
+export function isInPools(ip: IpAddress, pools: readonly AddressPool[]): boolean {
+  return pools.some((pool) => pool.contains(ip))
+}
+
+/** A network of one or two addresses has no reserved ones (RFC 3021, RFC 6164). */
 function hostsOf(text: string): IpRange | undefined {
   const cidr = parseCidr(text)
   if (cidr === undefined) return undefined

@@ -8,17 +8,21 @@ import { runControllers } from '../testing/run-controllers.ts'
 import { parseAddressPool } from './address-pool.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
 
-interface Parts {
+/** What a test sets of a Service: parts of its spec, the addresses of its status, its day of creation. */
+interface ServiceParts {
   readonly spec?: JsonObject
   readonly ingress?: readonly string[]
-  readonly born?: string
+  readonly createdOn?: string
 }
 
 const THREE = ['192.0.2.1-192.0.2.3']
 const DUAL = [...THREE, 'fd00::1-fd00::3']
 
-function balanced(name: string, { spec, ingress = [], born = '01' }: Parts = {}): JsonObject {
-  const metadata = { name, uid: `uid-${name}`, creationTimestamp: `2026-01-${born}T00:00:00Z` }
+function loadBalanced(
+  name: string,
+  { spec, ingress = [], createdOn = '01' }: ServiceParts = {},
+): JsonObject {
+  const metadata = { name, uid: `uid-${name}`, creationTimestamp: `2026-01-${createdOn}T00:00:00Z` }
   return {
     ...rawService({ type: 'LoadBalancer', ...spec }, metadata),
     status: { loadBalancer: { ingress: ingress.map((ip) => ({ ip })) } },
@@ -30,12 +34,13 @@ interface Scene {
   readonly pools?: readonly string[]
 }
 
-interface Running {
+interface Controlled {
   readonly cluster: FakeCluster
   readonly clock: FakeClock
 }
 
-async function settled({ services, pools = THREE }: Scene): Promise<Running> {
+/** A cluster in which the controller has reconciled every Service, and the clock that it uses. */
+async function reconciled({ services, pools = THREE }: Scene): Promise<Controlled> {
   const cluster = clusterWith(...all('services', services))
   const clock = await runControllers(cluster, [
     createLoadBalancerController(pools.map(parseAddressPool)),
@@ -43,8 +48,8 @@ async function settled({ services, pools = THREE }: Scene): Promise<Running> {
   return { cluster, clock }
 }
 
-/** `web 192.0.2.1 Assigned` for each Service. */
-function outline({ cluster }: Running): readonly string[] {
+/** Name, addresses and reason of the condition of each Service: `web 192.0.2.1 Assigned`. */
+function assignments({ cluster }: Controlled): readonly string[] {
   return cluster.all('services').map((service) => {
     const ips = arrayAt(service, 'status', 'loadBalancer', 'ingress').map((one) =>
       stringAt(one, 'ip'),
@@ -57,135 +62,160 @@ function outline({ cluster }: Running): readonly string[] {
 
 const V6 = { ipFamilies: ['IPv6'] }
 const BOTH = { ipFamilies: ['IPv6', 'IPv4'] }
-const requesting = (loadBalancerIP: string, more: JsonObject = {}): Parts => ({
+const requesting = (loadBalancerIP: string, more: JsonObject = {}): ServiceParts => ({
   spec: { loadBalancerIP, ...more },
 })
 
 const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
   [
     'the first free address',
-    { services: [balanced('a', { ingress: ['192.0.2.1'] }), balanced('b'), balanced('c')] },
+    {
+      services: [
+        loadBalanced('a', { ingress: ['192.0.2.1'] }),
+        loadBalanced('b'),
+        loadBalanced('c'),
+      ],
+    },
     ['a 192.0.2.1 Assigned', 'b 192.0.2.2 Assigned', 'c 192.0.2.3 Assigned'],
   ],
   [
-    'another than one that an older Service has with leading zeros',
+    'no address that another Service has in a form with leading zeros',
     {
       services: [
-        balanced('a'),
-        balanced('b', { spec: { loadBalancerClass: 'x' }, ingress: ['192.0.2.001'], born: '09' }),
+        loadBalanced('a'),
+        loadBalanced('b', {
+          spec: { loadBalancerClass: 'x' },
+          ingress: ['192.0.2.001'],
+          createdOn: '09',
+        }),
       ],
     },
     ['a 192.0.2.2 Assigned', 'b 192.0.2.001'],
   ],
   [
-    'what it requests with leading zeros',
-    { services: [balanced('a', requesting('192.0.2.002'))] },
+    'the address that it requests in a form with leading zeros',
+    { services: [loadBalanced('a', requesting('192.0.2.002'))] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
-    'what it has',
-    { services: [balanced('a', { ingress: ['192.0.2.3'] })] },
+    'the address that it has',
+    { services: [loadBalanced('a', { ingress: ['192.0.2.3'] })] },
     ['a 192.0.2.3 Assigned'],
   ],
   [
-    'another than one of no pool',
-    { services: [balanced('a', { ingress: ['10.0.0.1'] })] },
+    'another address for its own that is in no pool',
+    { services: [loadBalanced('a', { ingress: ['10.0.0.1'] })] },
     ['a 192.0.2.1 Assigned'],
   ],
   [
-    'nothing, of another class',
-    { services: [balanced('a', { spec: { loadBalancerClass: 'x' } })] },
+    'no address when it is of another class',
+    { services: [loadBalanced('a', { spec: { loadBalancerClass: 'x' } })] },
     ['a'],
   ],
   [
-    'an address, of our class',
-    { services: [balanced('a', { spec: { loadBalancerClass: 'orch.io/address-pool' } })] },
+    'an address when it is of the class orch.io/address-pool',
+    { services: [loadBalanced('a', { spec: { loadBalancerClass: 'orch.io/address-pool' } })] },
     ['a 192.0.2.1 Assigned'],
   ],
   [
-    'none of another class',
+    'no address that a Service of another class has',
     {
       services: [
-        balanced('a', { spec: { loadBalancerClass: 'x' }, ingress: ['192.0.2.1'], born: '09' }),
-        balanced('b', { ingress: ['192.0.2.1'] }),
+        loadBalanced('a', {
+          spec: { loadBalancerClass: 'x' },
+          ingress: ['192.0.2.1'],
+          createdOn: '09',
+        }),
+        loadBalanced('b', { ingress: ['192.0.2.1'] }),
       ],
     },
     ['a 192.0.2.1', 'b 192.0.2.2 Assigned'],
   ],
-  ['nothing, as ClusterIP', { services: [balanced('a', { spec: { type: 'ClusterIP' } })] }, ['a']],
   [
-    'what it requests',
-    { services: [balanced('a', requesting('192.0.2.2'))] },
+    'no address when it is of type ClusterIP',
+    { services: [loadBalanced('a', { spec: { type: 'ClusterIP' } })] },
+    ['a'],
+  ],
+  [
+    'the address that it requests',
+    { services: [loadBalanced('a', requesting('192.0.2.2'))] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
-    'what it requests now',
-    { services: [balanced('a', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] })] },
+    'the address that it requests in place of its own',
+    { services: [loadBalanced('a', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] })] },
     ['a 192.0.2.2 Assigned'],
   ],
   [
-    'no other than it requests',
-    { services: [balanced('a', requesting('10.0.0.1'))] },
+    'no address when it requests one that is in no pool',
+    { services: [loadBalanced('a', requesting('10.0.0.1'))] },
     ['a AddressNotUsable'],
   ],
   [
-    'nothing for no address',
-    { services: [balanced('a', requesting('x'))] },
+    'no address when it requests a text that is no address',
+    { services: [loadBalanced('a', requesting('x'))] },
     ['a AddressNotUsable'],
   ],
   [
-    'nothing for an address of another family',
-    { services: [balanced('a', requesting('192.0.2.2', V6))], pools: DUAL },
+    'no address when it requests one of another family',
+    { services: [loadBalanced('a', requesting('192.0.2.2', V6))], pools: DUAL },
     ['a AddressNotUsable'],
   ],
   [
-    'what it had while what it requests is taken',
+    'its own address while another Service has the requested one',
     {
       services: [
-        balanced('a', { ingress: ['192.0.2.2'], born: '09' }),
-        balanced('b', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] }),
+        loadBalanced('a', { ingress: ['192.0.2.2'], createdOn: '09' }),
+        loadBalanced('b', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] }),
       ],
     },
     ['a 192.0.2.2 Assigned', 'b 192.0.2.1 AddressInUse'],
   ],
   [
-    'of an address given twice: the oldest keeps it',
+    'an address that another one has too, if it is the older of both',
     {
       services: [
-        balanced('a', { ingress: ['192.0.2.2'], born: '02' }),
-        balanced('b', { ingress: ['192.0.2.2'] }),
+        loadBalanced('a', { ingress: ['192.0.2.2'], createdOn: '02' }),
+        loadBalanced('b', { ingress: ['192.0.2.2'] }),
       ],
     },
     ['a 192.0.2.1 Assigned', 'b 192.0.2.2 Assigned'],
   ],
   [
-    'both families, in its order',
-    { services: [balanced('a', { spec: BOTH })], pools: DUAL },
+    'an address of both families, in its order of families',
+    { services: [loadBalanced('a', { spec: BOTH })], pools: DUAL },
     ['a fd00::1,192.0.2.1 Assigned'],
   ],
   [
-    'both families, one as requested',
-    { services: [balanced('a', requesting('fd00::3', BOTH))], pools: DUAL },
+    'an address of both families, of which it requested one',
+    { services: [loadBalanced('a', requesting('fd00::3', BOTH))], pools: DUAL },
     ['a fd00::3,192.0.2.1 Assigned'],
   ],
   [
-    'the family that has a pool',
-    { services: [balanced('a', { spec: BOTH })] },
+    'an address of the only family that has a pool',
+    { services: [loadBalanced('a', { spec: BOTH })] },
     ['a 192.0.2.1 Assigned'],
   ],
-  ['nothing of another family', { services: [balanced('a', { spec: V6 })] }, ['a PoolExhausted']],
   [
-    'as much as there is',
+    'no address when its family has no pool',
+    { services: [loadBalanced('a', { spec: V6 })] },
+    ['a PoolExhausted'],
+  ],
+  [
+    'an address of one family while the pool of the other is exhausted',
     {
-      services: [balanced('a', { spec: BOTH }), balanced('b', { spec: BOTH })],
+      services: [loadBalanced('a', { spec: BOTH }), loadBalanced('b', { spec: BOTH })],
       pools: ['192.0.2.1', 'fd00::1-fd00::3'],
     },
     ['a fd00::1,192.0.2.1 Assigned', 'b fd00::2 PoolExhausted'],
   ],
   [
-    'the same address in another notation',
+    'its own address in canonical text',
     {
-      services: [balanced('a', { spec: V6, ingress: ['FD00::0:2'] }), balanced('b', { spec: V6 })],
+      services: [
+        loadBalanced('a', { spec: V6, ingress: ['FD00::0:2'] }),
+        loadBalanced('b', { spec: V6 }),
+      ],
       pools: DUAL,
     },
     ['a fd00::2 Assigned', 'b fd00::1 Assigned'],
@@ -193,69 +223,78 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
 ]
 
 test.each(matrix)('a Service gets %s', async (_, scene, wanted) => {
-  const running = await settled(scene)
-  expect(outline(running)).toEqual(wanted)
+  const running = await reconciled(scene)
+  expect(assignments(running)).toEqual(wanted)
   const writes = running.cluster.log.length
   running.cluster.relist()
   await running.clock.advance(60_000)
   expect(running.cluster.log).toHaveLength(writes)
 })
 
-test('an empty pool is one Event, and the Service that waited longest gets a freed address', async () => {
+test('an exhausted pool is reported in one Event per Service, and the oldest that waits gets a freed address', async () => {
   const names = ['b', 'c', 'a']
-  const services = names.map((name, index) => balanced(name, { born: `0${9 - index}` }))
-  const held = balanced('held', { ingress: ['192.0.2.1'] })
-  const running = await settled({ services: [held, ...services], pools: ['192.0.2.1'] })
+  const services = names.map((name, index) => loadBalanced(name, { createdOn: `0${9 - index}` }))
+  const held = loadBalanced('held', { ingress: ['192.0.2.1'] })
+  const running = await reconciled({ services: [held, ...services], pools: ['192.0.2.1'] })
   const { cluster, clock } = running
   const events = cluster.log.filter((one) => one.startsWith('record'))
   expect(events).toEqual(names.map((name) => `record PoolExhausted shop/${name}`))
   cluster.remove('services', 'shop/held')
   await clock.advance(0)
-  expect(outline(running)).toEqual(['b PoolExhausted', 'c PoolExhausted', 'a 192.0.2.1 Assigned'])
+  expect(assignments(running)).toEqual([
+    'b PoolExhausted',
+    'c PoolExhausted',
+    'a 192.0.2.1 Assigned',
+  ])
 })
 
-test('a Service that is no LoadBalancer any more gives its address back', async () => {
-  const running = await settled({ services: [balanced('a'), balanced('b')], pools: ['192.0.2.1'] })
+test('the address of a Service that is no longer of type LoadBalancer goes to one that waits', async () => {
+  const running = await reconciled({
+    services: [loadBalanced('a'), loadBalanced('b')],
+    pools: ['192.0.2.1'],
+  })
   const { cluster, clock } = running
   const [object] = cluster.all('services')
   const spec = { ...objectAt(object, 'spec'), type: 'NodePort' }
   cluster.put('services', { ...object, spec })
   await clock.advance(0)
-  expect(outline(running)).toEqual(['a NotWanted', 'b 192.0.2.1 Assigned'])
+  expect(assignments(running)).toEqual(['a NotWanted', 'b 192.0.2.1 Assigned'])
 })
 
-test('when the condition changes its reason only, its time stays', async () => {
-  const running = await settled({ services: [balanced('a', requesting('10.0.0.1'))] })
+test('lastTransitionTime stays when only the reason of the condition changes', async () => {
+  const running = await reconciled({ services: [loadBalanced('a', requesting('10.0.0.1'))] })
   const { cluster, clock } = running
-  const since = (): string => {
+  const transitionTime = (): string => {
     const [condition] = arrayAt(cluster.get('services', 'shop/a'), 'status', 'conditions')
     return stringAt(condition, 'lastTransitionTime')
   }
-  const before = since()
+  const before = transitionTime()
   const object = cluster.get('services', 'shop/a')
   await clock.advance(60_000)
   const spec = { ...objectAt(object, 'spec'), loadBalancerIP: '', ipFamilies: ['IPv6'] }
   cluster.put('services', { ...object, spec })
   await clock.advance(0)
-  expect(outline(running)).toEqual(['a PoolExhausted'])
-  expect([before, since()]).toEqual(['2026-01-01T00:00:00Z', before])
+  expect(assignments(running)).toEqual(['a PoolExhausted'])
+  expect([before, transitionTime()]).toEqual(['2026-01-01T00:00:00Z', before])
 })
 
-test('Services that come at once are given different addresses at the first attempt', async () => {
-  const { cluster } = await settled({ services: ['a', 'b', 'c'].map((name) => balanced(name)) })
+test('Services that are created together get different addresses, with one write each', async () => {
+  const { cluster } = await reconciled({
+    services: ['a', 'b', 'c'].map((name) => loadBalanced(name)),
+  })
   expect(cluster.log).toEqual(['a', 'b', 'c'].map((name) => `patch services/shop/${name}`))
 })
 
-test('a Service with the address of an older Service moves to another', async () => {
-  const running = await settled({ services: [balanced('young', { born: '09' })] })
+test('a Service with the address of an older Service gets another address', async () => {
+  const running = await reconciled({ services: [loadBalanced('young', { createdOn: '09' })] })
   const { cluster, clock } = running
-  cluster.put('services', balanced('old', { ingress: ['192.0.2.1'] }))
+  cluster.put('services', loadBalanced('old', { ingress: ['192.0.2.1'] }))
   await clock.advance(0)
-  expect(outline(running)).toEqual(['young 192.0.2.2 Assigned', 'old 192.0.2.1 Assigned'])
+  expect(assignments(running)).toEqual(['young 192.0.2.2 Assigned', 'old 192.0.2.1 Assigned'])
 })
 
-test('the same problem with another message is no new Event', async () => {
-  const running = await settled({ services: [balanced('a', requesting('10.0.0.1'))] })
+test('a problem that changes its message only is written and not reported again', async () => {
+  const running = await reconciled({ services: [loadBalanced('a', requesting('10.0.0.1'))] })
   const { cluster, clock } = running
   const object = cluster.get('services', 'shop/a')
   const spec = { ...objectAt(object, 'spec'), loadBalancerIP: '10.0.0.2' }
@@ -268,8 +307,8 @@ test('the same problem with another message is no new Event', async () => {
   ])
 })
 
-test('without a pool the addresses of another provider are left alone', async () => {
-  const services = [balanced('a', { ingress: ['203.0.113.9'] })]
-  const { cluster } = await settled({ services, pools: [] })
+test('without a pool nothing is written', async () => {
+  const services = [loadBalanced('a', { ingress: ['203.0.113.9'] })]
+  const { cluster } = await reconciled({ services, pools: [] })
   expect(cluster.log).toEqual([])
 })

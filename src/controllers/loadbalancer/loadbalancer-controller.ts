@@ -1,7 +1,11 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { parseIp } from '../../lib/ip.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
-import { isSaid, setCondition, type WantedCondition } from '../../resources/status-condition.ts'
+import {
+  conditionMatches,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
 import { WAITING_GROUP } from '../cache/collections.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
 import type { View } from '../cache/view.ts'
@@ -11,9 +15,9 @@ import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 import { eventWrite } from '../runner/writing/event-write.ts'
 import type { Patch } from '../runner/writing/write.ts'
-import type { AddressPool } from './address-pool.ts'
+import { otherHolders, usesAddressPools } from './address-holders.ts'
+import { type AddressPool, isInPools } from './address-pool.ts'
 import { type Assignment, assign } from './assignment.ts'
-import { isServed, rivals } from './holders.ts'
 
 const NAME = 'loadbalancer'
 
@@ -32,10 +36,9 @@ const NOT_WANTED: WantedCondition = {
 }
 
 /**
- * Assigns addresses of the pools to Services of type LoadBalancer. The assignment
- * is their status and is kept nowhere else, so it outlives every restart.
- * One Service at a time: each sees the assignment of the one before. Without a pool
- * it leaves all Services alone: another controller assigns addresses.
+ * Assigns addresses of the pools to Services of type LoadBalancer. The assignments are stored only in the
+ * status of the Services. One worker reconciles one Service after another, so that each reconcile sees the
+ * assignments before it. Without a pool the controller does nothing: another one may assign addresses.
  */
 export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
   return {
@@ -45,32 +48,40 @@ export function createLoadBalancerController(pools: readonly AddressPool[]): Con
     reconcile(key, view, now) {
       const service = view.services.get(key)
       if (service === undefined) return SETTLED
-      if (isServed(service)) return settle(service, assign({ service, pools, view }), now)
-      return service.loadBalancer.wanted ? SETTLED : release(service, pools, now)
+      if (usesAddressPools(service))
+        return writeAssignment(service, assign({ service, pools, view }), now)
+      return service.loadBalancer.isRequested ? SETTLED : removeAssignment(service, pools, now)
     },
   }
 }
 
-/** The Service, those that claim one of its addresses, and those that wait for one that it gave up. */
+/**
+ * The Service; other Services with one of its addresses; and, when it gave up an address, those that wait
+ * for one, the oldest first.
+ */
 function serviceAffects(
   { key, before, after }: ObjectChange<ServiceObject>,
   view: View,
 ): readonly string[] {
   const held = after?.loadBalancer.ingress ?? []
   const isFreed = before?.loadBalancer.ingress.some((ip) => !held.includes(ip)) ?? false
-  const claimants = after === undefined ? [] : held.flatMap((ip) => rivals(after, ip, view))
+  const others = after === undefined ? [] : held.flatMap((ip) => otherHolders(after, ip, view))
   const waiting = isFreed ? [...view.services.group(WAITING_GROUP)].toSorted(byAge) : []
-  return [key, ...[...claimants, ...waiting].map(({ meta }) => meta.key)]
+  return [key, ...[...others, ...waiting].map(({ meta }) => meta.key)]
 }
 
-function settle(service: ServiceObject, assignment: Assignment, now: number): Reconciliation {
+function writeAssignment(
+  service: ServiceObject,
+  assignment: Assignment,
+  now: number,
+): Reconciliation {
   const { addresses, problem } = assignment
   const { condition } = service.loadBalancer
   const wanted: WantedCondition = problem
     ? { type: LOAD_BALANCER_CONDITION, status: 'False', ...problem }
     : ASSIGNED
   const isSettled =
-    isDeepEqual(addresses, service.loadBalancer.ingress) && isSaid(condition, wanted)
+    isDeepEqual(addresses, service.loadBalancer.ingress) && conditionMatches(condition, wanted)
   if (isSettled) return SETTLED
   const patch = statusPatch(service, addresses, { wanted, now })
   if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
@@ -79,19 +90,22 @@ function settle(service: ServiceObject, assignment: Assignment, now: number): Re
   return { writes: [patch, eventWrite(subject, content, now)] }
 }
 
-/** Takes back what a Service has that is not of type LoadBalancer any more. */
-function release(
+/**
+ * Removes the addresses of a Service that is no longer of type LoadBalancer, if one is of a pool or this
+ * controller reported on them. Its condition becomes Unknown.
+ */
+function removeAssignment(
   service: ServiceObject,
   pools: readonly AddressPool[],
   now: number,
 ): Reconciliation {
   const { ingress, condition } = service.loadBalancer
-  const isOurs = ingress.some((text) => {
+  const hasAddress = ingress.some((text) => {
     const ip = parseIp(text)
-    return ip !== undefined && pools.some((pool) => pool.contains(ip))
+    return ip !== undefined && isInPools(ip, pools)
   })
   const isReported = condition.status === 'True' || condition.status === 'False'
-  if (!isOurs && !isReported) return SETTLED
+  if (!hasAddress && !isReported) return SETTLED
   return { writes: [statusPatch(service, [], { wanted: NOT_WANTED, now })] }
 }
 

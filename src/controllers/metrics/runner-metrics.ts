@@ -3,6 +3,7 @@ import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry
 import type { RunnerObserver } from '../runner/observer.ts'
 import { RUNNER_METRICS, RUNNER_PREFIX } from './runner-metric-table.ts'
 
+/** The metrics of `RUNNER_METRICS`. */
 export type RunnerMetrics = MetricsOf<typeof RUNNER_METRICS>
 
 /**

@@ -1,7 +1,7 @@
 import type { WantedCondition } from '../../resources/status-condition.ts'
 import type { Contents } from './namespace-contents.ts'
 
-/** All kinds are known without discovery; refused deletions are retried, and the runner reports them. */
+/** Never True: all kinds are known without discovery, and the runner retries and reports refused deletions. */
 const ALWAYS: readonly WantedCondition[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
@@ -17,10 +17,7 @@ const ALWAYS: readonly WantedCondition[] = [
   },
 ]
 
-/**
- * What keeps a namespace whose contents are all being deleted, as the conditions
- * that Kubernetes has for it.
- */
+/** The conditions of Kubernetes that report what is left in a namespace whose contents are all being deleted. */
 export function conditionsOf(left: readonly Contents[]): readonly WantedCondition[] {
   const remaining = left.map(
     ({ collection, objects }) => `${collection}. has ${objects.length} resource instances`,

@@ -1,5 +1,5 @@
 import { EMPTIED } from '../../resources/finalizers.ts'
-import { isSaid, readCondition, setCondition } from '../../resources/status-condition.ts'
+import { conditionMatches, readCondition, setCondition } from '../../resources/status-condition.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
 import { perCollection } from '../cache/per-collection.ts'
 import type { View } from '../cache/view.ts'
@@ -13,9 +13,9 @@ import type { Contents } from './namespace-contents.ts'
 import { contentsOf } from './namespace-contents.ts'
 
 /**
- * Empties a namespace that is being deleted, and lets it go when the server
- * agrees that nothing is left. Pods go first and are waited for: what limits
- * them, such as a NetworkPolicy, must not go before them (CVE-2024-7598).
+ * Deletes the contents of a namespace that is being deleted, then its finalizer. Other contents are deleted only
+ * when the Pods are gone, because NetworkPolicies must not be deleted before the Pods that they limit
+ * (CVE-2024-7598).
  */
 export const namespaceLifecycleController: Controller = {
   name: 'namespacelifecycle',
@@ -56,9 +56,8 @@ function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
 }
 
 /**
- * What the server has to confirm before the first deletion, because the caches may
- * be behind: that this is not yet another namespace of that name, with new
- * contents, and that there are no pods if what comes after them is to go.
+ * What the server has to confirm before the first deletion, because the caches may be behind: that the namespace
+ * is the one with this uid, and that it has no Pods if other contents are deleted.
  */
 function conditionsFor(
   { meta: { name, uid } }: NamespaceObject,
@@ -74,7 +73,7 @@ function finalized({ meta, finalizers }: NamespaceObject): Patch {
   return { verb: 'patch', collection: 'namespaces', meta, subresource: 'finalize', body }
 }
 
-/** The conditions of what the namespace waits for, where its status does not have them yet. */
+/** The write of the conditions that report what the namespace waits for; none if its status has them. */
 function reported(
   { meta, status }: NamespaceObject,
   left: readonly Contents[],
@@ -82,7 +81,7 @@ function reported(
 ): readonly Patch[] {
   const changed = conditionsOf(left).flatMap((wanted) => {
     const known = readCondition(status, wanted.type)
-    return isSaid(known, wanted) ? [] : [setCondition(known, wanted, now)]
+    return conditionMatches(known, wanted) ? [] : [setCondition(known, wanted, now)]
   })
   if (changed.length === 0) return []
   const body = { status: { conditions: changed } }

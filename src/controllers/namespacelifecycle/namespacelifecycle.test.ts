@@ -32,7 +32,7 @@ test.each(alone)('a namespace that %s is left alone', async (_, namespace) => {
   expect(await look(cluster)).toEqual([])
 })
 
-test('an empty one goes, other finalizers stay', async () => {
+test('an empty namespace loses the finalizer kubernetes, and other finalizers stay', async () => {
   const cluster = withObjects(shop(DELETED, ['kubernetes', 'example.com/mine']))
   expect(await look(cluster)).toEqual([FINALIZED])
   expect(arrayAt(cluster.get('namespaces', 'shop'), 'spec', 'finalizers')).toEqual([
@@ -40,7 +40,7 @@ test('an empty one goes, other finalizers stay', async () => {
   ])
 })
 
-test('pods go before what limits them, and are waited for', async () => {
+test('Pods are deleted before all other contents, which wait until the Pods are gone', async () => {
   const cluster = withObjects(
     shop(),
     ['networkpolicies', named('deny')],
@@ -56,7 +56,7 @@ test('pods go before what limits them, and are waited for', async () => {
   expect(cluster.get('services', 'other/web')).toBeDefined()
 })
 
-test('a pod that the caches do not know yet still goes before all else', async () => {
+test('while the server has a Pod that the caches do not have, other contents stay', async () => {
   const cluster = withObjects(shop(), ['networkpolicies', named('deny')])
   cluster.hold()
   cluster.put('pods', rawPod(1))
@@ -64,7 +64,7 @@ test('a pod that the caches do not know yet still goes before all else', async (
   expect(cluster.get('networkpolicies', 'shop/deny')).toBeDefined()
 })
 
-test('what is in a new namespace of that name stays, though the caches still show the old one', async () => {
+test('the contents of a new namespace of that name stay while the caches still have the old one', async () => {
   const cluster = withObjects(shop())
   cluster.hold()
   cluster.put('namespaces', shop({ uid: 'new' }))
@@ -75,7 +75,7 @@ test('what is in a new namespace of that name stays, though the caches still sho
   }
 })
 
-test('it reports what it waits for, and reports it once', async () => {
+test('the conditions report what the namespace waits for, and are written once', async () => {
   const cluster = withObjects(
     shop(),
     ['services', named('a', { finalizers: ['x', 'y'] })],
@@ -108,7 +108,7 @@ test('it reports what it waits for, and reports it once', async () => {
   ])
 })
 
-test('it goes with the last of its contents', async () => {
+test('the namespace is deleted with the last of its contents', async () => {
   const cluster = withObjects(shop(), ['pods', rawPod(1)], ['secrets', named('s')])
   const clock = await runControllers(cluster, [namespaceLifecycleController])
   expect(cluster.all('secrets')).toHaveLength(1)
@@ -117,7 +117,7 @@ test('it goes with the last of its contents', async () => {
   expect([cluster.all('secrets'), cluster.all('namespaces')]).toEqual([[], []])
 })
 
-test('contents that changed meanwhile go all the same', async () => {
+test('contents that changed meanwhile are deleted at any version', async () => {
   const cluster = withObjects(shop(), ['secrets', named('s')])
   cluster.hold()
   cluster.put('secrets', named('s', { labels: { changed: 'yes' } }))

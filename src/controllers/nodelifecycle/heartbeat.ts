@@ -2,30 +2,30 @@ import { NODE_LEASES } from '../../resources/names.ts'
 import type { View } from '../cache/view.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 
-/** How long a node may be silent: four heartbeats of ten seconds. */
-export const GRACE_MS = 40_000
+/** How long a node may send no heartbeat; it sends one every ten seconds. */
+export const SILENCE_MS = 40_000
 
-/** What is known of the life of a node. */
-export interface Life {
-  /** It was seen to send a heartbeat within the grace. */
+/** Whether a node sends heartbeats. */
+export interface Liveness {
+  /** A heartbeat was seen within the last `SILENCE_MS`. */
   readonly isHeard: boolean
-  /** A whole grace has passed in which we listened and heard nothing. */
+  /** No heartbeat was seen for `SILENCE_MS` in which every watch was open. */
   readonly isSilent: boolean
-  /** When to reconcile again: without a heartbeat until then the node is silent. */
+  /** Milliseconds after which the node is silent without a heartbeat until then. */
   readonly againMs: number
 }
 
 /**
- * Whether a node lives, by changes of its Lease or its status. Only our clock
- * counts, and only the time in which we listened (`since`): neither a clock that
- * is wrong nor an outage of the server makes a node silent. Undefined: it sends
- * no heartbeats.
+ * Whether a node sends heartbeats, by changes of its Lease or its status. Only the clock of this replica counts,
+ * and only the time since its watches are open (`since`): neither a wrong clock of the node nor an outage of the
+ * server makes a node silent. `now` and `since` are in milliseconds since the epoch. Undefined: the node never
+ * sends heartbeats.
  */
-export function lifeOf(
+export function livenessOf(
   { meta, heartbeatAt }: NodeObject,
   view: View,
   { now, since }: { readonly now: number; readonly since: number },
-): Life | undefined {
+): Liveness | undefined {
   const leaseKey = `${NODE_LEASES}/${meta.name}`
   const renewedAt = view.leases.get(leaseKey)?.renewedAt ?? ''
   if (renewedAt === '' && heartbeatAt === '') return undefined
@@ -33,11 +33,11 @@ export function lifeOf(
     .filter((at) => at !== undefined)
     .filter((at) => at <= now)
   const silentMs = Math.max(0, now - Math.max(since, ...heardAt))
-  const isHeard = heardAt.some((at) => now - at < GRACE_MS)
-  return { isHeard, isSilent: silentMs >= GRACE_MS, againMs: GRACE_MS - silentMs }
+  const isHeard = heardAt.some((at) => now - at < SILENCE_MS)
+  return { isHeard, isSilent: silentMs >= SILENCE_MS, againMs: SILENCE_MS - silentMs }
 }
 
-/** The node whose Lease this is, if it is one of a node. */
+/** Keys of the Nodes that a Lease concerns: the one of its name, if it is in the namespace of node leases. */
 export function nodeOfLease(key: string): readonly string[] {
   const [namespace, name = ''] = key.split('/')
   return namespace === NODE_LEASES ? [name] : []

@@ -6,11 +6,11 @@ import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 import { eventWrite } from '../runner/writing/event-write.ts'
 import type { Patch } from '../runner/writing/write.ts'
-import { GRACE_MS, lifeOf, nodeOfLease } from './heartbeat.ts'
+import { livenessOf, nodeOfLease, SILENCE_MS } from './heartbeat.ts'
 
 const WAS_READY = { reason: NODE_SILENT, message: 'The node stopped sending heartbeats.' }
 
-/** Why the readiness is unknown, by the last status that the node reported. */
+/** Reason and message of the condition, by the last status that the node reported. */
 const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
   ['True', WAS_READY],
   [
@@ -24,10 +24,9 @@ const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
 ])
 
 /**
- * Sets the readiness of a node that is silent for too long to Unknown, and restores
- * it at the next heartbeat. A node without any heartbeat has no agent, and is
- * left alone. A node that was not ready reports itself when it is: only a readiness
- * that this controller has replaced is restored.
+ * Sets the readiness of a silent node to Unknown, and restores it at the next heartbeat. Only the readiness True
+ * that this controller replaced is restored: the agent of a node that was not ready reports when it is. A node
+ * that never sent a heartbeat has no agent, and is left alone.
  */
 export const nodeLifecycleController: Controller = {
   name: 'nodelifecycle',
@@ -40,40 +39,40 @@ export const nodeLifecycleController: Controller = {
 
 function reconcile(key: string, view: View, now: number, since: number): Reconciliation {
   const node = view.nodes.get(key)
-  const life = node && lifeOf(node, view, { now, since })
-  if (node === undefined || life === undefined) return SETTLED
-  if (life.isSilent) return lost(node, now)
-  return { writes: life.isHeard ? returned(node, now) : [], againMs: life.againMs }
+  const liveness = node && livenessOf(node, view, { now, since })
+  if (node === undefined || liveness === undefined) return SETTLED
+  if (liveness.isSilent) return markUnknown(node, now)
+  return { writes: liveness.isHeard ? restored(node, now) : [], againMs: liveness.againMs }
 }
 
-function lost(node: NodeObject, now: number): Reconciliation {
-  const cause = CAUSES.get(node.ready.status)
+function markUnknown(node: NodeObject, now: number): Reconciliation {
+  const cause = CAUSES.get(node.readiness.status)
   if (cause === undefined) return SETTLED
   const subject = { apiVersion: 'v1', kind: 'Node', meta: node.meta }
   const content = {
     controller: 'nodelifecycle',
     type: 'Warning',
     reason: 'NodeNotReady',
-    message: `Node ${node.meta.name} is silent for more than ${GRACE_MS / 1000} s`,
+    message: `Node ${node.meta.name} is silent for more than ${SILENCE_MS / 1000} s`,
   } as const
   const condition = { status: 'Unknown', ...cause } as const
   return { writes: [readiness(node, condition, now), eventWrite(subject, content, now)] }
 }
 
-/** Restores the readiness that `lost` replaced. */
-function returned(node: NodeObject, now: number): readonly Patch[] {
-  const { status, reason } = node.ready
+/** Restores the readiness that `markUnknown` replaced. */
+function restored(node: NodeObject, now: number): readonly Patch[] {
+  const { status, reason } = node.readiness
   if (status !== 'Unknown' || reason !== WAS_READY.reason) return []
   const message = 'The node sends heartbeats again.'
   return [readiness(node, { status: 'True', reason: 'HeartbeatsResumed', message }, now)]
 }
 
 function readiness(
-  { meta, ready }: NodeObject,
+  { meta, readiness }: NodeObject,
   wanted: Omit<WantedCondition, 'type'>,
   now: number,
 ): Patch {
-  const conditions = [setCondition(ready, { type: READY, ...wanted }, now)]
+  const conditions = [setCondition(readiness, { type: READY, ...wanted }, now)]
   return {
     verb: 'patch',
     collection: 'nodes',

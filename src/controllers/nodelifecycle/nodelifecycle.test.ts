@@ -128,7 +128,7 @@ test('other changes of a Node or its Lease are no heartbeats', async () => {
   expect(await look(60_000)).toEqual([PATCH, EVENT])
 })
 
-test('when our clock was set back, what was heard later than now counts no more', async () => {
+test('heartbeats from later than now, after the clock was set back, do not count', async () => {
   const { clock, cluster, look } = scene()
   cluster.put('nodes', node('True'))
   clock.elapse(HOUR)
@@ -136,7 +136,7 @@ test('when our clock was set back, what was heard later than now counts no more'
   expect(await look(40_000)).toEqual([PATCH, EVENT])
 })
 
-test('pods lose their readiness with their node and get back what was taken', async () => {
+test('Pods of a silent node become not ready, and ready again with it', async () => {
   const cluster = createFakeCluster()
   cluster.put('nodes', node('Unknown'))
   cluster.put('pods', rawPod(1))
@@ -158,7 +158,7 @@ test('pods lose their readiness with their node and get back what was taken', as
   expect(ready(cluster, 'pods', 'shop/web-1')).toBe('True')
 })
 
-test('a Pod that its agent calls ready stays so while the node is not silent', async () => {
+test('a Pod that its agent reports as ready stays ready while the node is not silent', async () => {
   const { cluster, look } = scene(podReadinessController)
   const key = 'shop/web-1'
   cluster.put('nodes', node('Unknown'))
@@ -188,7 +188,7 @@ async function served(leadership = alone, renewedMs = -HOUR) {
   return { cluster, clock, serves }
 }
 
-test('a node falls silent and returns: so do the endpoints of its pods', async () => {
+test('the endpoints of the Pods of a silent node are not ready until it sends heartbeats again', async () => {
   const { cluster, clock, serves } = await served()
   await clock.advance(39_000)
   expect(serves()).toBe(true)
@@ -199,7 +199,7 @@ test('a node falls silent and returns: so do the endpoints of its pods', async (
   expect(serves()).toBe(true)
 })
 
-test('a new leader gives every node a whole grace, and nothing back unheard', async () => {
+test('a new leader waits 40 s before a node is silent, and restores none without a heartbeat', async () => {
   const { leadership, lead } = electable()
   const { cluster, clock, serves } = await served(leadership)
   await clock.advance(HOUR)

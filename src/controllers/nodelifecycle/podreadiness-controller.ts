@@ -5,17 +5,16 @@ import type { View } from '../cache/view.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
-import { lifeOf } from './heartbeat.ts'
+import { livenessOf } from './heartbeat.ts'
 
 /**
- * Pods of a node whose readiness is unknown are not ready, and so they are no
- * ready endpoints. When the node reports again, they have their earlier readiness
- * until its agent writes another one. The readiness that an agent wrote is valid as
- * long as its node is not silent, whatever condition the Node still has.
+ * Marks the ready Pods of a node whose readiness is Unknown as not ready, so that they are no ready endpoints. When
+ * the node sends heartbeats again, they become ready again, until its agent writes another state. While a node
+ * is not silent, what its agent wrote stays, whatever condition the Node has.
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',
-  watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ ready }) => ready.status) },
+  watches: { pods: ({ key }) => [key], nodes: podsOfNode(({ readiness }) => readiness.status) },
   reconcile,
 }
 
@@ -23,19 +22,21 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
   const pod = view.pods.get(key)
   const node = pod && view.nodes.get(pod.nodeName)
   if (pod === undefined || node === undefined) return SETTLED
-  const isLost = node.ready.status === 'Unknown'
-  const isTaken = !pod.ready && pod.readiness.reason === NODE_SILENT
-  if (isLost && pod.ready) {
-    const life = lifeOf(node, view, { now, since })
-    return life?.isSilent === false ? { writes: [], againMs: life.againMs } : taken(pod, now)
+  const isNodeUnknown = node.readiness.status === 'Unknown'
+  const isMarked = !pod.ready && pod.readiness.reason === NODE_SILENT
+  if (isNodeUnknown && pod.ready) {
+    const liveness = livenessOf(node, view, { now, since })
+    return liveness?.isSilent === false
+      ? { writes: [], againMs: liveness.againMs }
+      : markNotReady(pod, now)
   }
-  if (!isLost && isTaken) {
+  if (!isNodeUnknown && isMarked) {
     return readiness(pod, { status: 'True', reason: null, message: null }, now)
   }
   return SETTLED
 }
 
-function taken(pod: PodObject, now: number): Reconciliation {
+function markNotReady(pod: PodObject, now: number): Reconciliation {
   const message = 'The node of the Pod stopped sending heartbeats.'
   return readiness(pod, { status: 'False', reason: NODE_SILENT, message }, now)
 }

@@ -3,13 +3,14 @@ import { stringAt } from '../../lib/json.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
-/** What controllers need to know of a Lease. */
+/** The fields of a Lease that controllers read. */
 export interface LeaseObject {
   readonly meta: ObjectMeta
-  /** When its holder was last heard of, RFC 3339; empty when never. */
+  /** `spec.renewTime`, RFC 3339; empty when its holder never renewed it. */
   readonly renewedAt: string
 }
 
+/** Reads a Lease as the API server sent it; see `readMeta` for missing fields. */
 export function readLease(object: JsonObject): LeaseObject {
   return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
 }

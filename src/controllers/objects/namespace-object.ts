@@ -1,17 +1,18 @@
 import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
-import type { OwnedObject } from './object-meta.ts'
-import { readOwned } from './object-meta.ts'
+import type { MetadataObject } from './object-meta.ts'
+import { readMetadataObject } from './object-meta.ts'
 
-/** What controllers need to know of a Namespace. */
-export interface NamespaceObject extends OwnedObject {
-  /** `spec.finalizers`: who has to be done with it before it goes. */
+/** The fields of a Namespace that controllers read. */
+export interface NamespaceObject extends MetadataObject {
+  /** `spec.finalizers`: the server keeps the Namespace until this list is empty. */
   readonly finalizers: readonly string[]
   readonly status: JsonObject
 }
 
+/** Reads a Namespace as the API server sent it; see `readMeta` for missing fields. */
 export function readNamespace(object: JsonObject): NamespaceObject {
   return {
-    ...readOwned(object),
+    ...readMetadataObject(object),
     finalizers: arrayAt(object, 'spec', 'finalizers').map(scalarText),
     status: objectAt(object, 'status'),
   }

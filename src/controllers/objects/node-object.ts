@@ -11,20 +11,22 @@ import {
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
-/** What controllers need to know of a Node. */
+/** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
-  /** Empty when unknown. */
+  /** The first zone label of `NAMES`; empty without one. */
   readonly zone: string
   /** `status.allocatable.cpu` in thousandths of a processor; 0 when unknown. */
   readonly cpuMillis: number
-  /** A label marks it as a node of the control plane. */
+  /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
-  readonly ready: StatusCondition
-  /** When the node last reported whether it is ready, RFC 3339; empty when it never did. */
+  /** The condition `Ready`. */
+  readonly readiness: StatusCondition
+  /** `lastHeartbeatTime` of the condition `Ready`, RFC 3339; empty when the node never reported. */
   readonly heartbeatAt: string
 }
 
+/** Reads a Node as the API server sent it; see `readMeta` for missing fields. */
 export function readNode(object: JsonObject): NodeObject {
   const meta = readMeta(object)
   const label = NAMES.zone.find((name) => Object.hasOwn(meta.labels, name))
@@ -34,7 +36,7 @@ export function readNode(object: JsonObject): NodeObject {
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
     cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
     controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
-    ready: readCondition(status, READY),
+    readiness: readCondition(status, READY),
     heartbeatAt: stringAt(findCondition(status, READY), 'lastHeartbeatTime'),
   }
 }

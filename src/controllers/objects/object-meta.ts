@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { readStrings, type StringMap } from './string-map.ts'
 
-export type StringMap = Readonly<Record<string, string>>
-
-/** Who an object is, at which version, and what is written on it. */
+/** `metadata` of an object. A text that is absent in the object is empty here. */
 export interface ObjectMeta {
   /** `namespace/name`, or `name` without a namespace. */
   readonly key: string
@@ -12,25 +11,28 @@ export interface ObjectMeta {
   readonly uid: string
   /** `metadata.resourceVersion`. */
   readonly version: string
-  /** RFC 3339; empty when the server sent none. */
+  /** `metadata.creationTimestamp`, RFC 3339. */
   readonly createdAt: string
   readonly labels: StringMap
   readonly annotations: StringMap
   readonly owners: readonly OwnerReference[]
   readonly finalizers: readonly string[]
-  /** It is being deleted. */
+  /** The object is being deleted: it has a `deletionTimestamp`. */
   readonly terminating: boolean
 }
 
-/** An object that another one goes with; in the same namespace, or in none. */
+/**
+ * One of `metadata.ownerReferences`: the object is deleted after this owner, which is in the same
+ * namespace or cluster-scoped.
+ */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
   readonly uid: string
-  /** Its deletion in the foreground waits for that of the dependent. */
+  /** `blockOwnerDeletion`: a foreground deletion of the owner waits until the object is deleted. */
   readonly blocks: boolean
-  /** As it is stored. */
+  /** The reference as it is stored, to write it again. */
   readonly reference: JsonObject
 }
 
@@ -39,6 +41,7 @@ export function keyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'
   return namespace === '' ? name : `${namespace}/${name}`
 }
 
+/** Never fails: a field that is absent or of another type reads as empty. */
 export function readMeta(object: JsonObject): ObjectMeta {
   const metadata = objectAt(object, 'metadata')
   const namespace = stringAt(metadata, 'namespace')
@@ -69,18 +72,12 @@ function readOwner(reference: JsonObject): OwnerReference {
   }
 }
 
-/** The entries of a map whose values are strings. */
-export function readStrings(map: JsonObject): StringMap {
-  return Object.fromEntries(
-    Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
-}
-
-/** An object of which only identity and owners are kept, and no contents. */
-export interface OwnedObject {
+/** An object of which only the metadata is kept, without labels and annotations. */
+export interface MetadataObject {
   readonly meta: ObjectMeta
 }
 
-export function readOwned(object: JsonObject): OwnedObject {
+/** Reads the metadata of any object; see `readMeta`. */
+export function readMetadataObject(object: JsonObject): MetadataObject {
   return { meta: { ...readMeta(object), labels: {}, annotations: {} } }
 }

@@ -7,36 +7,39 @@ import { readCondition, type StatusCondition } from '../../resources/status-cond
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
+/** An entry of `ports` of a container. */
 export interface ContainerPort {
   readonly name: string
   readonly protocol: string
   readonly port: number
 }
 
-/** What controllers need to know of a Pod. */
+/** The fields of a Pod that controllers read. */
 export interface PodObject {
   readonly meta: ObjectMeta
-  /** In canonical text, in the order of the status; `podIP` alone where there is no `podIPs`. */
+  /** `status.podIPs` in its order and in canonical text; `status.podIP` where there is no `podIPs`. */
   readonly ips: readonly IpAddress[]
+  /** `spec.nodeName`; empty while the Pod is not scheduled. */
   readonly nodeName: string
   readonly hostname: string
   readonly subdomain: string
-  /** Succeeded or Failed: its containers have ended and never start again. */
+  /** Its phase is Succeeded or Failed: its containers have ended and never start again. */
   readonly finished: boolean
-  /** It is being deleted. */
-  readonly terminating: boolean
-  /** When its grace ends, RFC 3339; empty when it is not being deleted. */
+  /** `deletionTimestamp`, when its grace period ends, RFC 3339; empty when it is not being deleted. */
   readonly graceEndsAt: string
-  /** Seconds of its grace; 0 when it has none, or is not being deleted. */
+  /** `deletionGracePeriodSeconds`; 0 when it has none, or is not being deleted. */
   readonly graceSeconds: number
+  /** Whether `readiness` is True. */
   readonly ready: boolean
+  /** The condition `Ready`. */
   readonly readiness: StatusCondition
-  /** Whether it is about to go for reasons that are not its own. */
+  /** The condition `DisruptionTarget`: a component of the cluster is about to delete the Pod. */
   readonly disruption: StatusCondition
-  /** Ports with a name, of containers and of init containers that keep running, in this order. */
+  /** Ports with a name: of containers, then of sidecars (init containers with `restartPolicy: Always`). */
   readonly namedPorts: readonly ContainerPort[]
 }
 
+/** Reads a Pod as the API server sent it; see `readMeta` for missing fields. */
 export function readPod(object: JsonObject): PodObject {
   const [spec, status] = [objectAt(object, 'spec'), objectAt(object, 'status')]
   const phase = stringAt(status, 'phase')
@@ -48,7 +51,6 @@ export function readPod(object: JsonObject): PodObject {
     hostname: stringAt(spec, 'hostname'),
     subdomain: stringAt(spec, 'subdomain'),
     finished: phase === 'Succeeded' || phase === 'Failed',
-    terminating: stringAt(object, 'metadata', 'deletionTimestamp') !== '',
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
     ready: readiness.status === 'True',

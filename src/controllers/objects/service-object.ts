@@ -5,41 +5,45 @@ import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/js
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
-import { type Distribution, readDistribution } from './distribution.ts'
 import type { LoadBalancerObject } from './load-balancer-object.ts'
 import { readLoadBalancer } from './load-balancer-object.ts'
-import type { ObjectMeta, StringMap } from './object-meta.ts'
-import { readMeta, readStrings } from './object-meta.ts'
+import type { ObjectMeta } from './object-meta.ts'
+import { readMeta } from './object-meta.ts'
+import { readStrings, type StringMap } from './string-map.ts'
+import { readTrafficDistribution, type TrafficDistribution } from './traffic-distribution.ts'
 
+/** An entry of `spec.ports`. */
 export interface ServicePortObject {
-  /** Empty when the only port has no name. */
+  /** Empty when the port has no name. */
   readonly name: string
   readonly protocol: string
   readonly port: number
-  /** A number, or the name of a container's port. */
+  /** A number, or the name of a container's port; `port` where the field is absent. */
   readonly targetPort: number | string
   readonly appProtocol: string | undefined
 }
 
-/** What controllers need to know of a Service. */
+/** The fields of a Service that controllers read. */
 export interface ServiceObject {
   readonly meta: ObjectMeta
-  /** Undefined: another program writes its endpoints. */
+  /** `spec.selector`; undefined when empty: another program writes the endpoints of the Service. */
   readonly selector: StringMap | undefined
-  /** An ExternalName Service is a name and has no endpoints at all. */
-  readonly externalName: boolean
+  /** Whether the Service is of type ExternalName: it is a DNS name without endpoints. */
+  readonly isExternalName: boolean
   /** Empty or `None` for a headless Service. */
   readonly clusterIP: string
+  /** `spec.ipFamilies` in its order, each once; without the field the family of `spec.clusterIP`, else IPv4. */
   readonly families: readonly Family[]
   readonly ports: readonly ServicePortObject[]
-  readonly publishNotReady: boolean
+  readonly publishNotReadyAddresses: boolean
   readonly loadBalancer: LoadBalancerObject
-  /** Which hints its endpoints carry; undefined: none. */
-  readonly distribution: Distribution | undefined
-  /** Whether the hints that an annotation requests could be written. */
+  /** The rule by which its endpoints get topology hints; undefined: they get none. */
+  readonly distribution: TrafficDistribution | undefined
+  /** The condition `orch.io/TopologyAwareHints`: whether the requested hints could be written. */
   readonly topologyCondition: StatusCondition
 }
 
+/** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
 export function readService(object: JsonObject): ServiceObject {
   const spec = objectAt(object, 'spec')
   const selector = readStrings(objectAt(spec, 'selector'))
@@ -47,22 +51,22 @@ export function readService(object: JsonObject): ServiceObject {
   return {
     meta,
     selector: Object.keys(selector).length === 0 ? undefined : selector,
-    externalName: stringAt(spec, 'type') === 'ExternalName',
+    isExternalName: stringAt(spec, 'type') === 'ExternalName',
     clusterIP: stringAt(spec, 'clusterIP'),
     families: readFamilies(spec),
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
-    publishNotReady: valueAt(spec, 'publishNotReadyAddresses') === true,
+    publishNotReadyAddresses: valueAt(spec, 'publishNotReadyAddresses') === true,
     loadBalancer: readLoadBalancer(object),
-    distribution: readDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
+    distribution: readTrafficDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
     topologyCondition: readCondition(objectAt(object, 'status'), TOPOLOGY_CONDITION),
   }
 }
 
+/** Whether the Service has no ClusterIP. */
 export function isHeadless({ clusterIP }: ServiceObject): boolean {
   return clusterIP === '' || clusterIP === 'None'
 }
 
-/** `spec.ipFamilies`; of a Service from before there were any, the family of its address. */
 function readFamilies(spec: JsonObject): readonly Family[] {
   const given = arrayAt(spec, 'ipFamilies').flatMap((family): readonly Family[] => {
     if (family === 'IPv4') return [4]

@@ -3,19 +3,19 @@ import { arrayAt, isJsonObject, stringAt } from '../../lib/json.ts'
 import type { ObjectMeta } from './object-meta.ts'
 import { readMeta } from './object-meta.ts'
 
-/** An EndpointSlice as it is stored. */
+/** The fields of an EndpointSlice that controllers read, ports and endpoints as they are stored. */
 export interface SliceObject {
   readonly meta: ObjectMeta
-  readonly owners: readonly JsonObject[]
+  /** `IPv4`, `IPv6` or `FQDN`. */
   readonly addressType: string
   readonly ports: readonly JsonObject[]
   readonly endpoints: readonly JsonObject[]
 }
 
+/** Reads an EndpointSlice as the API server sent it; see `readMeta` for missing fields. */
 export function readSlice(object: JsonObject): SliceObject {
   return {
     meta: readMeta(object),
-    owners: arrayAt(object, 'metadata', 'ownerReferences').filter(isJsonObject),
     addressType: stringAt(object, 'addressType'),
     ports: arrayAt(object, 'ports').filter(isJsonObject),
     endpoints: arrayAt(object, 'endpoints').filter(isJsonObject),

@@ -1,17 +1,26 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { StringMap } from './object-meta.ts'
 
-/** A map as it is to be: undefined for a key that is to be absent. */
-export type WantedMap = Readonly<Record<string, string | undefined>>
+/** Labels, annotations or a selector. */
+export type StringMap = Readonly<Record<string, string>>
 
-/** The merge patch (RFC 7396) that leads from one map to exactly the other; empty for none. */
-export function replaceMap(current: StringMap, wanted: StringMap): JsonObject {
-  const gone = Object.keys(current).filter((key) => !Object.hasOwn(wanted, key))
-  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...adjustMap(current, wanted) }
+/** The keys that a map is to have, with their values, and with undefined those that it must not have. */
+export type WantedKeys = Readonly<Record<string, string | undefined>>
+
+/** The entries whose values are strings; the API has no others in such a map. */
+export function readStrings(map: JsonObject): StringMap {
+  return Object.fromEntries(
+    Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
 }
 
-/** The merge patch that sets or removes the named keys, and leaves all other keys. */
-export function adjustMap(current: StringMap, wanted: WantedMap): JsonObject {
+/** The merge patch (RFC 7396) that makes `current` equal to `wanted`; empty when it is. */
+export function replacementPatch(current: StringMap, wanted: StringMap): JsonObject {
+  const extra = Object.keys(current).filter((key) => !Object.hasOwn(wanted, key))
+  return { ...Object.fromEntries(extra.map((key) => [key, null])), ...keysPatch(current, wanted) }
+}
+
+/** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty for none. */
+export function keysPatch(current: StringMap, wanted: WantedKeys): JsonObject {
   const changed = Object.entries(wanted).filter(([key, value]) => own(current, key) !== value)
   return Object.fromEntries(changed.map(([key, value]) => [key, value ?? null]))
 }
@@ -21,6 +30,7 @@ export function withoutKeys(map: StringMap, ...keys: readonly string[]): StringM
   return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
 }
 
+/** Whether an object has no own keys. */
 export function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0
 }

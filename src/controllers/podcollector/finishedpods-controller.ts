@@ -4,27 +4,27 @@ import { byAge } from '../objects/by-age.ts'
 import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 
-/** As many as kube-controller-manager keeps (--terminated-pod-gc-threshold). */
+/** `--terminated-pod-gc-threshold` of kube-controller-manager. */
 const MAX_FINISHED = 12_500
 
-/** All finished pods are looked at together. */
-const ALL = 'finished'
+/** The only key: all finished Pods are reconciled together. */
+const KEY = 'finished'
 
-/** Keeps no more than `most` Pods that have succeeded or failed: the oldest go first. */
-export function createFinishedPodsController(most: number = MAX_FINISHED): Controller {
+/** Keeps at most `maxPods` Pods that have succeeded or failed, and deletes the oldest ones. */
+export function createFinishedPodsController(maxPods: number = MAX_FINISHED): Controller {
   return {
     name: 'finishedpods',
     watches: {
-      pods: ({ after }) => (after?.finished === true ? [ALL] : []),
+      pods: ({ after }) => (after?.finished === true ? [KEY] : []),
     },
-    reconcile: (_, view) => reconcile(view, most),
+    reconcile: (_, view) => reconcile(view, maxPods),
   }
 }
 
-function reconcile(view: View, most: number): Reconciliation {
-  if (view.pods.groupSize(FINISHED_GROUP) <= most) return SETTLED
-  const kept = [...view.pods.group(FINISHED_GROUP)].filter(({ terminating }) => !terminating)
-  const surplus = kept.toSorted(byAge).slice(0, Math.max(0, kept.length - most))
+function reconcile(view: View, maxPods: number): Reconciliation {
+  if (view.pods.groupSize(FINISHED_GROUP) <= maxPods) return SETTLED
+  const kept = [...view.pods.group(FINISHED_GROUP)].filter(({ meta }) => !meta.terminating)
+  const surplus = kept.toSorted(byAge).slice(0, Math.max(0, kept.length - maxPods))
   return {
     writes: surplus.map(({ meta }) => ({ verb: 'delete', collection: 'pods', meta })),
   }

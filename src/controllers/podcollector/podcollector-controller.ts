@@ -7,8 +7,8 @@ import type { Controller, Reconciliation } from '../runner/controller.ts'
 import { SETTLED } from '../runner/controller.ts'
 import type { Deletion, Patch } from '../runner/writing/write.ts'
 
-/** How long a node may be gone before its pods are: it may be made anew. */
-const GONE_MS = 40_000
+/** How long a Node may be gone before its Pods are deleted: it may be created again. */
+const NODE_GONE_MS = 40_000
 
 const GONE: WantedCondition = {
   type: DISRUPTION,
@@ -25,9 +25,9 @@ const RETURNED: WantedCondition = {
 }
 
 /**
- * Deletes pods whose node is gone, which nothing else would delete. The time since
- * when a node is gone is a condition of its pods, the one by which Kubernetes announces
- * a disruption; it is withdrawn when the node returns.
+ * Deletes Pods that no node agent deletes: those whose Node is gone, and those that are being deleted and have no
+ * node. The condition `DisruptionTarget` of a Pod records since when its Node is gone; it becomes False when the
+ * Node is there again.
  */
 export const podCollector: Controller = {
   name: 'podcollector',
@@ -38,25 +38,26 @@ export const podCollector: Controller = {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const pod = view.pods.get(key)
   if (pod === undefined) return SETTLED
-  const isMissed = pod.nodeName !== '' && view.nodes.get(pod.nodeName) === undefined
-  const announced = announcement(pod, isMissed, now)
-  const dueMs = dueAt(pod, isMissed, now) - now
-  if (dueMs <= 0) return { writes: [removal(pod, isMissed)] }
+  const isNodeMissing = pod.nodeName !== '' && view.nodes.get(pod.nodeName) === undefined
+  const announced = announcement(pod, isNodeMissing, now)
+  const dueMs = dueAt(pod, isNodeMissing, now) - now
+  if (dueMs <= 0) return { writes: [removal(pod, isNodeMissing)] }
   if (dueMs === Number.POSITIVE_INFINITY) return { writes: announced }
   return { writes: announced, againMs: dueMs }
 }
 
-/** When the pod is to go, in milliseconds since the epoch; infinite: not by this. */
-function dueAt(pod: PodObject, isMissed: boolean, now: number): number {
+/** When the Pod is deleted, in milliseconds since the epoch; infinite: not by this controller. */
+function dueAt(pod: PodObject, isNodeMissing: boolean, now: number): number {
   const { nodeName, graceEndsAt, graceSeconds } = pod
-  const isFree = isMissed || nodeName === ''
+  const isFree = isNodeMissing || nodeName === ''
   const ends = isFree && graceSeconds > 0 ? time(graceEndsAt, now) : Number.POSITIVE_INFINITY
-  const isHeld = pod.terminating && graceSeconds === 0
-  const lost = isMissed && !isHeld ? time(goneSince(pod), now) + GONE_MS : Number.POSITIVE_INFINITY
+  const isHeld = pod.meta.terminating && graceSeconds === 0
+  const lost =
+    isNodeMissing && !isHeld ? time(goneSince(pod), now) + NODE_GONE_MS : Number.POSITIVE_INFINITY
   return Math.min(ends, lost)
 }
 
-/** Since when its node is known to be gone, RFC 3339; empty when it is not. */
+/** Since when the Node of the Pod is known to be gone, RFC 3339; empty when it is not. */
 function goneSince({ disruption }: PodObject): string {
   return disruption.reason === NODE_GONE ? disruption.lastTransitionTime : ''
 }
@@ -66,19 +67,19 @@ function time(text: string, otherwise: number): number {
   return Number.isNaN(parsed) ? otherwise : parsed
 }
 
-/** It goes without grace, if the server has no such node either. */
-function removal({ meta, nodeName }: PodObject, isMissed: boolean): Deletion {
+/** The deletion without a grace period; a missing Node must be absent on the server, too. */
+function removal({ meta, nodeName }: PodObject, isNodeMissing: boolean): Deletion {
   const node = { collection: 'nodes', namespace: '', name: nodeName, uid: '' } as const
-  const absent = isMissed ? [node] : []
+  const absent = isNodeMissing ? [node] : []
   return { verb: 'delete', collection: 'pods', meta, absent, graceSeconds: 0 }
 }
 
-/** A disruption that another controller announced is another one, with a time of its own. */
-function announcement(pod: PodObject, isMissed: boolean, now: number): readonly Patch[] {
+/** The write of the condition, if it changes. One that another controller wrote is replaced, with a new time. */
+function announcement(pod: PodObject, isNodeMissing: boolean, now: number): readonly Patch[] {
   const isAnnounced = goneSince(pod) !== ''
-  if (isMissed === isAnnounced) return []
+  if (isNodeMissing === isAnnounced) return []
   const known = isAnnounced ? pod.disruption : { ...pod.disruption, status: '' }
-  const conditions = [setCondition(known, isMissed ? GONE : RETURNED, now)]
+  const conditions = [setCondition(known, isNodeMissing ? GONE : RETURNED, now)]
   const body = { status: { conditions } }
   return [{ verb: 'patch', collection: 'pods', meta: pod.meta, subresource: 'status', body }]
 }

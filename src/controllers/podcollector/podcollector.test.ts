@@ -49,7 +49,7 @@ test.each(kept)('a pod %s stays', async (_, parts, nodes) => {
   expect(await look(cluster, 1e9)).toEqual([])
 })
 
-test('a pod that leaves and runs nowhere is removed when its grace is over', async () => {
+test('a terminating Pod without a node is removed when its grace period is over', async () => {
   const cluster = withPod(leaving(30, { nodeName: '' }))
   expect(await look(cluster, 29_999)).toEqual([])
   expect(podCollector.reconcile('shop/web-1', cluster.view, T0 + 20_000, 0).againMs).toBe(10_000)
@@ -57,7 +57,7 @@ test('a pod that leaves and runs nowhere is removed when its grace is over', asy
   expect(cluster.all('pods')).toEqual([])
 })
 
-test('so is one whose node is gone', async () => {
+test('a terminating Pod whose Node is gone is removed when its grace period is over', async () => {
   const cluster = withPod(leaving(30))
   expect(await look(cluster, 0)).toEqual([PATCHED])
   expect(await look(cluster, 29_999)).toEqual([])
@@ -65,7 +65,7 @@ test('so is one whose node is gone', async () => {
   expect(cluster.all('pods')).toEqual([])
 })
 
-test('a pod goes 40 s after its node, however long it would take to end', async () => {
+test('a Pod is removed 40 s after its Node, whatever its grace period', async () => {
   for (const parts of [{}, leaving(3600, {}, { deletionTimestamp: '2026-02-01T01:00:00Z' })]) {
     const cluster = withPod(parts)
     expect(await look(cluster, 0)).toEqual([PATCHED])
@@ -76,7 +76,7 @@ test('a pod goes 40 s after its node, however long it would take to end', async 
   }
 })
 
-test('what another controller disrupted long ago still has 40 s without its node', async () => {
+test('a disruption that another controller announced is replaced, and the 40 s begin then', async () => {
   const since = { lastTransitionTime: '2026-01-01T00:00:00Z' }
   const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }
   const cluster = withPod({ status: { conditions: [{ ...evicted, ...since }] } })
@@ -85,7 +85,7 @@ test('what another controller disrupted long ago still has 40 s without its node
   expect(await look(cluster, 39_999)).toEqual([])
 })
 
-test('a pod that only finalizers hold is not deleted again and again', async () => {
+test('a Pod that waits for its finalizers is deleted only once', async () => {
   const cluster = withPod(leaving(0, {}, { finalizers: ['x'] }))
   expect(await look(cluster, 0)).toEqual([PATCHED])
   expect(await look(cluster, 1e9)).toEqual([])
@@ -112,7 +112,7 @@ test('a node that only the caches miss keeps its pods', async () => {
   await expect(look(cluster, 40_000)).rejects.toThrow('still there')
 })
 
-test('the pods of a node that goes are looked at, and again in time', async () => {
+test('the Pods of a deleted Node are reconciled at once, and again after 40 s', async () => {
   const cluster = withPod({}, NODE)
   const clock = await runControllers(cluster, [podCollector])
   expect(cluster.log).toEqual([])
@@ -123,7 +123,7 @@ test('the pods of a node that goes are looked at, and again in time', async () =
   expect(cluster.log).toEqual([PATCHED, DELETED])
 })
 
-test('of finished pods the oldest go when there are too many', async () => {
+test('of too many finished Pods the oldest are deleted', async () => {
   const cluster = createFakeCluster()
   const put = (serial: number, phase: string, metadata: JsonObject = {}): void => {
     const creationTimestamp = `2026-01-0${serial}T00:00:00Z`

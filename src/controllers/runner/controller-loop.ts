@@ -7,32 +7,34 @@ import { ProblemEpisodes } from './problem-episodes.ts'
 import { WorkQueue } from './work-queue.ts'
 import type { Write } from './writing/write.ts'
 
+/** Times and limits of a controller loop. */
 export interface LoopTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** Keys of one controller that are worked on at once. */
+  /** The number of keys of one controller that are reconciled at once. */
   readonly workers: number
   /** How long keys are reconciled before the event loop runs other work, in milliseconds. */
   readonly turnMs: number
 }
 
+/** What a controller loop works with. */
 export interface LoopParts {
   readonly controller: Controller
   readonly view: View
   readonly clock: Clock
   readonly observer: RunnerObserver
   readonly timing: LoopTiming
-  /** Whether keys may be looked at: all is listed, and this replica leads. */
+  /** Whether keys may be reconciled: everything is listed, and this replica leads. */
   readonly isOpen: () => boolean
-  /** Since when all is followed without a break. */
+  /** Since when every watch is open without a break, in milliseconds since the epoch. */
   readonly since: () => number
-  /** Makes a write and lets the caches know; undefined when it is done. */
+  /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
   readonly write: (write: Write) => Promise<ApiFailure | undefined>
 }
 
 /**
- * The work of one controller: takes dirty keys, reconciles each against the
- * state of that moment, makes the writes, and comes back to what failed.
+ * Runs one controller: takes dirty keys, reconciles each with the present state, makes the writes, and retries
+ * the keys that failed.
  */
 export class ControllerLoop {
   readonly #parts: LoopParts
@@ -52,6 +54,7 @@ export class ControllerLoop {
     return this.#parts.controller
   }
 
+  /** Adds dirty keys, each after the delay that the controller sets for it. */
   add(keys: Iterable<string>): void {
     const { controller } = this
     for (const key of keys) {
@@ -61,7 +64,7 @@ export class ControllerLoop {
     }
   }
 
-  /** Takes what is ready, as far as there are workers. */
+  /** Starts to reconcile keys that are ready, while workers are free. */
   pump(): void {
     const { isOpen, timing } = this.#parts
     const workers = this.controller.workers ?? timing.workers
@@ -73,13 +76,13 @@ export class ControllerLoop {
     this.#parts.observer.depth(this.controller.name, this.#queue.depth)
   }
 
-  /** Forgets what waits and what is wrong: another replica looks after it now. */
+  /** Discards waiting keys and reported problems: another replica leads now. */
   rest(): void {
     this.#queue.clear()
     this.#episodes.clear()
   }
 
-  /** Drops what waits; resolves when the work in progress has ended. */
+  /** Discards waiting keys; resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     this.#cancelTurn?.()
     this.#queue.clear()

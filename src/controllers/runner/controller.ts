@@ -3,34 +3,35 @@ import type { CollectionName, Objects } from '../cache/collections.ts'
 import type { View } from '../cache/view.ts'
 import type { Write } from './writing/write.ts'
 
-/** What is to be done about one key. */
+/** The result of reconciling one key. */
 export interface Reconciliation {
-  /** In this order, one after another; the rest is dropped when one fails. */
+  /** Made one after another; after a failed one the rest is dropped. */
   readonly writes: readonly Write[]
-  /** Look again after so many milliseconds, though nothing may have changed. */
+  /** Reconcile the key again after so many milliseconds, also without a change. */
   readonly againMs?: number
-  /** Other keys of the controller that have to be looked at because of this one. */
+  /** Other keys of the controller to reconcile because of this one. */
   readonly dirty?: Iterable<string>
 }
 
 /**
- * A controller is two pure functions: which keys a change concerns, and which
- * writes the state requires. The runner does everything else.
+ * A controller is pure functions: the keys that a change makes dirty (`watches`), and the writes that the state
+ * requires for a key (`reconcile`). The runner does everything else.
  */
 export interface Controller {
-  /** `endpointslice`; a label of metrics. */
+  /** `endpoints`; a label of metrics. */
   readonly name: string
-  /** Keys that are worked on at once; with 1, each sees what was written for the one before. */
+  /** The number of keys reconciled at once; with 1, each sees the writes for the one before. */
   readonly workers?: number
   /**
    * Milliseconds for which a key that a change made dirty waits for further changes,
    * counted from the first; 0 where the function is absent. Many changes cost one reconcile.
    */
   delayMs?(key: string): number
+  /** For each collection, the keys that a change of one of its objects makes dirty. */
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /**
-   * `now` in milliseconds since the epoch; since `since` the view has been
-   * followed without a break by a replica that leads.
+   * `now` and `since` are in milliseconds since the epoch. Since `since` this replica has led, and followed the
+   * view without a break.
    */
   reconcile(key: string, view: View, now: number, since: number): Reconciliation
 }

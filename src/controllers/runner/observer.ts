@@ -1,11 +1,11 @@
 import type { Write } from './writing/write.ts'
 
-/** A failure that keeps a controller from its work; reported once, until it is over. */
+/** A failure of a controller that lasts; reported once until it is over. */
 export interface ControllerProblem {
   readonly controller: string
   /** The first key that it concerned. */
   readonly key: string
-  /** Row of docs/errors.md. */
+  /** A code of docs/errors.md. */
   readonly errorCode: string
   readonly message: string
   readonly cause?: unknown
@@ -16,12 +16,15 @@ export type WriteResult = 'done' | 'conflict' | 'failed'
 
 /** Receives the reports of the runner, for metrics and logs. */
 export interface RunnerObserver {
-  /** Keys of a controller that wait now, without those that back off. */
+  /** The number of keys of a controller that wait, without those whose retry is delayed. */
   depth(controller: string, keys: number): void
+  /** A key failed and will be reconciled again. */
   retried(controller: string): void
-  /** One key was looked at and its writes were made. */
+  /** A key was reconciled and its writes were made, in so many seconds. */
   reconciled(controller: string, seconds: number): void
+  /** A write has ended. */
   wrote(controller: string, verb: Write['verb'], result: WriteResult): void
+  /** A problem begins. */
   problem(problem: ControllerProblem): void
   /** The problem with this code is over for every key of the controller. */
   healed(controller: string, errorCode: string): void

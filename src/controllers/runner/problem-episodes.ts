@@ -1,6 +1,6 @@
 /**
- * The problems that last, and the keys that they concern: a problem of a thousand
- * keys that lasts an hour is one episode, with one beginning and one end.
+ * The present problems, and the keys that they concern, so that a problem of a thousand keys is reported once when
+ * it begins and once when it ends.
  */
 export class ProblemEpisodes {
   readonly #keysOf = new Map<string, Set<string>>()
@@ -13,6 +13,7 @@ export class ProblemEpisodes {
     return keys === undefined
   }
 
+  /** Discards all problems, without reporting their end. */
   clear(): void {
     this.#keysOf.clear()
   }

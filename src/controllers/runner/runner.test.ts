@@ -37,7 +37,7 @@ function start(options: Options = {}) {
 
 const CREATE = 'create endpoints/shop/web'
 
-test('what a change concerns is reconciled, once', async () => {
+test('a change reconciles the keys that it affects, each once', async () => {
   const { cluster, clock, observer } = start()
   cluster.put('services', rawService())
   cluster.put('pods', rawPod(1))
@@ -68,7 +68,7 @@ test('nothing is written before everything is listed', async () => {
   expect(cluster.log).toEqual([CREATE])
 })
 
-test('own writes are known before the watch delivers them', async () => {
+test('a reconcile sees own writes before the watch delivers them', async () => {
   const { cluster, clock } = start()
   cluster.put('services', rawService())
   cluster.hold()
@@ -82,7 +82,7 @@ test('own writes are known before the watch delivers them', async () => {
   expect(cluster.log).toHaveLength(2)
 })
 
-test('after a conflict the object is read and the write made for what it is now', async () => {
+test('after a conflict the object is read and the write repeated for its new state', async () => {
   const { cluster, clock, observer } = start()
   cluster.put('services', rawService())
   await clock.advance(0)
@@ -102,7 +102,7 @@ test('after a conflict the object is read and the write made for what it is now'
   ])
 })
 
-test('what the caches do not know of yet is learned from the refusal to create it', async () => {
+test('a refused creation makes the runner read the object that the caches do not have yet', async () => {
   const { cluster, clock } = start()
   cluster.put('services', rawService())
   cluster.hold()
@@ -111,7 +111,7 @@ test('what the caches do not know of yet is learned from the refusal to create i
   expect(cluster.log).toEqual([CREATE, 'read endpoints/shop/web', 'patch endpoints/shop/web'])
 })
 
-test('what is gone before the caches know of it is made anew', async () => {
+test('an object that was deleted before the caches know of it is created again', async () => {
   const { cluster, clock } = start()
   cluster.put('services', rawService())
   await clock.advance(0)
@@ -150,7 +150,7 @@ test('retries come after 5 ms, 10 ms, 20 ms, …', async () => {
   expect(times).toEqual([0, 5, 15, 35, 75])
 })
 
-test('a reconcile that throws harms no other key', async () => {
+test('a reconcile that throws does not affect other keys', async () => {
   const faulty: Controller = {
     ...endpointsController,
     reconcile(key, ...rest) {
@@ -210,7 +210,7 @@ test('a refusal with another status is a problem of its own', async () => {
   expect(problems).toHaveLength(2)
 })
 
-test('a replica that lost its leadership forgets its problems, and reports them again in another term', async () => {
+test('a replica that lost its leadership discards its problems, and reports them again when it leads again', async () => {
   const { leadership, lead } = electable()
   const { cluster, clock, observer } = start({ leadership })
   cluster.intercept = async () => refusal(500)
@@ -275,7 +275,7 @@ test('of several writes for one key the rest is dropped when the run ends', asyn
   expect(cluster.log).toEqual(['create endpointslices/shop/'])
 })
 
-test('a list after an outage shows what was missed, and costs no write where nothing was', async () => {
+test('a list after an outage reconciles changed objects, and causes no write for others', async () => {
   const { cluster, clock } = start()
   cluster.put('services', rawService())
   await clock.advance(0)
@@ -305,7 +305,7 @@ test('a bug in a follower ends the run', async () => {
   await expect(runner.run(new AbortController().signal)).rejects.toThrow('oops')
 })
 
-test('a loop that reconciled for long yields to the event loop', async () => {
+test('a loop that reconciled for 10 ms yields to the event loop', async () => {
   const looked: string[] = []
   const slow: Controller = {
     ...endpointsController,

@@ -15,6 +15,7 @@ import type { RunnerObserver } from './observer.ts'
 import { createCachedWriter } from './writing/cached-writer.ts'
 import type { ObjectWriter } from './writing/object-writer.ts'
 
+/** See `Runner`. */
 export interface RunnerOptions {
   readonly controllers: readonly Controller[]
   readonly follower: ObjectFollower

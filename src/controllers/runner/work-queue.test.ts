@@ -25,7 +25,7 @@ test('a key that is being worked on waits until it is done', () => {
   expect(queue.take()).toBe('a')
 })
 
-test('who fails comes back ever later, up to the limit, and anew after a success', async () => {
+test('a key that fails comes back after growing delays up to the limit, and after the first delay once it succeeded', async () => {
   for (const delay of [5, 10, 20, 40, 80, 80]) {
     queue.retry('a')
     expect(clock.pending()).toEqual([delay])
@@ -38,7 +38,7 @@ test('who fails comes back ever later, up to the limit, and anew after a success
   expect(clock.pending()).toEqual([5])
 })
 
-test('of two times the sooner counts, and an event is sooner than both', () => {
+test('of two delays of a key the shorter counts, and add does not wait for either', () => {
   queue.addAfter('a', 50)
   queue.addAfter('a', 20)
   queue.addAfter('a', 90)

@@ -1,8 +1,9 @@
 import type { Clock } from '../../lib/clock.ts'
 
+/** See `WorkQueue`; times in milliseconds. */
 export interface WorkQueueOptions {
   readonly clock: Clock
-  /** A key became ready to be taken. */
+  /** Called when a key can be taken. */
   readonly onReady: () => void
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
@@ -14,9 +15,8 @@ interface Timer {
 }
 
 /**
- * Keys that are to be looked at, each once however often it is added, in the
- * order in which they came. A key that is being worked on is not given out
- * again before it is done. A key that fails comes back after `base × 2ⁿ`.
+ * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that
+ * was taken is not returned again before it is done. A key that failed n times comes back after `base × 2ⁿ`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
@@ -31,15 +31,17 @@ export class WorkQueue {
     this.#options = options
   }
 
-  /** Keys that can be taken now or as soon as they are done. */
+  /** The number of keys that can be taken now, or when they are done. */
   get depth(): number {
     return this.#ready.size + this.#again.size
   }
 
+  /** Whether `take` would return a key. */
   get hasReady(): boolean {
     return this.#ready.size > 0
   }
 
+  /** Adds a key now, also if it waits for a timer. */
   add(key: string): void {
     this.#timers.get(key)?.cancel()
     this.#timers.delete(key)
@@ -50,7 +52,7 @@ export class WorkQueue {
     }
   }
 
-  /** Adds the key after `ms`, or when it is added otherwise, if that is sooner. */
+  /** Adds the key after `ms`, unless another call adds it sooner. */
   addAfter(key: string, ms: number): void {
     const { clock } = this.#options
     const at = clock.now() + ms
@@ -60,7 +62,7 @@ export class WorkQueue {
     this.#timers.set(key, { at, cancel: clock.after(ms, () => this.add(key)) })
   }
 
-  /** Adds the key again, each time later, until `forget`. */
+  /** Adds a key that failed, after a delay that doubles with each call until `forget`. */
   retry(key: string): void {
     const { backoffBaseMs, backoffMaxMs } = this.#options
     const failures = this.#failures.get(key) ?? 0
@@ -68,11 +70,12 @@ export class WorkQueue {
     this.addAfter(key, Math.min(backoffMaxMs, backoffBaseMs * 2 ** Math.min(failures, 30)))
   }
 
-  /** The key succeeded: its next failure is its first. */
+  /** The key succeeded: its next failure counts as the first. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
+  /** Removes the oldest key and returns it; undefined: none is ready. */
   take(): string | undefined {
     const [key] = this.#ready
     if (key === undefined) return undefined
@@ -81,13 +84,13 @@ export class WorkQueue {
     return key
   }
 
-  /** What was taken is finished with, well or not. */
+  /** A key that was taken has been reconciled, with success or without. */
   done(key: string): void {
     this.#taken.delete(key)
     if (this.#again.delete(key)) this.add(key)
   }
 
-  /** Forgets every key that waits, and how often it failed. */
+  /** Removes every key that waits, and the counts of failures. */
   clear(): void {
     for (const { cancel } of this.#timers.values()) cancel()
     for (const set of [this.#ready, this.#again, this.#timers, this.#failures]) set.clear()

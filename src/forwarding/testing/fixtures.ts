@@ -101,9 +101,8 @@ export function clusterOf(
   const byKey = new Map(services.map((one) => [one.key, one]))
   return {
     service: (key) => byKey.get(key),
-    endpointsOf: (key) => sources.filter((source) => source.service === key),
+    endpointSourcesOf: (key) => sources.filter((source) => source.service === key),
     node: () => undefined,
-    services: () => byKey.keys(),
   }
 }
 

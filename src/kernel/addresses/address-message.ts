@@ -19,29 +19,35 @@ const AF_INET6 = 10
 /** enum rt_scope_t; anything else is wider than a link. */
 const SCOPES: Readonly<Record<number, InterfaceAddress['scope']>> = { 253: 'link', 254: 'host' }
 
+/** RTM_GETLINK: all interfaces. */
 export const LINK_DUMP: OutgoingMessage = {
   type: RTM_GETLINK,
   flags: 0,
   payload: Buffer.alloc(IFINFOMSG),
 }
+/** RTM_GETADDR: all addresses of both families. */
 export const ADDRESS_DUMP: OutgoingMessage = {
   type: RTM_GETADDR,
   flags: 0,
   payload: Buffer.alloc(IFADDRMSG),
 }
 
-/** Index and name of an interface. */
+/** Index and name of an interface from an RTM_NEWLINK; undefined for any other message. */
 export function decodeLink(message: NetlinkMessage): readonly [number, string] | undefined {
   if (message.type !== RTM_NEWLINK || message.payload.length < IFINFOMSG) return undefined
   const name = findAttribute(message.payload, IFLA_IFNAME, IFINFOMSG)
   return name && [message.payload.readInt32LE(4), attributeText(name)]
 }
 
+/** An address with the index of its interface in place of the name. */
 export interface IndexedAddress extends Omit<InterfaceAddress, 'device'> {
   readonly index: number
 }
 
-/** On a point-to-point link IFA_ADDRESS is the other end; IFA_LOCAL is always ours. */
+/**
+ * The address of an RTM_NEWADDR; undefined for another message or family. On a point-to-point link IFA_ADDRESS
+ * is the address of the other end, IFA_LOCAL always that of this node.
+ */
 export function decodeAddress(message: NetlinkMessage): IndexedAddress | undefined {
   const { payload } = message
   if (message.type !== RTM_NEWADDR || payload.length < IFADDRMSG) return undefined

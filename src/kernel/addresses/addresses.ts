@@ -1,5 +1,6 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 
+/** An address of a network interface. */
 export interface InterfaceAddress {
   readonly family: Family
   readonly ip: IpAddress
@@ -12,8 +13,8 @@ export interface InterfaceAddress {
 
 /** The addresses of this network namespace's interfaces. */
 export interface Addresses {
-  /** Sorted by interface index, then as the kernel lists them. */
+  /** Sorted by interface index, then in the kernel's order. Rejects with NP_KERNEL_NETLINK. */
   list(): Promise<readonly InterfaceAddress[]>
-  /** Calls back soon after an address came or went; look with `list`. The result stops it. */
+  /** Calls back soon after an address was added or removed; `list` has the new ones. The result stops it. */
   watch(onChange: () => void): () => void
 }

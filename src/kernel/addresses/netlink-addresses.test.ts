@@ -31,7 +31,7 @@ function setUp() {
   return { transport, timers, addresses: new NetlinkAddresses(transport.open, clock) }
 }
 
-test('lists our own end of every address once, with its interface', async () => {
+test('every address is listed once, with its interface; of a point-to-point link the local one', async () => {
   const { addresses, transport } = setUp()
   expect(await addresses.list()).toEqual([
     { family: 4, ip: '127.0.0.1', prefix: 8, scope: 'host', device: 'lo' },
@@ -50,7 +50,7 @@ test('requests with the bytes of RTM_GETLINK and RTM_GETADDR', async () => {
   ])
 })
 
-test('several changes at once are one call', () => {
+test('several changes at once cause one call', () => {
   const { addresses, transport, timers } = setUp()
   let calls = 0
   const stop = addresses.watch(() => calls++)

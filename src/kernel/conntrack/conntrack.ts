@@ -1,14 +1,16 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 
+/** `unanswered`: only flows of which no packet came back. */
 export type FlowChoice = 'all' | 'unanswered'
 
+/** Protocols whose flows have ports. */
 export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
 
 /**
- * Flows to delete: those of a protocol that were sent to `ip:port` and do not
- * go to a backend in `keep`. For `node` any destination address counts; a flow
- * without address translation is lost without harm (its next packet makes it again, and
- * may find the Service by then), but one that foreign rules masquerade stays.
+ * Flows to delete: those of a protocol that were sent to `ip:port` and do not go to a backend in `keep`. For
+ * `node` they may have any destination address. Flows without address translation are deleted, too: their
+ * next packet creates them again, and may match rules of the Service by then. A flow that rules of other
+ * programs masquerade stays.
  */
 export interface FlowFilter {
   readonly family: Family
@@ -24,8 +26,8 @@ export interface FlowFilter {
 /** The kernel's table of tracked flows. */
 export interface Conntrack {
   /**
-   * Deletes flows, so that their next packet is forwarded anew; returns how
-   * many. Throws NP_KERNEL_NETLINK when the table could not be read.
+   * Deletes flows, so that rules apply to their next packet; returns how many. Throws
+   * NP_KERNEL_NETLINK when the table could not be read.
    */
   cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }>
   /**

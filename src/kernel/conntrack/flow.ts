@@ -33,6 +33,7 @@ const BY_DESTINATION_PORT = 1 << 5
 /** Bit of CTA_STATUS: packets went both ways. */
 const SEEN_REPLY = 1 << 1
 
+/** IPPROTO_* of the protocols with ports. */
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 
 /** One direction of a flow. Addresses and ports are views into the message. */
@@ -44,16 +45,18 @@ export interface Tuple {
   readonly destinationPort: number
 }
 
+/** An entry of the conntrack table. */
 export interface Flow {
   readonly original: Tuple
-  /** What answers come from and go to: its source is the backend. */
+  /** The tuple of the answers: its source is the backend. */
   readonly reply: Tuple
-  /** Packets went both ways. */
+  /** Whether packets went both ways. */
   readonly isAnswered: boolean
-  /** Attributes that name this very flow in a deletion. */
+  /** The attributes by which a deletion identifies this flow. */
   readonly identity: Buffer
 }
 
+/** Which flows a dump lists. */
 export interface DumpFilter {
   readonly family: Family
   readonly protocol: keyof typeof PROTOCOLS
@@ -111,6 +114,7 @@ export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
   return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isSix ? 6 : 4), tuple]) }
 }
 
+/** CTNL_MSG_CT_DELETE: the flow of exactly this identity; ENOENT when it is gone. */
 export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage {
   return { type: CT_DELETE, flags: 0, payload: Buffer.concat([header(family), flow.identity]) }
 }
@@ -170,6 +174,7 @@ export function isMasqueraded({ original, reply }: Flow): boolean {
   return original.sourcePort !== reply.destinationPort || !original.source.equals(reply.destination)
 }
 
+/** Whether the client sent the flow to this address, before any translation. */
 export function isSentTo(flow: Flow, ip: IpAddress): boolean {
   return flow.original.destination.equals(ipBytes(ip))
 }

@@ -92,7 +92,7 @@ test.each([
   expect(deleted).toEqual([])
 })
 
-test('a node port cuts all flows but those that others masquerade', async () => {
+test('flows to a node port are deleted, except those that other programs masquerade', async () => {
   expect(await setUp().conntrack.cut([filter({ ip: 'node' })])).toEqual({ deleted: 1 })
   const direct = Buffer.from(captured)
   // The answering side is the destination: 10.96.0.10:53, a process of this node.
@@ -119,7 +119,7 @@ test('several ports of a protocol are one dump, families and protocols are apart
   expect(transport.sent.map((bytes) => bytes[16])).toEqual([2, 2, 10])
 })
 
-test('nothing to cut opens no socket', async () => {
+test('without filters no socket is opened', async () => {
   const { conntrack, transport } = setUp()
   expect(await conntrack.cut([])).toEqual({ deleted: 0 })
   expect(transport.sent).toEqual([])

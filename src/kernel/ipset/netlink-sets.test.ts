@@ -98,7 +98,7 @@ test('a name that would mean all sets, or none, is never sent', async () => {
   expect(got).toEqual([ADD])
 })
 
-test('a set that is gone was destroyed', async () => {
+test('destroying an absent set is no error', async () => {
   const { sets } = setUp(() => 2)
   expect(await sets.run([{ do: 'destroy', name: 'A' }])).toEqual([])
   expect(await sets.run([{ do: 'flush', name: 'A' }])).toMatchObject([{ errno: 2 }])
@@ -139,7 +139,7 @@ test('names, headers and members are read, with a prefix, however often a dump i
   expect(transport.sent).toHaveLength(8)
 })
 
-test('a set that is not there has no members', async () => {
+test('the members of an absent set are undefined', async () => {
   const { sets } = setUp(() => 2)
   expect(await sets.members('A')).toBeUndefined()
 })
@@ -155,7 +155,7 @@ test.each([
   await expect(sets.protocolVersion()).rejects.toMatchObject(error)
 })
 
-test('a kernel without netfilter netlink refuses commands and throws at questions', async () => {
+test('on a kernel without netfilter netlink commands are refused and reading throws', async () => {
   const none = () => {
     throw new NodeProxyError('NP_KERNEL_NETLINK', 'netlink family 12 cannot be opened')
   }

@@ -33,7 +33,7 @@ import {
 } from './sets.ts'
 import { encodeCommand, PROTOCOL } from './wire.ts'
 
-/** Commands in one datagram: when all are refused, the refusals fit into our receive buffer. */
+/** Commands in one datagram: when all are refused, the refusals fit into the socket's receive buffer. */
 const BATCH = 256
 const { EINVAL, ENOENT, EPROTONOSUPPORT } = constants.errno
 

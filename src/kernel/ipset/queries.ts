@@ -22,10 +22,12 @@ import {
 const LIST_SETNAME = 1 << 1
 const LIST_HEADER = 1 << 2
 
+/** IPSET_CMD_LIST: the names of all sets. */
 export const NAMES_DUMP: OutgoingMessage = encodeCommand('list', undefined, (to) => {
   writeNumber(to, ATTR_FLAGS, LIST_SETNAME)
 })
 
+/** IPSET_CMD_LIST: the headers of all sets, without members. */
 export const HEADERS_DUMP: OutgoingMessage = encodeCommand('list', undefined, (to) => {
   writeNumber(to, ATTR_FLAGS, LIST_HEADER)
 })
@@ -35,18 +37,22 @@ export function encodeMembersDump(name: string): OutgoingMessage {
   return encodeCommand('list', name)
 }
 
+/** The name of the set in an answer to IPSET_CMD_LIST. */
 export function decodeName(message: NetlinkMessage): string | undefined {
   const name = answerTo('list', message, ATTR_SETNAME)
   return name && attributeText(name)
 }
 
+/** IPSET_CMD_PROTOCOL: the versions of the protocol that the kernel has. */
 export const PROTOCOL_QUESTION: OutgoingMessage = encodeCommand('protocol', undefined)
 
+/** The newest and the oldest version of the protocol that the kernel has. */
 export interface ProtocolVersion {
   readonly newest: number
   readonly oldest: number
 }
 
+/** The answer to `PROTOCOL_QUESTION`; undefined for any other message. */
 export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undefined {
   const newest = readNumber(answerTo('protocol', message, ATTR_PROTOCOL))
   if (newest === undefined) return undefined
@@ -54,9 +60,9 @@ export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undef
 }
 
 /**
- * The revision of each set type that brought the last thing we use, the marks
- * (kernel 3.17). What came later (bucket sizes, bit masks) we never request, and
- * an `ipset` program that knows no newer revision can list what we made.
+ * The revision of each set type to create sets with: the one that added marks (kernel 3.17), the newest
+ * feature that is used here. Later ones (bucket sizes, bit masks) are not used, and an `ipset` program that
+ * knows no newer revision can list the sets.
  */
 export const WANTED: Readonly<Record<SetTypeName, number>> = {
   'hash:ip': 4,
@@ -72,7 +78,7 @@ export function encodeRevisionQuestion(type: SetTypeName, family: Family): Outgo
   })
 }
 
-/** The revision to make sets with, of those in an answer; the kernel names newest and oldest. */
+/** The revision to create sets with, of those between the newest and the oldest in the kernel's answer. */
 export function decodeRevision(message: NetlinkMessage, type: SetTypeName): number | undefined {
   const newest = readNumber(answerTo('type', message, ATTR_REVISION))
   if (newest === undefined) return undefined

@@ -33,7 +33,7 @@ const anyMember = fc.constantFrom(4, 16).chain((length) =>
   ),
 ) satisfies fc.Arbitrary<Member>
 
-test('a member is read as it was written', () => {
+test('a decoded member equals the encoded one', () => {
   fc.assert(
     fc.property(anyMember, (member) => {
       expect(decodeMembers(listing(encodeChange('add', 'A', member)))).toEqual([member])
@@ -43,7 +43,7 @@ test('a member is read as it was written', () => {
   )
 })
 
-test('a header is read as it was written', () => {
+test('a decoded header equals the encoded one', () => {
   const anyType = fc.record(
     {
       type: fc.constantFrom('hash:ip', 'hash:ip,port', 'hash:ip,port,net'),

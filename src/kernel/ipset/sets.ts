@@ -1,22 +1,24 @@
 import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 
+/** The set types that are created. */
 export type SetTypeName = 'hash:ip' | 'hash:ip,port' | 'hash:ip,port,net'
 
 /**
- * What a set is made with. Two of the same name are the same when all but
- * `hashSize` and `family` agree: the kernel compares those two not, so names contain the family.
+ * The options with which a set is created. A set that exists counts as the same if all options but `hashSize`
+ * and `family` agree. The kernel does not compare these two, so names of sets contain the family.
  */
 export interface SetType {
   readonly type: SetTypeName
   readonly family: Family
-  /** Additions beyond are refused. An empty set costs the same whatever stands here. */
+  /** The kernel refuses to add more members. The number does not change the memory of an empty set. */
   readonly maxElements: number
-  /** Buckets at the start, a power of two; additions from here enlarge the set, packets never do. */
+  /** Initial number of buckets, a power of two. Adding members by command enlarges it, by packet never. */
   readonly hashSize?: number
-  /** Seconds that a member stays unless it has its own; 0: until it is deleted. Absent: no member ends. */
+  /** Seconds after which a member without a timeout of its own expires; 0: never. Absent: no member may have one. */
   readonly timeout?: number
   /** Members may carry a mark (`skbinfo`), which the SET target gives to packets. */
   readonly withMark?: boolean
+  /** Members count packets and bytes. */
   readonly counters?: boolean
 }
 
@@ -25,18 +27,17 @@ export interface Member {
   readonly ip: IpAddress
   readonly protocol?: 'TCP' | 'UDP' | 'SCTP'
   readonly port?: number
-  /** A prefix length of 0 is refused by the kernel: give the two halves. */
+  /** The kernel refuses a prefix length of 0: such a network is added as its two halves. */
   readonly net?: Cidr
-  /** Seconds; only in sets with `timeout`. When read: those that are left. */
+  /** Seconds, only in sets with `timeout`; of a member that was read, the seconds that are left. */
   readonly timeout?: number
   /** Only in sets with `withMark`. */
   readonly mark?: { readonly value: number; readonly mask: number }
 }
 
 /**
- * All may be repeated: a set that exists with the same type is created again, a
- * member added again (its timeout and mark are those of the last addition), an
- * absent set destroyed, an absent member deleted.
+ * Every command may be repeated without an error: creating a set that exists with the same type, adding a
+ * member again (it gets the new timeout and mark), destroying an absent set, deleting an absent member.
  */
 export type SetCommand =
   | { readonly do: 'create'; readonly name: string; readonly type: SetType }
@@ -48,12 +49,13 @@ export interface SetCommandError {
   readonly index: number
   /** The system's number, or ipset's own from 4096 on (linux/netfilter/ipset/ip_set.h). */
   readonly errno: number
-  /** One line: what is wrong, and where possible what to do. */
+  /** One line: the cause, and where possible the remedy. */
   readonly message: string
 }
 
+/** What the kernel knows of a set beside its members. */
 export interface SetHeader {
-  /** `hash:ip`, `list:set`, …; foreign sets may have types that we never make. */
+  /** `hash:ip`, `list:set`, …: sets of other programs may have any type. */
   readonly type: string
   /** Undefined: the type has none (`list:set`). */
   readonly family: Family | undefined
@@ -63,7 +65,7 @@ export interface SetHeader {
   readonly timeout: number | undefined
   readonly withMark: boolean
   readonly counters: boolean
-  /** Rules, and sets of sets, that name it. */
+  /** Number of rules and of sets that refer to it. */
   readonly references: number
   readonly entries: number
   /** Bytes in the kernel, members included. */
@@ -85,10 +87,11 @@ export interface Sets {
   members(name: string): Promise<readonly Member[] | undefined>
   /** The newest and oldest protocol that the kernel speaks; throws NP_KERNEL_IPSET when it has no ip_set. */
   protocolVersion(): Promise<{ readonly newest: number; readonly oldest: number }>
+  /** Closes the socket; the next call opens a new one. */
   close(): void
 }
 
-/** What makes a member itself, in ipset's own words: `10.96.0.1,tcp:80,192.168.0.0/16`. */
+/** The identity of a member as the program ipset writes it: `10.96.0.1,tcp:80,192.168.0.0/16`. */
 export function memberText({ ip, protocol, port, net }: Member): string {
   const words: string[] = [ip]
   if (port !== undefined) words.push(`${protocol?.toLowerCase() ?? ''}:${port}`)

@@ -79,7 +79,7 @@ test.each([
   expect(meaning(ours.payload)).toEqual(meaning(theirs.payload))
 })
 
-test('requests names, one set, the protocol', () => {
+test('the requests of names, one set and the protocol have these bytes', () => {
   expect(hex(NAMES_DUMP)).toBe('0200000005000100060000000800064000000002')
   expect(hex(encodeMembersDump('A'))).toBe('0200000005000100060000000600020041000000')
   expect([PROTOCOL_QUESTION.type, hex(PROTOCOL_QUESTION)]).toEqual([

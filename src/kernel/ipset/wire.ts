@@ -36,7 +36,7 @@ export const NETWORK_ORDER = 0x4000
 /** Of the netfilter families, ipset looks at the one in its own attributes only. */
 const HEADER = nfHeader(4)
 
-/** A command about the set `name`; without one it is about all sets. */
+/** A command for the set `name`, or without a name for all sets; `write` adds its attributes. */
 export function encodeCommand(
   command: CommandName,
   name: string | undefined,
@@ -60,10 +60,12 @@ export function answerTo(
   return findAttribute(message.payload, attribute, NFGENMSG)
 }
 
+/** Writes an attribute of one byte. */
 export function writeByte(to: AttributeWriter, type: number, value: number): void {
   to.bytes(type, Uint8Array.of(value))
 }
 
+/** Writes an attribute of 32 bits in network byte order. */
 export function writeNumber(to: AttributeWriter, type: number, value: number): void {
   to.bytes(type | NETWORK_ORDER, Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value))
 }

@@ -30,7 +30,7 @@ test('without iptables the error names the package to install', async () => {
   })
 })
 
-test('the override and the family choose the program', async () => {
+test('the configured variant and the family determine the program', async () => {
   const runner = new FakeRunner(() => ({ stdout: 'iptables v1.8.9 (legacy)' }))
   const iptables = await openIptables({ runner, backend: 'legacy' })
   await iptables.restore(6, 'COMMIT\n')
@@ -50,7 +50,7 @@ test('an old iptables gets the option to poll its lock more often than once a se
   expect(runner.jobs.at(-1)?.args).toEqual(['--noflush', '-w', '5', '-W', '100000'])
 })
 
-test('reads saved chains, with or without counters, and drops what is not kept', async () => {
+test('saved chains are read with or without counters, and those that are not kept are left out', async () => {
   const stdout = `# Generated
 *nat
 :PREROUTING ACCEPT [12:720]

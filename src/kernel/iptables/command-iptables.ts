@@ -3,8 +3,8 @@ import type { Family } from '../../lib/ip.ts'
 import type { Exit, ProgramRunner } from '../spawner/program-runner.ts'
 import { CommitLines } from './commit-lines.ts'
 import type {
-  Backend,
   Iptables,
+  IptablesVariant,
   RestoreResult,
   SavedTable,
   SaveOptions,
@@ -20,10 +20,12 @@ const LOCK_WAIT = ['-w', '5']
 /** What `-S` prints for a chain that does not exist: legacy, and nft up to 1.8.9. */
 const NO_CHAIN = /No chain\/target\/match|is incompatible, use 'nft' tool|does not exist/
 
+/** See `openIptables`. */
 export interface CommandIptablesOptions {
   readonly runner: ProgramRunner
-  /** Undefined: whatever `iptables` is on this machine. */
-  readonly backend?: Backend | undefined
+  /** The variant whose programs run; undefined: that of the program `iptables` of this machine. */
+  readonly backend?: IptablesVariant | undefined
+  /** Milliseconds after which `iptables-restore` is stopped; 180,000 by default. */
   readonly restoreTimeoutMs?: number
 }
 
@@ -42,7 +44,7 @@ export async function openIptables(options: CommandIptablesOptions): Promise<Ipt
 
 /** iptables by its own programs: `iptables-save`, `iptables -S`, `iptables-restore --noflush`. */
 class CommandIptables implements Iptables {
-  readonly backend: Backend
+  readonly backend: IptablesVariant
   readonly version: string
   readonly #runner: ProgramRunner
   readonly #infix: string
@@ -51,7 +53,7 @@ class CommandIptables implements Iptables {
 
   constructor(
     options: CommandIptablesOptions,
-    found: { readonly version: string; readonly backend: Backend },
+    found: { readonly version: string; readonly backend: IptablesVariant },
   ) {
     this.#runner = options.runner
     this.#infix = options.backend === undefined ? '' : `-${options.backend}`

@@ -1,9 +1,12 @@
 import type { Family } from '../../lib/ip.ts'
 
-export type Backend = 'nft' | 'legacy'
+/** The variant of iptables: `nft` writes nf_tables, `legacy` the tables of xtables. */
+export type IptablesVariant = 'nft' | 'legacy'
 
+/** The tables that are read and written. */
 export type TableName = 'nat' | 'filter' | 'mangle' | 'raw'
 
+/** A chain as `iptables-save` prints it. */
 export interface SavedChain {
   /** `ACCEPT` or `DROP` of a built-in chain; undefined for a user-defined one. */
   readonly policy: string | undefined
@@ -11,12 +14,14 @@ export interface SavedChain {
   readonly rules: readonly string[]
 }
 
+/** A table as `iptables-save` prints it. */
 export interface SavedTable {
   readonly chains: ReadonlyMap<string, SavedChain>
 }
 
+/** See `Iptables.save`. */
 export interface SaveOptions {
-  /** Chains to keep; the rules of the others are not held in memory. */
+  /** Whether the result has the rules of a chain; by default of every chain. Others need no memory. */
   readonly keep?: (chain: string) => boolean
 }
 
@@ -50,8 +55,10 @@ export type RestoreResult =
  * restore is a value. Nothing of a refused COMMIT takes effect.
  */
 export interface Iptables {
-  readonly backend: Backend
+  readonly backend: IptablesVariant
+  /** Version of the program: `1.8.9`. */
   readonly version: string
+  /** The chains of a table, by name. */
   save(family: Family, table: TableName, options?: SaveOptions): Promise<SavedTable>
   /** The rules of one chain, or undefined when it does not exist. */
   listChain(family: Family, table: TableName, chain: string): Promise<readonly string[] | undefined>

@@ -7,12 +7,13 @@ const LOCKED = /xtables lock/
 const MISSING = /can't initialize|unable to initialize|do you need to insmod|Table does not exist/
 const LIMIT = 300
 
-/** The line that iptables-restore complains about, in any of its wordings. */
+/** The 1-based line of the input that iptables-restore reports as wrong; undefined: it reports none. */
 export function failingLine(stderr: string): number | undefined {
   const match = LINE.exec(stderr)
   return match === null ? undefined : Number(match[1])
 }
 
+/** The kind of failure of an iptables program that exited with a status other than 0. */
 export function failureKind(exit: Exit): RestoreFailureKind {
   if (exit.timedOut) return 'timeout'
   if (exit.status === 127) return 'missing'
@@ -20,7 +21,7 @@ export function failureKind(exit: Exit): RestoreFailureKind {
   return MISSING.test(exit.stderr) ? 'missing' : 'refused'
 }
 
-/** What a program said, as one bounded line that is safe in a log. */
+/** The error output of a program as one line of printable ASCII, at most 300 characters; never empty. */
 export function complaint(exit: Exit): string {
   const lines = exit.stderr.split('\n').filter((line) => !NOISE.test(line))
   const text = lines.map((line) => line.trim()).join('; ')

@@ -1,8 +1,9 @@
 import { type Family, hostPort, type IpAddress } from '../../lib/ip.ts'
 
+/** The protocols of virtual servers. */
 export type IpvsProtocol = 'TCP' | 'UDP' | 'SCTP'
 
-/** Which virtual server: an address with a port, or packets that carry a firewall mark. */
+/** The identity of a virtual server: an address with a port, or a firewall mark that packets carry. */
 export type VirtualServerId =
   | {
       readonly family: Family
@@ -13,11 +14,12 @@ export type VirtualServerId =
   | { readonly family: Family; readonly mark: number }
 
 /**
- * `onePacket`: every datagram is scheduled anew (UDP only); `fallback` and
+ * `onePacket`: every datagram is scheduled by itself (UDP only); `fallback` and
  * `sourcePort`: options of the schedulers sh and mh; `schedulerFlag3`: free.
  */
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
 
+/** What a virtual server is created with. */
 export interface VirtualServerSettings {
   /**
    * Name of a scheduler, `rr`. The kernel loads `ip_vs_rr` for it when it can:
@@ -26,14 +28,11 @@ export interface VirtualServerSettings {
   readonly scheduler: string
   /** In the order of `SchedulerFlag`, each at most once. */
   readonly flags: readonly SchedulerFlag[]
-  /** Clients of one network of `prefix` bits stick to a real server; 32 or 128: each on its own. */
+  /** Clients of one network of `prefix` bits keep a real server for `seconds`; 32 or 128: each client for itself. */
   readonly persistence: { readonly seconds: number; readonly prefix: number } | undefined
 }
 
-/**
- * Counted since the virtual server was made, as of up to two seconds ago; exact
- * up to 2^53.
- */
+/** Counted since the virtual server was created, at most two seconds old; exact up to 2^53. */
 export interface TrafficCounters {
   readonly connections: number
   readonly incomingPackets: number
@@ -42,12 +41,14 @@ export interface TrafficCounters {
   readonly outgoingBytes: number
 }
 
+/** A virtual server as the kernel has it. */
 export interface VirtualServer {
   readonly id: VirtualServerId
   readonly settings: VirtualServerSettings
   readonly counters: TrafficCounters
 }
 
+/** How packets reach a real server, the `IP_VS_CONN_F_*` methods; `masquerade` is NAT. */
 export type Forwarding = 'masquerade' | 'local' | 'tunnel' | 'route' | 'bypass'
 
 /** A real server is known by its address and port within its virtual server. */
@@ -56,24 +57,27 @@ export interface RealServerId {
   readonly port: number
 }
 
+/** A real server and how packets are sent to it. */
 export interface RealServer extends RealServerId {
   /** 0: no new connections. */
   readonly weight: number
   readonly forwarding: Forwarding
-  /** No new connections from so many on until fewer than `lowerThreshold`; 0: no limit. */
+  /** With so many connections it gets no new ones until there are fewer than `lowerThreshold`; 0: no limit. */
   readonly upperThreshold: number
   readonly lowerThreshold: number
 }
 
+/** A real server as the kernel has it, with its connections. */
 export interface RealServerState extends RealServer {
   /** Established TCP and SCTP connections. */
   readonly activeConnections: number
   /** All others: half open, closing, and every UDP flow. */
   readonly inactiveConnections: number
-  /** Clients that stick to it. */
+  /** Clients that keep it by persistence. */
   readonly persistentConnections: number
 }
 
+/** A change of virtual or real servers. `add…` of one that exists and `set…` or `delete…` of an absent one are refused. */
 export type IpvsCommand =
   | {
       readonly do: 'addService' | 'setService'
@@ -101,14 +105,15 @@ export interface IpvsCommandError {
   readonly message: string
 }
 
+/** What the kernel reports about ip_vs. */
 export interface IpvsInfo {
   /** `1.2.1` */
   readonly version: string
-  /** Buckets of the table of connections. */
+  /** Number of buckets of the connection table. */
   readonly connectionTableSize: number
 }
 
-/** How long connections without packets are remembered, in seconds. */
+/** Seconds after which the kernel forgets a connection without packets. */
 export interface IpvsTimeouts {
   readonly tcp: number
   /** After a FIN. */
@@ -122,6 +127,7 @@ export interface IpvsTimeouts {
  * the kernel did not answer or refused to list.
  */
 export interface Ipvs {
+  /** Version and size of the connection table. */
   info(): Promise<IpvsInfo>
   /**
    * Runs the commands as if in order. Refused ones come back, by index; all the
@@ -129,24 +135,27 @@ export interface Ipvs {
    */
   run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]>
   /**
-   * All virtual servers of both families, foreign ones included. What other processes add or
-   * delete meanwhile may be missing, and so may a neighbour of it.
+   * All virtual servers of both families, also those of other programs. A server that another process adds
+   * or deletes meanwhile may be missing, and so may one next to it in the kernel's table.
    */
   services(): Promise<readonly VirtualServer[]>
-  service(id: VirtualServerId): Promise<VirtualServer | undefined>
   /** Undefined: there is no such virtual server. */
+  service(id: VirtualServerId): Promise<VirtualServer | undefined>
+  /** The real servers of a virtual server; undefined: there is no such virtual server. */
   servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined>
   /** The same for many, by `virtualServerKey`; those that do not exist are absent. */
   serversOf(
     ids: readonly VirtualServerId[],
   ): Promise<ReadonlyMap<string, readonly RealServerState[]>>
+  /** The timeouts of all connections in this network namespace. */
   timeouts(): Promise<IpvsTimeouts>
-  /** Sets those that are given; connections that exist keep theirs until their next packet. */
+  /** Sets the given ones; a present connection keeps its timeout until its next packet. */
   setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void>
   /** Sets the counters of one virtual server, or of all, to 0; false: there is no such one. */
   zero(id?: VirtualServerId): Promise<boolean>
-  /** Deletes every virtual server, foreign ones included. */
+  /** Deletes every virtual server, also those of other programs. */
   flush(): Promise<void>
+  /** Closes the socket; the next call opens a new one. */
   close(): void
 }
 

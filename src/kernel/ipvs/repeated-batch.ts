@@ -5,10 +5,9 @@ import { type Ipvs, type IpvsCommand, type RealServer, virtualServerKey } from '
 type Reader = Pick<Ipvs, 'service' | 'servers'>
 
 /**
- * Whether a command of a batch that was sent twice, because its answer was
- * lost, has had its effect: then its refusal (EEXIST of what the first sending
- * added, ESRCH or ENOENT of what it deleted) says nothing. The kernel is read
- * and compared with what the batch leaves behind.
+ * Whether a refused command of a batch that was sent twice, because answers were lost, has taken effect: its
+ * refusal may only mean that the first attempt added (EEXIST) or deleted (ESRCH, ENOENT) the object. Reads the
+ * object from the kernel and compares it with the result of the whole batch.
  */
 export async function hasTakenEffect(
   kernel: Reader,

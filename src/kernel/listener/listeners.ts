@@ -1,5 +1,6 @@
 import type { IpAddress } from '../../lib/ip.ts'
 
+/** Protocols whose sockets are listed. */
 export type ListenerProtocol = 'TCP' | 'UDP' | 'SCTP'
 
 /** A local socket that waits for clients. */
@@ -10,7 +11,8 @@ export interface Listener {
   readonly port: number
 }
 
-/** Which ports local processes of this network namespace serve. */
+/** The ports on which processes of this network namespace listen. */
 export interface Listeners {
+  /** Every listening socket of TCP and SCTP and every bound one of UDP; empty where /proc/net cannot be read. */
   list(): readonly Listener[]
 }

@@ -51,6 +51,6 @@ test('sees real sockets', async () => {
   socket.close()
 })
 
-test('without the tables there is nothing', () => {
+test('without the files of /proc the list is empty', () => {
   expect(new ProcListeners('/nonexistent').list()).toEqual([])
 })

@@ -5,25 +5,27 @@
  */
 export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 
+/** The result of loading kernel modules. */
 export interface LoadReport {
   readonly states: ReadonlyMap<string, ModuleState>
-  /** Those that were missing and are there now. */
+  /** Names of the modules that were missing and are present now. */
   readonly loaded: readonly string[]
-  /** What modprobe said where it could not load something; one line, empty when nothing. */
-  readonly said: string
+  /** Error output of modprobe, as one line; empty when it loaded everything. */
+  readonly errorText: string
 }
 
 /**
- * What modules this kernel has, by the names that modprobe takes. Only a trial shows
- * whether a feature works. A module that cannot be loaded is a value.
+ * The modules of this kernel, by the names that modprobe takes. A module that cannot be loaded is a value, not
+ * an error. A present module does not prove that a feature works.
  */
 export interface KernelModules {
+  /** The state of each module, by name. */
   states(names: readonly string[]): Promise<ReadonlyMap<string, ModuleState>>
   /** Loads those that are neither loaded nor built in, as far as possible; returns their states afterwards. */
   load(names: readonly string[]): Promise<LoadReport>
 }
 
-/** Whether the kernel has it at work. */
+/** Whether the module is loaded or built in. */
 export function isPresent(state: ModuleState | undefined): boolean {
   return state === 'loaded' || state === 'builtIn'
 }

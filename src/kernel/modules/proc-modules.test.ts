@@ -46,14 +46,14 @@ test.each([
   expect(await stateOf(modules, name)).toBe(state)
 })
 
-test('where the list of what is built in cannot be read, it is unknown', async () => {
+test('a module is unknown when the list of built-in modules cannot be read', async () => {
   const { modules, runner } = rig(() => ({ status: 127 }), 'none')
   expect(await stateOf(modules, 'xt_nope')).toBe('unknown')
   expect(await stateOf(modules, 'xt_set')).toBe('loaded')
   expect(runner.jobs).toMatchObject([{ program: 'modprobe', args: ['-n', '-q', 'xt_nope'] }])
 })
 
-test('only what is missing is loaded, in one go, and then looked at again', async () => {
+test('missing modules are loaded by one modprobe, then their states are read again', async () => {
   const { modules, runner } = rig(({ args }) => {
     if (args[0] !== '-a') return { status: 1 }
     writeFileSync(`${root}/loaded`, `${LOADED}ip_vs_rr 1 0 - Live 0x0\n`)
@@ -68,13 +68,13 @@ test('only what is missing is loaded, in one go, and then looked at again', asyn
     xt_nope: 'absent',
   })
   expect(report.loaded).toEqual(['ip_vs_rr'])
-  expect(report.said).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
+  expect(report.errorText).toBe('modprobe: FATAL: Module xt_nope not found; in  here.')
 })
 
-test('where everything is there modprobe does not run', async () => {
+test('modprobe does not run when every module is present', async () => {
   const { modules, runner } = rig(() => ({ status: 1 }))
   const report = await modules.load(['xt_set', 'nf_nat'])
-  expect([[...report.states.values()].every(isPresent), report.said, runner.jobs]).toEqual([
+  expect([[...report.states.values()].every(isPresent), report.errorText, runner.jobs]).toEqual([
     true,
     '',
     [],
@@ -84,19 +84,22 @@ test('where everything is there modprobe does not run', async () => {
 test.each([
   [{ status: 127 }, 'there is no modprobe here'],
   [{ status: 143, timedOut: true }, 'modprobe took too long'],
-])('%j is reported, not thrown', async (result, said) => {
+])('%j is reported, not thrown', async (result, errorText) => {
   const { modules } = rig(() => result)
   expect(await modules.load(['xt_nope'])).toEqual({
     states: new Map([['xt_nope', 'absent']]),
     loaded: [],
-    said,
+    errorText,
   })
 })
 
-test('the fake knows what the test sets, and loads what is loadable', async () => {
+test('the fake has the states that a test sets, and loads loadable modules', async () => {
   const modules = new FakeModules({ xt_set: 'loaded', ip_vs: 'loadable' })
   const report = await modules.load(['xt_set', 'ip_vs', 'xt_bpf'])
   expect([...report.states.values()]).toEqual(['loaded', 'loaded', 'absent'])
   expect(report.loaded).toEqual(['ip_vs'])
-  expect([modules.loadRequests, report.said]).toEqual([[['ip_vs', 'xt_bpf']], modules.complaint])
+  expect([modules.loadRequests, report.errorText]).toEqual([
+    [['ip_vs', 'xt_bpf']],
+    modules.complaint,
+  ])
 })

@@ -12,6 +12,7 @@ const TIMEOUT_MS = { look: 5_000, load: 15_000 } as const
 const NOT_FOUND = 127
 const MAX_MESSAGE_LENGTH = 500
 
+/** Paths of the files that list modules; tests use others. */
 export interface ModuleFiles {
   readonly loaded: string
   readonly builtIn: string
@@ -19,6 +20,7 @@ export interface ModuleFiles {
   readonly present: string
 }
 
+/** Reads /proc/modules, modules.builtin and /sys/module, and loads modules with modprobe. */
 export class ProcModules implements KernelModules {
   readonly #runner: ProgramRunner
   readonly #files: ModuleFiles
@@ -40,11 +42,11 @@ export class ProcModules implements KernelModules {
   async load(names: readonly string[]): Promise<LoadReport> {
     const seen = this.#look(names)
     const missing = names.filter((name) => !isPresent(seen.get(name)))
-    if (missing.length === 0) return { states: await this.states(names), loaded: [], said: '' }
+    if (missing.length === 0) return { states: await this.states(names), loaded: [], errorText: '' }
     const result = await this.#modprobe(['-a', ...missing], TIMEOUT_MS.load)
     const states = await this.states(names)
     const loaded = missing.filter((name) => isPresent(states.get(name)))
-    return { states, loaded, said: wordsOf(result) }
+    return { states, loaded, errorText: wordsOf(result) }
   }
 
   /** The states that the files list; names that they do not list are left out. */

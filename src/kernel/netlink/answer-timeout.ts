@@ -1,10 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
 
+/** The longest wait for the next datagram of an answer. */
 export const TIMEOUT_MS = 5000
-/** When time is up because this process stood still, the answer is here already but not yet read. */
+/** If this process was suspended, the answer may have arrived and wait to be read when the time is over. */
 const GRACE_MS = 100
 
-/** The wait for an answer; it starts anew with every sign of life. */
+/** Calls `onEnd` once when no datagram of an answer arrived for `TIMEOUT_MS`; each one calls `restart`. */
 export class AnswerTimeout {
   readonly #clock: Clock
   readonly #onEnd: () => void

@@ -23,7 +23,7 @@ test('writes the bytes of struct nlattr, padded with zeros', () => {
 const value = fc.uint8Array({ maxLength: 300, size: 'max' })
 const type = fc.integer({ min: 1, max: 0x3fff })
 
-test('writes as encodeAttribute does, however much it is', () => {
+test('writes the bytes of encodeAttribute, whatever the length', () => {
   fc.assert(
     fc.property(type, fc.array(fc.tuple(type, value), { maxLength: 12 }), (outer, attributes) => {
       const writer = new AttributeWriter().nest(outer, (inner) => {
@@ -37,7 +37,7 @@ test('writes as encodeAttribute does, however much it is', () => {
   )
 })
 
-test('what is written is found', () => {
+test('an attribute that was written is found', () => {
   fc.assert(
     fc.property(fc.nat(0xffff), fc.nat(0xffff_ffff), fc.nat(0xffff), (u16, u32, port) => {
       const bytes = new AttributeWriter().u16(1, u16).u32(2, u32).port(3, port).written()

@@ -1,6 +1,6 @@
 import { align } from './message.ts'
 
-/** The two upper bits of a type say "nested" and "network byte order". */
+/** The two upper bits of a type mean "nested" and "network byte order". */
 const TYPE_MASK = 0x3fff
 const NESTED = 0x8000
 const HEADER = 4
@@ -15,6 +15,7 @@ export function encodeAttribute(type: number, value: Buffer): Buffer {
   return bytes
 }
 
+/** An attribute that holds other attributes. */
 export function nest(type: number, ...attributes: readonly Buffer[]): Buffer {
   return encodeAttribute(type | NESTED, Buffer.concat(attributes))
 }

@@ -20,7 +20,7 @@ const outgoing = fc.record({
   payload: bytes,
 })
 
-test('what is encoded is decoded', () => {
+test('decoded messages equal the encoded ones', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(outgoing, fc.nat(0xffffffff))), (messages) => {
       const datagram = Buffer.concat(messages.map(([message, seq]) => encodeMessage(message, seq)))

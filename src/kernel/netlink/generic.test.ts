@@ -60,7 +60,7 @@ test('requests the number of its family with the bytes that ipvsadm sends, once'
   ])
 })
 
-test('a number that the kernel does not know any more is requested again', async () => {
+test('a family number that the kernel no longer knows is requested again', async () => {
   const { kernel, family } = setUp()
   await family.transact([request])
   for (const [number, send] of [
@@ -107,7 +107,7 @@ test('a kernel without the family is an error of the caller, until it has it', a
   await expect(family.transact([request])).rejects.toMatchObject(missing)
 })
 
-test('a refusal to say the number is NP_KERNEL_NETLINK', async () => {
+test('a refused request for the number is NP_KERNEL_NETLINK', async () => {
   const { transport, family } = setUp()
   transport.onSend = (bytes) => transport.receive(errorMessage(bytes.readUInt32LE(8), EPERM))
   await expect(family.transact([request])).rejects.toMatchObject({

@@ -21,9 +21,10 @@ export interface GenericRequest {
   readonly payload: Buffer
 }
 
+/** A generic netlink family to resolve. */
 export interface FamilyName {
   readonly name: string
-  /** What to throw on a kernel without it. */
+  /** Creates the error that is thrown on a kernel without the family. */
   readonly missing: () => NodeProxyError
 }
 
@@ -31,8 +32,8 @@ type Visit = (message: NetlinkMessage) => void
 
 /**
  * A generic netlink family. Its number is resolved with the first request,
- * which may load its module, and again when the kernel does not know it any
- * more because the module was unloaded and loaded anew.
+ * which may load its module, and again when the kernel no longer knows it because the module
+ * was unloaded and loaded again.
  */
 export class GenericFamily {
   readonly #session: NetlinkSession

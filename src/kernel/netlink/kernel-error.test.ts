@@ -27,7 +27,7 @@ test.each([
   expect(decodeKernelError(message)).toEqual({ errno: 34, text: 'Weight out of range' })
 })
 
-test('without the flag there are no words, and without an errno there is no refusal', () => {
+test('an error has a text only with the flag, and a message without an errno is no error', () => {
   expect(decodeKernelError(refusal(34, 4, 0))).toEqual({ errno: 34, text: undefined })
   expect(decodeKernelError(refusal(0, 4, WITH_ATTRIBUTES))).toBeUndefined()
 })

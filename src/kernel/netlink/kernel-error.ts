@@ -11,7 +11,7 @@ const HEADER = 16
 /** An error of the kernel in answer to a request (NLMSG_ERROR). `errno` is positive. */
 export interface KernelError {
   readonly errno: number
-  /** The kernel's own words (extended acknowledgement), if our socket is one that gets them. */
+  /** The text of the extended acknowledgement, if the socket has that option. */
   readonly text: string | undefined
 }
 

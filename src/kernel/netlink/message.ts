@@ -10,6 +10,7 @@ export const NLMSG_DONE = 3
 
 const HEADER = 16
 
+/** A message from the kernel: `struct nlmsghdr` and its payload. */
 export interface NetlinkMessage {
   readonly type: number
   readonly flags: number
@@ -20,6 +21,7 @@ export interface NetlinkMessage {
   readonly payload: Buffer
 }
 
+/** A message to the kernel, without the fields that the session fills in. */
 export interface OutgoingMessage {
   readonly type: number
   readonly flags: number
@@ -51,7 +53,7 @@ export function encodeMessages(messages: readonly OutgoingMessage[], seq: number
   return bytes
 }
 
-/** The messages of a datagram; ends at the first one whose length makes no sense. */
+/** The messages of a datagram, up to the first one with an impossible length. */
 export function* decodeMessages(datagram: Buffer): Generator<NetlinkMessage> {
   let at = 0
   while (at + HEADER <= datagram.length) {
@@ -73,6 +75,7 @@ export function errnoOf(message: NetlinkMessage): number {
   return message.payload.length < 4 ? 0 : Math.max(0, -message.payload.readInt32LE(0))
 }
 
+/** The next multiple of 4, to which messages and attributes are padded. */
 export function align(length: number): number {
   return (length + 3) & ~3
 }

@@ -1,4 +1,4 @@
-/** linux/netfilter/nf_tables.h: enum nf_tables_msg_types, those that we send or read. */
+/** linux/netfilter/nf_tables.h: enum nf_tables_msg_types, those that are sent or read here. */
 export const NFT_MSG = {
   newTable: 0,
   getTable: 1,

@@ -37,7 +37,7 @@ function connect(
 ): Transport {
   let open = true
   socket.on('message', (bytes, from) => {
-    // Only port 0 is the kernel; any process may write to our port.
+    // Only port 0 is the kernel; any process may write to this port.
     if (from.port !== 0) return
     // Messages are lost when many are waiting, so there is one more to notice it by.
     if (tuned?.hasLost() === true) guard(() => handlers.onOverrun())

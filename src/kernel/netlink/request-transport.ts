@@ -109,7 +109,7 @@ class RequestSocket implements Transport {
     return Number(libc.recvfrom(fd, this.#datagram, size, MSG_TRUNC, this.#sender, addressLength))
   }
 
-  /** Only port 0 is the kernel; any process may write to our port. */
+  /** Only port 0 is the kernel; any process may write to this port. */
   #handOver(length: number): void {
     if (this.#sender.readUInt32LE(ADDRESS_PORT) !== 0) return
     this.#handlers.onDatagram(Buffer.from(this.#datagram.subarray(0, length)))

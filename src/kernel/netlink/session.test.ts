@@ -81,14 +81,14 @@ test('after an overrun the queue drains before the request is repeated', async (
   expect(transport.sent).toHaveLength(2)
 })
 
-test('endless disturbance ends as an error', async () => {
+test('a dump that is interrupted at every attempt ends with an error', async () => {
   const { transport, session } = setUp()
   transport.onSend = (bytes) => transport.receive(done(seqOf(bytes), NLM_F_DUMP_INTR))
   const dump = session.dump(message, () => undefined)
   await expect(dump).rejects.toMatchObject({ code: 'NP_KERNEL_NETLINK' })
 })
 
-test('no answer ends as an error, and the next request works', async () => {
+test('a request without an answer ends with an error, and the next one works', async () => {
   const { transport, session, elapse, waiting } = setUp()
   const answer = session.batch([message]).catch((error: unknown) => error)
   await expect.poll(() => waiting.length).toBe(1)
@@ -139,7 +139,7 @@ test('refusals that overrun the socket are requested again in halves, in order',
   expect(transport.sent.map((bytes) => bytes.length / 20)).toEqual([5, 2, 3, 1, 2])
 })
 
-test('a batch that nothing disturbed is not called repeated', async () => {
+test('a batch whose answers all arrived is not reported as repeated', async () => {
   const { transport, session } = setUp()
   transport.onSend = (bytes) => transport.receive(errorMessage(seqOf(bytes), 17))
   const refusal = { errno: 17, text: undefined }
@@ -148,7 +148,7 @@ test('a batch that nothing disturbed is not called repeated', async () => {
   expect(await session.transact([])).toEqual({ refusals: new Map(), repeated: false })
 })
 
-test('one question visits its answer and returns its refusal', async () => {
+test('a single request visits its answer and returns its error', async () => {
   const { transport, session } = setUp()
   const seen: number[] = []
   transport.onSend = (bytes) => {
@@ -163,7 +163,7 @@ test('one question visits its answer and returns its refusal', async () => {
   expect(seen).toEqual([7])
 })
 
-test('an answer that waited while the process stood still is read before time is up', async () => {
+test('an answer that arrived while the process was suspended is read before the timeout', async () => {
   const { transport, session, elapse, waiting } = setUp()
   const answer = session.batch([message])
   await expect.poll(() => waiting.map(({ ms }) => ms)).toEqual([5000])

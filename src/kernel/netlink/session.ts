@@ -22,21 +22,21 @@ const DRAIN_MS = 20
 const MAX_ATTEMPTS = 6
 const MAX_SEQ = 0xffff_ffff
 
+/** The answer to several messages that were sent together. */
 export interface BatchAnswer {
-  /** Of each message that failed, by its place in the batch. */
+  /** The error of each message that failed, by its index in the batch. */
   readonly refusals: ReadonlyMap<number, KernelError>
   /**
-   * Answers were lost, so messages were sent again: a refusal may say no more
-   * than that the first time had its effect.
+   * Whether answers were lost and messages sent again: a refusal may then only mean that the first attempt had
+   * its effect.
    */
   readonly repeated: boolean
 }
 
 /**
- * Requests and answers over a netlink socket, one request at a time. A refusal
- * by the kernel is an errno; timeouts and lost answers throw NP_KERNEL_NETLINK.
- * A dump that changed while it ran, and any request whose answer was lost, is
- * repeated: so only requests may be sent that can be repeated.
+ * Sends requests over a netlink socket, one at a time, and reads their answers. A refusal by the kernel is an
+ * errno; timeouts and lost answers throw NP_KERNEL_NETLINK. A dump that changed while it ran, and any request
+ * whose answer was lost, is repeated: every request must be one that can be repeated.
  */
 export class NetlinkSession {
   readonly #transport: Transport
@@ -61,7 +61,7 @@ export class NetlinkSession {
 
   /**
    * Sends messages in one datagram and waits for all. Only the last requests an
-   * acknowledgement, so that thousands of them do not overrun our own socket;
+   * acknowledgement, so that thousands of them do not overrun the own socket;
    * when as many refusals do, both halves are sent again one after the other.
    */
   async transact(messages: readonly OutgoingMessage[]): Promise<BatchAnswer> {

@@ -10,6 +10,7 @@ export const AF_NETLINK = 16
 export const ADDRESS_BYTES = 12
 export const ADDRESS_PORT = 4
 
+/** What identifies a netlink socket in this network namespace. */
 export interface SocketName {
   /** The netlink family. */
   readonly protocol: number

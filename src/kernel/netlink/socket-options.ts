@@ -13,23 +13,23 @@ const NETLINK_EXT_ACK = 11
 const MEMINFO_BYTES = 9 * 4
 const MEMINFO_DROPS = 8 * 4
 
-/** In bytes. */
+/** Sizes of the buffers of a socket, in bytes. */
 export interface BufferSizes {
   readonly receive: number
   readonly send: number
 }
 
+/** A socket with the options of `tuneSocket`. */
 export interface TunedSocket {
   /** Whether the kernel dropped messages to it since the previous call. */
   hasLost(): boolean
 }
 
 /**
- * Sets what the netlink package cannot: buffers beyond the limits of the
- * machine, errors in words (extended acknowledgement) that do not repeat the
- * request, and lost messages that are counted instead of being an error of the
- * socket. libuv reports such an error in a way that the package does not
- * survive: it ends the process. Undefined: a kernel without that option.
+ * Sets the options that the netlink package cannot set: buffers beyond the limits of the machine; errors with
+ * a text (extended acknowledgement) and without a copy of the request; and lost messages that the kernel
+ * counts instead of making them an error of the socket. libuv reports such an error in a way that ends the
+ * process inside the package. Undefined: the kernel does not have the last option.
  */
 export function tuneSocket(libc: LibC, fd: number, buffers: BufferSizes): TunedSocket | undefined {
   const set = (level: number, option: number, value: number) =>

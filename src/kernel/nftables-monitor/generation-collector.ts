@@ -7,11 +7,12 @@ import type { TouchedChain } from './rule-monitor.ts'
 
 const NLMSG_HEADER = 16
 
+/** One committed nf_tables transaction. */
 export interface Generation {
   readonly id: number
   readonly pid: number
   readonly process: string
-  /** Port of the socket that made the change, usually its process id in our namespace. */
+  /** Port of the socket that sent the transaction, usually its process id in our PID namespace. */
   readonly port: number
   readonly seq: number
   readonly touched: readonly TouchedChain[] | 'unknown'
@@ -32,7 +33,7 @@ export class GenerationCollector {
     this.#limit = limit
   }
 
-  /** Drops what belongs to a transaction whose end was lost. */
+  /** Discards the messages of a transaction whose end was lost. */
   reset(): void {
     this.#touched.clear()
     this.#last = Buffer.alloc(0)

@@ -103,7 +103,7 @@ test('a transaction of too many chains is unknown, the next one is read again', 
   expect(sizes).toEqual([2, 'unknown', 1])
 })
 
-test('changes of no concern are not reported', () => {
+test('changes of chains that do not concern the monitor are not reported', () => {
   const { changes, commit } = setUp({ concerns: ({ chain }) => chain?.startsWith('NP-') ?? true })
   commit(5, 'DOCKER')
   commit(5, 'DOCKER', 'NP-A')
@@ -112,7 +112,7 @@ test('changes of no concern are not reported', () => {
   ])
 })
 
-test('during a hold changes wait, and ours are never reported', () => {
+test('during a hold changes wait, and those of the daemon are never reported', () => {
   const { changes, commit, monitor } = setUp()
   const release = monitor.hold()
   commit(5, 'A')
@@ -125,7 +125,7 @@ test('during a hold changes wait, and ours are never reported', () => {
   expect(changes).toHaveLength(2)
 })
 
-test('in a container our programs are known by the port of their socket', () => {
+test('in a container programs of the daemon are identified by the port of their socket', () => {
   const { transport, changes, monitor } = setUp({ authorship: 'port' })
   const release = monitor.hold()
   transport.receive(Buffer.concat([rule('A'), generation(101, 70_005, 5)]))
@@ -146,7 +146,7 @@ test('overlapping holds are settled together', () => {
   expect(changes).toEqual([])
 })
 
-test('an unsubscribed hold that our commits explain reports nothing; one more generation is unknown', () => {
+test('an unsubscribed hold reports nothing for as many generations as own commits, and unknown for one more', () => {
   const { changes, commit, monitor, transport } = setUp()
   const quiet = monitor.hold({ unsubscribed: true })
   expect(transport.groups.has(7)).toBe(false)
@@ -168,7 +168,7 @@ test('a hold with an unknown number of commits is unknown when changes were miss
   expect(changes).toHaveLength(1)
 })
 
-test('an overrun is unknown at once, during a hold only if our commits do not explain it', () => {
+test('an overrun is unknown at once, during a hold only if there are more generations than own commits', () => {
   const { changes, commit, monitor, transport } = setUp()
   transport.receive(rule('LOST'))
   transport.overrun()
@@ -194,7 +194,7 @@ test('a lost answer is requested again', () => {
   expect(changes.map(({ by }) => by?.pid)).toEqual([6])
 })
 
-test('a stopped monitor is silent and closed', () => {
+test('a stopped monitor reports nothing and closes its socket', () => {
   const { changes, commit, stop, transport } = setUp()
   stop()
   commit(5, 'A')
@@ -215,7 +215,7 @@ test('hostile bytes never throw', () => {
   )
 })
 
-test('chains come out as they went in, whatever the order', () => {
+test('decoded chains equal the encoded ones, in any order', () => {
   const name = fc.stringMatching(/^[A-Z-]{1,28}$/)
   fc.assert(
     fc.property(fc.array(name, { maxLength: 40 }), (chains) => {

@@ -8,25 +8,26 @@ import type { HoldOptions, OwnWork, RuleChange, RuleMonitor, TouchedChain } from
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
 const ANSWER_MS = 500
-/** Changes that may wait during a hold; beyond it they are forgotten and `unknown`. */
+/** Changes that wait during a hold; more are discarded, and reported as one `unknown` change. */
 const QUEUE = 1000
 
+/** See `NftablesMonitor`. */
 export interface NftablesMonitorOptions {
   readonly clock: Clock
   /** Distinct chains of one transaction beyond which it is reported as `unknown`. */
   readonly limit?: number
   /** Chains worth reporting; by default all. A change of other chains only is not reported. */
   readonly concerns?: (touched: TouchedChain) => boolean
-  /** How notifications identify our programs: see `authorship`. */
+  /** How notifications identify programs of this daemon: see `authorship`. */
   readonly authorship?: 'pid' | 'port'
 }
 
 type Queued = RuleChange & { readonly own: number }
 
 /**
- * Learns from nf_tables notifications who changed which chains. What happened
- * while it could not listen, or was not heard because the receive buffer was
- * full, is found by the generation counter, which counts every transaction.
+ * Reports changes of chains from nf_tables notifications, with the process that made them. Changes that it
+ * missed, because it was unsubscribed or its receive buffer was full, show in the generation counter, which
+ * counts every transaction.
  */
 export class NftablesMonitor implements RuleMonitor {
   readonly #open: OpenTransport
@@ -83,7 +84,7 @@ export class NftablesMonitor implements RuleMonitor {
     })
   }
 
-  /** Changes are held until the kernel has answered: everything before came before. */
+  /** Reports the changes of a hold when the kernel has answered, so that every earlier notification is there. */
   #settle(generation: number): void {
     if (this.#holds > 0) return
     const { base, commits, missed, pids, queue } = this.#hold
@@ -153,7 +154,7 @@ function newHold() {
   return {
     /** Generation when it began. */
     base: undefined as number | undefined,
-    /** COMMITs of ours; NaN when unknown. */
+    /** COMMITs of this daemon; NaN when unknown. */
     commits: 0,
     pids: new Set<number>(),
     queue: [] as Queued[],

@@ -1,5 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 
+/** A chain that a transaction changed. */
 export interface TouchedChain {
   readonly family: Family
   readonly table: string
@@ -7,6 +8,7 @@ export interface TouchedChain {
   readonly chain: string | undefined
 }
 
+/** A change of packet filter rules. */
 export interface RuleChange {
   /** `unknown`: anything may have changed. */
   readonly touched: readonly TouchedChain[] | 'unknown'
@@ -16,27 +18,28 @@ export interface RuleChange {
   readonly generation: number | undefined
 }
 
-/** What we did ourselves during a hold. */
+/** What this daemon changed during a hold. */
 export interface OwnWork {
-  /** Process ids of our programs. */
+  /** Process ids of the programs that it ran. */
   readonly pids: readonly number[]
-  /** COMMITs that took effect at most; undefined: unknown. */
+  /** The largest possible number of COMMITs that took effect; undefined: unknown. */
   readonly commits: number | undefined
 }
 
+/** See `RuleMonitor.hold`. */
 export interface HoldOptions {
-  /** Leave the multicast group during the hold: for transactions of very many rules. */
+  /** Whether to leave the multicast group during the hold: for transactions of very many rules. */
   readonly unsubscribed?: boolean
 }
 
 /** Reports changes of packet filter rules by other processes. */
 export interface RuleMonitor {
-  /** Calls back for every change that is not ours; the result stops it. */
+  /** Calls back for every change by another process; the result stops it. */
   start(onChange: (change: RuleChange) => void): () => void
   /**
-   * Before writing rules: changes wait until the returned function names those
-   * that were ours; the rest is then reported. If changes were missed and more
-   * happened than we did, that is reported as `unknown`. Holds may overlap.
+   * Called before rules are written: changes wait until the returned function gets those of this daemon; the
+   * others are then reported. If changes were missed and there were more than those of this daemon, one
+   * `unknown` change is reported. Holds may overlap.
    */
   hold(options?: HoldOptions): (own: OwnWork) => void
 }

@@ -34,7 +34,7 @@ test.each(kinds)('%s: one holds it, the next learns who, until it is released', 
   if (second.kind === 'held') second.lock.release()
 })
 
-test('the kernel reports whose socket it is', async () => {
+test('the holder of a lock is the process that the kernel reports', async () => {
   const locks = new SocketLocks(newName())
   const first = await locks.attempt(() => OWNER)
   const { pid } = process
@@ -44,7 +44,7 @@ test('the kernel reports whose socket it is', async () => {
   if (first.kind === 'held') first.lock.release()
 })
 
-test('the answer is that of the moment', async () => {
+test('the answer of an owner is computed at each request', async () => {
   const locks = new SocketLocks(newName())
   const world = { mode: 'ipvs' }
   const first = await locks.attempt(() => ({ ...OWNER, ...world }))
@@ -53,7 +53,7 @@ test('the answer is that of the moment', async () => {
   if (first.kind === 'held') first.lock.release()
 })
 
-test('after SIGKILL of the owner it is free', async () => {
+test('a lock is free after SIGKILL of its owner', async () => {
   const name = newName()
   const module = JSON.stringify(new URL('./socket-locks.ts', import.meta.url).href)
   const program = `
@@ -94,7 +94,7 @@ test.each([
   squatter.close()
 })
 
-test('clients that never read do no harm', async () => {
+test('clients that close without reading the answer do not block others', async () => {
   const name = newName()
   const locks = new SocketLocks(name)
   const first = await locks.attempt(() => OWNER)
@@ -104,7 +104,7 @@ test('clients that never read do no harm', async () => {
   if (first.kind === 'held') first.lock.release()
 })
 
-test('the answer of an owner comes back as it was, cut where it is long', () => {
+test('the answer of an owner is decoded as it was encoded, long texts shortened', () => {
   const command = '-'.repeat(5_000)
   expect(readOwner(writeOwner(OWNER))).toEqual(OWNER)
   expect(readOwner(writeOwner({ ...OWNER, command }))?.command).toHaveLength(1_024)

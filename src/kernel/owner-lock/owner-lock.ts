@@ -4,7 +4,7 @@ export interface LockOwner {
   readonly pid: number
   /** The PID namespace, as `pid:[4026531836]`; empty where it cannot be read. */
   readonly pidNamespace: string
-  /** ISO 8601. */
+  /** When it took the lock, ISO 8601. */
   readonly since: string
   readonly version: string
   /** `daemon`, `--init-only` or `--cleanup`. */
@@ -21,6 +21,7 @@ export interface LockHolder {
   readonly uid: number
 }
 
+/** The result of trying to take a lock. */
 export type LockAttempt =
   | { readonly kind: 'held'; readonly lock: OwnerLock }
   | {

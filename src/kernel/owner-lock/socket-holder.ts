@@ -3,7 +3,7 @@ import { openSyscalls, type Syscalls } from '../sockets/syscalls.ts'
 import type { LockHolder } from './owner-lock.ts'
 
 const AF_UNIX = 1
-/** Where the parts stand: a sockaddr_un, the length of the result, and a struct ucred. */
+/** Offsets in the memory: a sockaddr_un, the length of the result, and a struct ucred. */
 const AT = { address: 0, length: 112, credentials: 116 } as const
 const SIZE = 128
 const CREDENTIALS_BYTES = 12

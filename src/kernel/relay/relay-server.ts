@@ -1,8 +1,9 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { RelayAddress } from './relays.ts'
 
+/** What a relay admits. */
 export interface RelayLimits {
-  /** Milliseconds that the target may take to accept; a client waits no longer. */
+  /** Milliseconds that the target may take to accept a connection. */
   readonly connectMs: number
   /** TCP connections of one relay; further ones are reset. */
   readonly connections: number
@@ -12,6 +13,7 @@ export interface RelayLimits {
   readonly flows: number
 }
 
+/** The limits of the daemon; tests use smaller ones. */
 export const RELAY_LIMITS: RelayLimits = {
   connectMs: 10_000,
   connections: 8192,
@@ -19,20 +21,22 @@ export const RELAY_LIMITS: RelayLimits = {
   flows: 4096,
 }
 
+/** What all relays of one process share. */
 export interface RelayEnvironment {
   readonly clock: Clock
   readonly limits: RelayLimits
 }
 
-/** One listening socket and what came in by it. */
+/** One listening socket, and the connections or flows that it accepted. */
 export interface RelayServer {
   /** Connections that exist. */
   readonly connections: number
-  /** Settles when it listens no more and its last connection ended. */
+  /** Settles when the socket is closed and the last connection has ended. */
   readonly ended: Promise<void>
+  /** Sets the target of new connections, and of the next datagrams of UDP clients. */
   retarget(target: RelayAddress): void
   /** Stops listening. */
   close(): void
-  /** Stops listening and resets what is left. */
+  /** Stops listening, and resets the connections that are left. */
   reset(): void
 }

@@ -1,7 +1,9 @@
 import { hostPort, type IpAddress } from '../../lib/ip.ts'
 
+/** The protocols that relays forward. */
 export type RelayProtocol = 'TCP' | 'UDP'
 
+/** Address and port of a listening socket or of a target. */
 export interface RelayAddress {
   readonly ip: IpAddress
   readonly port: number
@@ -14,6 +16,7 @@ export interface Relay {
   readonly target: RelayAddress
 }
 
+/** Why a relay could not listen. */
 export interface RelayRefusal {
   readonly code: 'NP_KERNEL_RELAY'
   /** Which address, and why: one line. */
@@ -27,14 +30,14 @@ export interface RelayRefusal {
  */
 export interface Relays {
   /**
-   * Starts it. Where it listens already, only the target changes: TCP connections
-   * that exist keep theirs, UDP clients move with their next datagram. Resolves to
-   * the reason when the address cannot be listened on, undefined when it listens.
+   * Starts a relay. If one listens on the address already, only its target changes: present TCP connections
+   * keep theirs, UDP clients get the new one with their next datagram. Resolves to undefined when the relay
+   * listens, else to the reason why it cannot.
    */
   open(relay: Relay): Promise<RelayRefusal | undefined>
   /** Stops listening. TCP connections go on until they end; UDP flows end. */
   close(protocol: RelayProtocol, listen: RelayAddress): Promise<void>
-  /** What listens, in the order of opening. */
+  /** The relays that listen, in the order in which they were opened. */
   list(): readonly Relay[]
   /** TCP connections and UDP flows that exist, those of closed relays included. */
   connections(): number

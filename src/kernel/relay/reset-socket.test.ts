@@ -30,7 +30,7 @@ test.each([
   expect(await Promise.all([end, endOf(mine)])).toEqual(['ECONNRESET', 'closed'])
 })
 
-test('one that is just saying its end closes, too', async () => {
+test('a socket that is sending its FIN is closed, too', async () => {
   const { mine } = await pair()
   mine.end()
   await new Promise<void>((resolve) => process.nextTick(resolve))
@@ -40,7 +40,7 @@ test('one that is just saying its end closes, too', async () => {
   await expect(closed).resolves.toBeDefined()
 })
 
-test('one that is under way, or closed already, is ignored', async () => {
+test('a socket that is connecting, or closed already, is ignored', async () => {
   const { server, address } = await serveTcp(() => undefined)
   cleanups.push(() => server.close())
   const mine = call(address)

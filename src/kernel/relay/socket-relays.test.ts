@@ -19,7 +19,7 @@ async function echo(host: string = LOOPBACK) {
   return address
 }
 
-test('a taken address is a refusal, and everything goes on', async () => {
+test('an address in use is refused, and other relays keep working', async () => {
   const relay = await relayTo('TCP', await echo())
   const { server } = await serveTcp(() => undefined, { port: relay.listen.port })
   expect(await relays.open(relay)).toEqual({
@@ -31,7 +31,7 @@ test('a taken address is a refusal, and everything goes on', async () => {
   expect(await relays.open(relay)).toBeUndefined()
 })
 
-test('a taken UDP port and an address of another node are refusals', async () => {
+test('a UDP port in use and an address of another node are refused', async () => {
   const { socket, address } = await datagrams(() => undefined)
   cleanups.push(() => socket.close())
   const taken = await relays.open({ protocol: 'UDP', listen: address, target: address })

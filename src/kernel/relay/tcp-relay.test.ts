@@ -30,7 +30,7 @@ async function connected(): Promise<{ client: Socket; target: Socket; listen: Re
   return { client, target, listen: relay.listen }
 }
 
-test('what the client sends before and after passes, and the client may send its FIN first', async () => {
+test('data of the client reaches the target, which may answer after the FIN of the client', async () => {
   const { client, target } = await connected()
   client.write('one ')
   client.end('two')
@@ -40,7 +40,7 @@ test('what the client sends before and after passes, and the client may send its
   await expect.poll(() => relays.connections()).toBe(0)
 })
 
-test('the target may stop speaking first', async () => {
+test('the target may send its FIN first', async () => {
   const { client, target } = await connected()
   target.end('banner')
   expect(await hear(client)).toBe('banner')
@@ -61,7 +61,7 @@ test.each(['client', 'target'] as const)(
   },
 )
 
-test('a client that goes before the answer is missed once the target speaks', async () => {
+test('a client that closes before the answer is noticed when the target sends data', async () => {
   const { client, target } = await connected()
   client.end('question')
   expect(await hear(target)).toBe('question')
@@ -135,7 +135,7 @@ async function silentTarget(): Promise<RelayAddress> {
   return address
 }
 
-test('a client that goes while its target is awaited is forgotten', async () => {
+test('a client that closes while its target is connecting is forgotten', async () => {
   const relay = await relayTo('TCP', await silentTarget())
   await relays.open(relay)
   const client = await dial(relay.listen)
@@ -145,7 +145,7 @@ test('a client that goes while its target is awaited is forgotten', async () => 
   await expect.poll(() => relays.connections()).toBe(0)
 })
 
-test('more connections than the limit are reset, the others live', async () => {
+test('connections beyond the limit are reset, the others stay', async () => {
   const small = new SocketRelays(clock, { connections: 2 })
   cleanups.push(() => small.closeAll())
   const { server, address } = await serveTcp((socket) => socket.pipe(socket))

@@ -34,7 +34,7 @@ export async function openTcpRelay(
 function serve(server: Server, first: RelayAddress, environment: RelayEnvironment): RelayServer {
   let target = first
   const clients = new Set<Socket>()
-  // What goes wrong with one accept (too many open files) concerns that client only.
+  // A failed accept (too many open files) concerns that client only.
   server.on('error', () => undefined)
   server.on('connection', (client) => {
     client.on('error', () => undefined)

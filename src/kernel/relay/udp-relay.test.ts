@@ -55,7 +55,7 @@ test('datagrams keep their boundaries, empty and large ones too', async () => {
   }
 })
 
-test('datagrams of the first moment all arrive', async () => {
+test('datagrams that are sent before the flow exists all arrive', async () => {
   const sizes: number[] = []
   const done = Promise.withResolvers<void>()
   const { socket, address } = await datagrams((bytes) => {
@@ -69,7 +69,7 @@ test('datagrams of the first moment all arrive', async () => {
   expect(sizes).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
 })
 
-test('every client has its own port and hears its own answers', async () => {
+test('every client has its own port and gets its own answers', async () => {
   const relay = await opened(await target('a'))
   const [one, other] = [await newClient(), await newClient()]
   const [first, second] = await Promise.all([request(one, relay, 'x'), request(other, relay, 'yy')])
@@ -78,7 +78,7 @@ test('every client has its own port and hears its own answers', async () => {
   expect((await request(one, relay, 'x'))[1]).toBe(first[1])
 })
 
-test('a silent client is forgotten, one that speaks is not', async () => {
+test('a client without datagrams is forgotten, one with datagrams is not', async () => {
   const relay = await opened(await target('a'))
   const [one, other] = [await newClient(), await newClient()]
   await request(one, relay, 'x')
@@ -96,7 +96,7 @@ test('a silent client is forgotten, one that speaks is not', async () => {
   expect(relays.connections()).toBe(0)
 })
 
-test('a client that only listens is remembered as long as it receives datagrams', async () => {
+test('a client that sends nothing is kept while it receives datagrams', async () => {
   const subscribed = Promise.withResolvers<number>()
   const { socket, address } = await datagrams((_bytes, from) => subscribed.resolve(from.port))
   sockets.push(socket)

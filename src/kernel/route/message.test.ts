@@ -125,7 +125,7 @@ const anyRoute = fc.record({
   priority: number32,
 }) satisfies fc.Arbitrary<PolicyRoute>
 
-test('rule and route are read as they were written', () => {
+test('decoded rules and routes equal the encoded ones', () => {
   fc.assert(
     fc.property(anyRoute, (wanted) => {
       expect(decodeRule(encodeRuleAdd(wanted))).toEqual({ ...wanted, isOurs: true })

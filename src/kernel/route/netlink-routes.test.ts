@@ -58,7 +58,7 @@ function setUp(
   }
 }
 
-test('makes both in one datagram, and names those that were missing', async () => {
+test('ensure adds rule and route in one datagram, and returns those that were missing', async () => {
   const { routes, transport } = setUp()
   expect(await routes.ensure(route)).toEqual([RULE, ROUTE])
   expect(transport.sent).toHaveLength(1)
@@ -69,7 +69,7 @@ test('makes both in one datagram, and names those that were missing', async () =
   expect(await missing(NEWROUTE)).toEqual([RULE])
 })
 
-test('what takes the place of rule or route is an error', async () => {
+test('another rule or route that is in the way is an error', async () => {
   const { routes } = setUp(({ type }) => (type === NEWROUTE ? EEXIST : 0))
   await expect(routes.ensure(route)).rejects.toMatchObject({
     code: 'NP_KERNEL_ROUTE',
@@ -78,7 +78,7 @@ test('what takes the place of rule or route is an error', async () => {
   })
 })
 
-test('a refusal is no excuse that the rule was there before', async () => {
+test('a refusal is an error also if the rule existed before', async () => {
   const held = [encodeRuleAdd(route), encodeRouteAdd(route)]
   const { routes } = setUp(({ type }) => (type === NEWRULE ? 1 : 0), held)
   await expect(routes.ensure(route)).rejects.toThrow(`${RULE}: EPERM`)
@@ -96,7 +96,7 @@ test.each([
   await expect(routes.holds(route)).rejects.toMatchObject(error)
 })
 
-test('what is gone was removed, and a table that another rule of ours needs keeps its route', async () => {
+test('removing an absent rule is no error, and a table that another own rule needs keeps its route', async () => {
   const gone = setUp(({ type }) => (type === DELRULE ? 2 : type === DELROUTE ? 3 : 0))
   await gone.routes.remove(route)
   expect(gone.requests).toEqual([DELRULE, GETRULE, DELROUTE])
@@ -105,7 +105,7 @@ test('what is gone was removed, and a table that another rule of ours needs keep
   expect(shared.requests).toEqual([DELRULE, GETRULE])
 })
 
-test('a family that the kernel has not holds nothing, and nothing can be made in it', async () => {
+test('a family that the kernel does not have has no routes, and adding one is an error', async () => {
   const held = [encodeRuleAdd(route)]
   const { routes } = setUp(({ payload }) => (payload[0] === 10 ? 97 : 0), held)
   const six = { ...route, family: 6 } as const
@@ -123,7 +123,7 @@ test('a route of the other family in the same table is another route', async () 
   expect(await routes.holds(route)).toBe(false)
 })
 
-test('lists our rules once, also when the listing had to be repeated', async () => {
+test('own rules are listed once, also when the dump was repeated', async () => {
   const foreign = encodeRuleAdd({ ...route, priority: 8 })
   foreign.payload[foreign.payload.length - 4] = 3
   const { routes, requests, interrupt } = setUp(() => 0, [encodeRuleAdd(route), foreign])
@@ -133,7 +133,7 @@ test('lists our rules once, also when the listing had to be repeated', async () 
   expect(await routes.holds({ ...route, priority: 8 })).toBe(false)
 })
 
-test('hears what others remove, several removals at once as one', () => {
+test('removals by other processes are reported, several at once as one', () => {
   const { routes, transport, timers } = setUp()
   let calls = 0
   const stop = routes.watch(() => calls++)
@@ -156,7 +156,7 @@ test('hears what others remove, several removals at once as one', () => {
   expect(transport.closed).toBe(true)
 })
 
-test('does not hear its own removals', async () => {
+test('own removals are not reported', async () => {
   const { routes, transport, timers } = setUp()
   await routes.ensure(route)
   routes.watch(() => undefined)

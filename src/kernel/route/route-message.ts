@@ -24,11 +24,12 @@ export interface LocalDefault {
   readonly isOurs: boolean
 }
 
+/** RTM_NEWROUTE: EEXIST when there is such a route. */
 export function encodeRouteAdd(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, where)
 }
 
-/** The kernel finds the route by all that is said, its origin included. */
+/** The kernel deletes the route that agrees in all fields, its origin included. */
 export function encodeRouteDelete(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_DELROUTE, 0, where)
 }
@@ -40,7 +41,7 @@ export function encodeRouteDump(family: Family): OutgoingMessage {
   return { type: RTM_GETROUTE, flags: 0, payload }
 }
 
-/** Recognises local default routes of the dump, and those that a notification says are gone. */
+/** The local default route in an answer to a dump, or in the notification of a deleted route. */
 export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWROUTE && type !== RTM_DELROUTE) || payload.length < HEADER) return undefined
   const [number, toLength, fromLength, tos, , protocol, , kind] = payload
@@ -59,7 +60,7 @@ export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type
   return found
 }
 
-/** `struct rtmsg`; the table stands in an attribute of 32 bits. */
+/** `struct rtmsg`; the table is in an attribute of 32 bits. */
 function encodeRoute(
   type: number,
   flags: number,

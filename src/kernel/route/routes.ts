@@ -16,31 +16,32 @@ export interface PolicyRoute {
 }
 
 /**
- * Policy routes of this network namespace. What we make carries our protocol
- * number; anything else is neither changed nor removed. Beside an equal foreign rule stands ours; of such routes the kernel takes
- * but one, whose it may be. Refusals throw NP_KERNEL_ROUTE, lost
- * answers NP_KERNEL_NETLINK.
+ * Policy routes of this network namespace. Rules and routes that are created here carry `OUR_PROTOCOL`; others are
+ * neither changed nor removed. A rule is added also beside an equal one of another program. Of equal routes the
+ * kernel keeps only one, whichever program added it. Refusals throw NP_KERNEL_ROUTE, lost answers
+ * NP_KERNEL_NETLINK.
  */
 export interface Routes {
-  /** Makes rule and route exist, each once; returns what was missing, in the words of `ip`. */
+  /** Adds rule and route where they are missing; returns what was missing, as commands of `ip`. */
   ensure(route: PolicyRoute): Promise<readonly string[]>
-  /** Removes rule and route if they are ours; the route stays while another rule of ours leads to it. */
+  /** Removes rule and route if they carry `OUR_PROTOCOL`; the route stays while another such rule leads to it. */
   remove(route: PolicyRoute): Promise<void>
+  /** Whether rule and route exist. */
   holds(route: PolicyRoute): Promise<boolean>
-  /** The rules that are ours, whatever they match: an earlier start may have had other settings. */
+  /** All rules that carry `OUR_PROTOCOL`: an earlier start may have had other settings. */
   list(): Promise<readonly PolicyRoute[]>
-  /** Calls back soon after another process removed a rule of ours or such a route. The result stops it. */
+  /** Calls back soon after another process removed such a rule or route. The result stops it. */
   watch(onChange: () => void): () => void
   close(): void
 }
 
-/** The rule, in the words of `ip`: `ip -4 rule add fwmark 0x8000/0x8000 lookup 28272 priority 7`. */
+/** The command of `ip` that adds the rule: `ip -4 rule add fwmark 0x8000/0x8000 lookup 28272 priority 7`. */
 export function ruleText({ family, mark, mask, table, priority }: PolicyRoute): string {
   const marks = `0x${mark.toString(16)}/0x${mask.toString(16)}`
   return `ip -${family} rule add fwmark ${marks} lookup ${table} priority ${priority}`
 }
 
-/** The route, in the words of `ip`: `ip -4 route add local default dev lo table 28272`. */
+/** The command of `ip` that adds the route: `ip -4 route add local default dev lo table 28272`. */
 export function routeText({ family, table }: Pick<PolicyRoute, 'family' | 'table'>): string {
   return `ip -${family} route add local default dev lo table ${table}`
 }

@@ -1,10 +1,9 @@
-/** linux/netlink.h: make it, and refuse (EEXIST) what is there already. */
+/** linux/netlink.h: create the object; refuse with EEXIST if it exists. */
 export const NLM_F_EXCL = 0x200
 export const NLM_F_CREATE = 0x400
 
 /**
- * The origin that our rules and routes carry (`ip rule` and `ip route` show
- * `proto 110`). The kernel's own are below 5, and /etc/iproute2/rt_protos assigns
+ * The origin (`proto 110` in `ip rule` and `ip route`) of the rules and routes that this project creates. The kernel's own are below 5, and /etc/iproute2/rt_protos assigns
  * this number to no program.
  */
 export const OUR_PROTOCOL = 110

@@ -28,20 +28,22 @@ export interface MarkRule extends PolicyRoute {
   readonly isOurs: boolean
 }
 
+/** RTM_NEWRULE: EEXIST when there is such a rule. */
 export function encodeRuleAdd(route: PolicyRoute): OutgoingMessage {
   return encodeRule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, route)
 }
 
-/** The kernel finds the rule by all that is said, its origin included. */
+/** The kernel deletes the rule that agrees in all fields, its origin included. */
 export function encodeRuleDelete(route: PolicyRoute): OutgoingMessage {
   return encodeRule(RTM_DELRULE, 0, route)
 }
 
+/** RTM_GETRULE: all rules of a family. */
 export function encodeRuleDump(family: Family): OutgoingMessage {
   return { type: RTM_GETRULE, flags: 0, payload: header(family, 0) }
 }
 
-/** Recognises rules of the dump, and those that a notification says are gone. */
+/** The rule in an answer to a dump, or in the notification of a deleted rule. */
 export function decodeRule({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWRULE && type !== RTM_DELRULE) || payload.length < HEADER) return undefined
   const family = familyOfNumber(payload[0])
@@ -81,7 +83,7 @@ function encodeRule(
   return { type, flags, payload }
 }
 
-/** `struct fib_rule_hdr`; the table stands in an attribute of 32 bits. */
+/** `struct fib_rule_hdr`; the table is in an attribute of 32 bits. */
 function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
   bytes[0] = ADDRESS_FAMILY[family]

@@ -48,9 +48,9 @@ export const OPTION = {
   keepInterval: [6, 5],
   keepCount: [6, 6],
   transparent4: [0, 19],
-  /** Where an accepted connection was meant to go before rules translated it. */
+  /** The destination of an accepted connection before rules translated it. */
   untranslated4: [0, 80],
-  /** Datagrams say whom they are addressed to. */
+  /** Received datagrams carry the address that they were sent to. */
   destination4: [0, 20],
   only6: [41, 26],
   untranslated6: [41, 80],
@@ -58,6 +58,7 @@ export const OPTION = {
   transparent6: [41, 75],
 } as const satisfies Readonly<Record<string, readonly [level: number, option: number]>>
 
+/** A key of `OPTION`. */
 export type OptionName = keyof typeof OPTION
 
 /** bits/socket.h */
@@ -66,6 +67,7 @@ export const MSG = { noSignal: 0x4000 } as const
 /** fcntl.h: move pages rather than copy them, and never wait. */
 export const SPLICE = { move: 1, nonBlocking: 2 } as const
 
+/** sys/socket.h: no more data will be sent. */
 export const SHUT_WR = 1
 
 /** linux/sockios.h: bytes in the send queue that were not sent even once. */

@@ -26,7 +26,7 @@ export class Poller {
     if (this.#descriptor < 0) throw new Error(`epoll_create1: errno ${sys.errno()}`)
   }
 
-  /** Ready whenever it becomes so, both ways and at hang-ups: what is ready stays unsaid after that. */
+  /** Edge-triggered: reported once when it becomes readable or writable, or at a hang-up. False: it failed. */
   addEdge(descriptor: number): boolean {
     return this.#add(descriptor, EPOLL.in | EPOLL.out | EPOLL.urgent | EPOLL.rdhup | EPOLL.edge)
   }

@@ -9,7 +9,7 @@ const address = fc.oneof(
   fc.uint8Array({ minLength: 16, maxLength: 16 }),
 )
 
-test('the bytes of the kernel', () => {
+test('an address has the bytes of struct sockaddr_in or sockaddr_in6', () => {
   expect(hex(socketAddress('10.96.0.1' as IpAddress, 8080))).toBe(
     '02001f900a6000010000000000000000',
   )
@@ -18,7 +18,7 @@ test('the bytes of the kernel', () => {
   )
 })
 
-test('address and port come back, whatever stands behind them', () => {
+test('address and port are decoded, whatever bytes follow them', () => {
   fc.assert(
     fc.property(address, fc.nat(65_535), (bytes, port) => {
       const ip = formatIp(bytes)

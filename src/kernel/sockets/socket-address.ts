@@ -11,10 +11,11 @@ export const AF_INET6 = 10
 export const SOCKET_ADDRESS_BYTES = 28
 
 const INET_BYTES = 16
-/** Where the address itself stands: behind family, port and, in IPv6, flow information. */
+/** The offset of the IP address: after family, port and, in IPv6, flow information. */
 const INET_AT = 4
 const INET6_AT = 8
 
+/** The kernel's form of an address and port. */
 export function socketAddress(ip: IpAddress, port: number): SocketAddress {
   return socketAddressOf(ipBytes(ip), port)
 }
@@ -30,6 +31,7 @@ export function socketAddressOf(ip: Uint8Array, port: number): SocketAddress {
   return bytes
 }
 
+/** The port of an address. */
 export function portOf(address: SocketAddress): number {
   return ((address[2] ?? 0) << 8) | (address[3] ?? 0)
 }
@@ -41,11 +43,12 @@ export function ipPart(address: SocketAddress): Uint8Array {
     : address.subarray(INET_AT, INET_AT + 4)
 }
 
+/** The IP address, in canonical text. */
 export function ipOf(address: SocketAddress): IpAddress {
   return formatIp(ipPart(address))
 }
 
-/** Equal for equal address and port: short text to look something up by. */
+/** A short text that is equal for equal address and port, as a key of maps. */
 export function addressKey(address: SocketAddress): string {
   return textOf(address.subarray(2, 4)) + textOf(ipPart(address))
 }

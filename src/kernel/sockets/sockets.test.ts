@@ -53,7 +53,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     poller.close()
   })
 
-  test('an address that is taken, or not ours, is an error that names it', () => {
+  test('an address in use, or of another machine, is an error that names it', () => {
     const { port } = listen(LOCALHOST)
     expect(() => sockets.listenTcp(LOCALHOST, port)).toThrow(
       expect.objectContaining({
@@ -66,14 +66,14 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     )
   })
 
-  test('several sockets may share an address when all of them say so', () => {
+  test('several sockets may share an address when all have the option', () => {
     const first = own(sockets.bindUdp(LOCALHOST, 0, { shared: true }))
     const port = portOf(sockets.localAddress(first))
     own(sockets.bindUdp(LOCALHOST, port, { shared: true }))
     expect(() => sockets.bindUdp(LOCALHOST, port)).toThrow('EADDRINUSE')
   })
 
-  test('a refused connection wakes who waits for it', () => {
+  test('a refused connection makes its socket ready', () => {
     const { socket, port } = listen(LOCALHOST)
     sys.close(opened.splice(opened.indexOf(socket), 1)[0]!)
     const client = own(sockets.connect('tcp', socketAddress(LOCALHOST, port), 0))
@@ -129,7 +129,7 @@ describe.skipIf(openSyscalls() === undefined)('by system calls', () => {
     poller.close()
   })
 
-  test('datagrams carry who sent them, and whom they were meant for', async () => {
+  test('datagrams carry their source and destination address', async () => {
     const receiver = own(sockets.bindUdp(LOCALHOST, 0))
     const port = portOf(sockets.localAddress(receiver))
     const datagrams = new Datagrams(sys)

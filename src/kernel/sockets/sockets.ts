@@ -13,7 +13,7 @@ import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 const BACKLOG = 4096
 
-/** After a minute; it is closed when it stays silent for another one. Seconds. */
+/** Probes begin after 60 s without data; the connection is closed after six without an answer, 10 s apart. */
 const KEEP_ALIVE: readonly (readonly [OptionName, number])[] = [
   ['keepAlive', 1],
   ['keepIdle', 60],
@@ -27,10 +27,11 @@ const EXHAUSTED: ReadonlySet<number> = new Set([
   ERRNO.tooManyFilesInSystem,
 ])
 
-/** Where things stand in the scratch memory. */
+/** Offsets in the scratch memory. */
 const AT = { address: 0, length: 32, value: 40 } as const
 const SCRATCH_BYTES = 64
 
+/** See `Sockets.listenTcp` and `Sockets.bindUdp`. */
 export interface ListenOptions {
   /** May answer with addresses that are not of this machine; needs CAP_NET_ADMIN. */
   readonly transparent?: boolean
@@ -65,7 +66,7 @@ export class Sockets {
     throw this.#refused(socket, `listen on ${hostPort(ip, port)}`)
   }
 
-  /** Its datagrams say whom they were sent to. Throws NP_KERNEL_SOCKET. */
+  /** Received datagrams carry the address that they were sent to. Throws NP_KERNEL_SOCKET. */
   bindUdp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
     const socket = this.#bound(SOCK.dgram, { ip, port }, options)
     this.set(socket, familyOf(ip) === 6 ? 'destination6' : 'destination4', 1)

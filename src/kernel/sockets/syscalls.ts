@@ -42,6 +42,7 @@ export interface NativeMemory {
   readonly address: bigint
 }
 
+/** The system calls, as `openSyscalls` returns them. */
 export type Syscalls = NonNullable<ReturnType<typeof openSyscalls>>
 
 /** Of the calling thread. Undefined where Node has no foreign function interface. */

@@ -4,7 +4,7 @@
  * no evaluation: `read` splits them and they are used as they are). It answers
  * `id pid` when the program runs and `id pid status` when it ended. At end of
  * input, also after the daemon was killed, running programs finish and the
- * directory goes away.
+ * directory is deleted.
  */
 export const HELPER_SCRIPT = `
 set -f

@@ -8,16 +8,21 @@ const ENVIRONMENT = {
   LC_ALL: 'C',
 }
 
+/** What the helper process reports. */
 export interface HelperEvents {
+  /** A program has started or ended. */
   onReport(report: JobReport): void
-  /** The helper is gone; called once, also after `end`. */
+  /** The helper process has ended; called once, also after `end`. */
   onExit(reason: string): void
 }
 
+/** The helper process, which runs programs for the daemon. */
 export interface Helper {
+  /** Sends one job, as `encodeJobLine` writes it. */
   send(line: string): void
   /** Keeps the daemon alive while jobs run, and only then. */
   hold(busy: boolean): void
+  /** Closes its input: the helper ends after the running jobs. */
   end(): void
 }
 

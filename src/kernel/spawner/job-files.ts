@@ -4,18 +4,20 @@ import { open, readFile } from 'node:fs/promises'
 /** From this size on, files are read and written piecewise, off the event loop. */
 const PIECE = 256 * 1024
 
+/** Paths of the files of one job: standard input, output and error. */
 export interface JobFiles {
   readonly input: string
   readonly output: string
   readonly errors: string
 }
 
+/** The paths for the job with this number. */
 export function jobFiles(directory: string, id: number): JobFiles {
   const base = `${directory}/${id}`
   return { input: `${base}.in`, output: `${base}.out`, errors: `${base}.err` }
 }
 
-/** Writes the whole input before the program starts: it is complete even if we die. */
+/** Writes the whole input before the program starts: it is complete even if the daemon dies. */
 export async function writeInput(path: string, text: string | Iterable<string>): Promise<void> {
   if (typeof text === 'string' && text.length < PIECE) {
     return writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
@@ -41,6 +43,7 @@ function* pieces(chunks: Iterable<string>): Generator<string> {
   if (piece !== '') yield piece
 }
 
+/** The contents of a file as text. */
 export async function readText(path: string): Promise<string> {
   return statSync(path).size <= PIECE ? readFileSync(path, 'utf8') : readFile(path, 'utf8')
 }
@@ -76,6 +79,7 @@ function takeLines(buffer: Buffer, length: number, onLine: (line: string) => voi
   return length - start
 }
 
+/** Deletes the files of a job; absent ones are no error. */
 export function removeFiles(files: JobFiles): void {
   for (const path of [files.input, files.output, files.errors]) {
     try {

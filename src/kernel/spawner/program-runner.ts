@@ -6,12 +6,13 @@ export interface Job {
   readonly args: readonly string[]
   /** Written to a private file before the program starts; absent: empty input. */
   readonly stdin?: string | Iterable<string>
-  /** After this the program is terminated, one second later killed. */
+  /** Milliseconds after which the program gets SIGTERM, and one second later SIGKILL. */
   readonly timeoutMs: number
   /** Do not wait for the jobs before this one (default: strictly in order). */
   readonly concurrent?: boolean
 }
 
+/** How a program ended. */
 export interface Exit {
   /** Exit status; 128 + n after signal n, 127 when there is no such program. */
   readonly status: number
@@ -21,6 +22,7 @@ export interface Exit {
   readonly timedOut: boolean
 }
 
+/** How a program ended, and its output. */
 export interface ProgramResult extends Exit {
   readonly stdout: string
 }
@@ -31,6 +33,7 @@ export interface ProgramResult extends Exit {
  * the job itself was malformed (NP_KERNEL_JOB).
  */
 export interface ProgramRunner {
+  /** Runs a program and resolves when it has ended, with all its output. */
   run(job: Job): Promise<ProgramResult>
   /** Passes on standard output line by line, without ever holding all of it. */
   runLines(job: Job, onLine: (line: string) => void): Promise<Exit>

@@ -90,7 +90,7 @@ test('jobs run in order, concurrent ones do not wait', async () => {
   expect(order).toEqual(['beside', 'slow', 'next'])
 })
 
-test('a program that takes too long is stopped, even if it ignores the polite signal', async () => {
+test('a program that exceeds its timeout is stopped, even if it ignores SIGTERM', async () => {
   const polite = await spawner.run({ program: 'sleep', args: ['60'], timeoutMs: 100 })
   expect(polite).toMatchObject({ timedOut: true, status: 143 })
   const script = `${parent}/stubborn`

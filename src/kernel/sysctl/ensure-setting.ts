@@ -1,6 +1,7 @@
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Sysctl } from './sysctl.ts'
 
+/** What `ensureSetting` works with. */
 export interface EnsureParts {
   readonly sysctl: Sysctl
   readonly log: Logger

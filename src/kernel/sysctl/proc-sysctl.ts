@@ -4,6 +4,7 @@ import type { Sysctl } from './sysctl.ts'
 
 const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.@:-]*(\/[A-Za-z0-9_][A-Za-z0-9_.@:-]*)+$/
 
+/** Kernel settings in the files of /proc/sys. */
 export class ProcSysctl implements Sysctl {
   readonly #root: string
 

@@ -37,13 +37,13 @@ test.each(kinds)('%s: a setting that does not exist', (_, open) => {
   )
 })
 
-test('a setting that is right is never written', () => {
+test('a setting that has the value is not written', () => {
   writeFileSync(`${root}/net/ipv4/tuple`, '1\t2\t3\n')
   expect(new ProcSysctl(root).ensure('net/ipv4/tuple', '1 2 3')).toBe(false)
   expect(readFileSync(`${root}/net/ipv4/tuple`, 'utf8')).toBe('1\t2\t3\n')
 })
 
-test('what cannot be written names the remedy', () => {
+test('the error of a setting that cannot be written names the remedy', () => {
   mkdirSync(`${root}/net/ipv4/directory`, { recursive: true })
   expect(() => new ProcSysctl(root).ensure('net/ipv4/directory', '1')).toThrowError(
     expect.objectContaining({ code: 'NP_KERNEL_SYSCTL' }),

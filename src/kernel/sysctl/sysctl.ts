@@ -1,12 +1,12 @@
 /**
- * Kernel settings of our network namespace, by path under /proc/sys:
+ * Kernel settings of this network namespace, by path under /proc/sys:
  * `net/ipv4/ip_forward` (a path, because interface names may contain dots).
  */
 export interface Sysctl {
   /** Undefined when this kernel has no such setting. */
   read(path: string): string | undefined
   /**
-   * Makes a setting so, writing only if it is not; returns whether it wrote.
+   * Sets a setting to `value`, writing only if it differs; returns whether it wrote.
    * Throws NP_KERNEL_SYSCTL when the setting is missing or must not be written.
    */
   ensure(path: string, value: string): boolean

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Backend } from '../iptables/iptables.ts'
+import type { IptablesVariant } from '../iptables/iptables.ts'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
@@ -25,7 +25,7 @@ export class KernelTraces implements Traces {
     this.#clock = clock
   }
 
-  async variantsWith(place: ChainId): Promise<readonly Backend[]> {
+  async variantsWith(place: ChainId): Promise<readonly IptablesVariant[]> {
     const nft = await this.#isThere(encodeGetChain(place))
     this.#legacy ??= openLegacyChains()
     const legacy = (await (await this.#legacy)?.has(place)) ?? false

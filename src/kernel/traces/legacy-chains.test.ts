@@ -26,7 +26,7 @@ beforeEach(() => {
   chains = new LegacyChains(reader, async () => names)
 })
 
-test('a chain is found by its whole name', async () => {
+test('a chain is found by its full name only', async () => {
   expect(await chains.has(PLACE)).toBe(true)
   table.text = 'ERROR\0KUBE-SERVICES-2\0'
   table.entries = 4

@@ -1,12 +1,14 @@
 import type { Family } from '../../lib/ip.ts'
-import type { Backend, TableName } from '../iptables/iptables.ts'
+import type { IptablesVariant, TableName } from '../iptables/iptables.ts'
 
+/** A chain of the iptables of one family. */
 export interface ChainId {
   readonly family: Family
   readonly table: TableName
   readonly chain: string
 }
 
+/** A process of this network namespace. */
 export interface FoundProcess {
   readonly name: string
   readonly pid: number
@@ -15,14 +17,14 @@ export interface FoundProcess {
 /**
  * What other programs have in this network namespace, by its name. Every query costs the same
  * however many rules, devices and processes there are, unless documented otherwise. No query creates
- * anything. What this process may not see is not there.
+ * anything. What this process may not see counts as absent.
  */
 export interface Traces {
   /**
    * The iptables variants that hold a chain. The legacy one costs a copy of the table (a
    * millisecond for some thousands of rules) when that changed since the last query.
    */
-  variantsWith(place: ChainId): Promise<readonly Backend[]>
+  variantsWith(place: ChainId): Promise<readonly IptablesVariant[]>
   /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
   hasNftTable(family: Family, name: string): Promise<boolean>
   /** All network devices; linear in their number. */

@@ -12,13 +12,14 @@ const IPPROTO_RAW = 255
 /** struct ipt_getinfo: name[32], valid_hooks, hook_entry[5], underflow[5], num_entries, size. */
 const INFO_BYTES = 84
 
-/** What it takes of the C library. */
+/** The signatures of `ReaderLibC`. */
 export const READER_SIGNATURES = {
   socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },
   close: { arguments: ['i32'], return: 'i32' },
 } as const
 
+/** The functions of the C library that `TableReader` calls. */
 export interface ReaderLibC {
   socket(domain: number, type: number, protocol: number): number
   getsockopt(fd: number, level: number, name: number, value: Buffer, length: Buffer): number
@@ -26,8 +27,8 @@ export interface ReaderLibC {
 }
 
 /**
- * Reads tables of the legacy iptables by system calls. A question about a table that the network
- * namespace does not have creates it. Belongs to the network namespace of its first question.
+ * Reads tables of the legacy iptables by system calls. Reading a table that the network
+ * namespace does not have creates it. The reader belongs to the network namespace of its first read.
  */
 export class TableReader {
   readonly #libc: ReaderLibC

@@ -53,7 +53,7 @@ async function elapse(ms: number): Promise<void> {
   }
 }
 
-test('a rule more or less is noticed within a quarter of a second', async () => {
+test('an added or removed rule is reported within a quarter of a second', async () => {
   await elapse(1000)
   table.entries = 4
   await elapse(250)
@@ -62,14 +62,14 @@ test('a rule more or less is noticed within a quarter of a second', async () => 
   expect(changes).toHaveLength(1)
 })
 
-test('a replaced rule is noticed when a program took the lock', async () => {
+test('a replaced rule is reported when a program took the lock', async () => {
   await elapse(1000)
   Object.assign(table, { rules: 'b', lock: true })
   await elapse(1000)
   expect(changes).toMatchObject([NAT])
 })
 
-test('a replaced rule is noticed without the lock too, after a while', async () => {
+test('a replaced rule is reported later when no program took the lock', async () => {
   await elapse(1000)
   table.rules = 'b'
   await elapse(1000)
@@ -92,7 +92,7 @@ test('reading costs no more than its share, also while programs keep taking the 
   expect(changes).toEqual([])
 })
 
-test('what we write is not reported, and becomes the new state', async () => {
+test('own changes are not reported, and become the new state', async () => {
   await elapse(1000)
   const release = monitor.hold()
   Object.assign(table, { entries: 9, rules: 'ours', lock: true })
@@ -105,7 +105,7 @@ test('what we write is not reported, and becomes the new state', async () => {
   expect(changes).toMatchObject([NAT])
 })
 
-test('a program that ran before we read our own state may have changed it', async () => {
+test('a program that ran before the own state was read may have changed the table, which is reported', async () => {
   await elapse(1000)
   const release = monitor.hold()
   table.rules = 'ours'

@@ -5,12 +5,13 @@ import type { TableInfo, Xtables } from './xtables.ts'
 
 /** How often the counters are read. */
 const TICK_MS = 250
-/** Reading all rules may take this share of a processor: 1 in … */
+/** Reading all rules takes at most one 250th of the time. */
 const IDLE_SHARE = 250
-/** … and while iptables programs keep running, this. */
+/** While iptables programs keep running, it takes at most one 20th of the time. */
 const BUSY_SHARE = 20
 const BUSY_MS = 1000
 
+/** See `XtablesMonitor`. */
 export interface XtablesMonitorOptions {
   readonly clock: Clock
   readonly tables: readonly { readonly family: Family; readonly table: string }[]
@@ -20,7 +21,7 @@ interface Watched {
   readonly family: Family
   readonly table: string
   info: TableInfo | undefined
-  /** Undefined: not read since we last wrote. */
+  /** Undefined: not read since the last hold or change. */
   digest: string | undefined
 }
 
@@ -37,7 +38,7 @@ export class XtablesMonitor implements RuleMonitor {
   #onChange: ((change: RuleChange) => void) | undefined
   #cancel: () => void = () => undefined
   #holds = 0
-  /** Counts holds, so that a reading that overlapped one is not believed. */
+  /** Counts holds, so that a reading that overlapped one is discarded. */
   #epoch = 0
   #suspicious = false
   #readAt = 0
@@ -77,7 +78,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** What is there now counts as ours. */
+  /** Takes the present rules as known: they are no foreign change. */
   #baseline(): void {
     this.#xtables.lockTaken()
     this.#suspicious = false

@@ -1,5 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 
+/** Number and size of the rules of a table. */
 export interface TableInfo {
   readonly entries: number
   /** Bytes of all entries. */

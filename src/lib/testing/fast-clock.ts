@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../clock.ts'
 
+/** A clock that runs faster than the machine's. */
 export interface FastClock extends Clock {
-  /** From now on its time passes as the machine's does, also for timers that wait already. */
+  /** From now on it runs as fast as the machine's clock, also for timers that wait already. */
   slowDown(): void
 }
 

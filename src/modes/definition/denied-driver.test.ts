@@ -5,7 +5,7 @@ import { deniedDriver } from './denied-driver.ts'
 const PERIODS = { syncPeriod: 30_000, minSyncPeriod: 0 }
 const missing = { code: 'NP_X', what: 'no right', remedy: 'be root' }
 
-test('it can be asked for, and says why it cannot work', async () => {
+test('it can be configured, and reports why it cannot work', async () => {
   const driver = deniedDriver({ name: 'ipvs', periods: () => PERIODS }, missing)
   const inputs = {
     ...{ config: configuration(), node: undefined, localAddresses: [] },

@@ -7,7 +7,7 @@ import type { AnyField } from '../../settings/field.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Gap, MissingRequirement } from '../mode.ts'
 import type { NetfilterAccess, RulesAccess } from '../netfilter/access.ts'
-import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 import type { ModeDriver, Periods } from './mode-driver.ts'
 
 /** What of this machine every driver gets; it opens for itself what only its mode needs. */

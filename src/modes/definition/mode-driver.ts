@@ -1,6 +1,6 @@
 import type { MissingRequirement, ObjectKey } from '../mode.ts'
-import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
-import type { ModeInputs } from '../netfilter/mode-inputs.ts'
+import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
+import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
 import type { ModeReview } from './mode-review.ts'
 import type { ModeSpec } from './mode-spec.ts'
 import type { PendingCleanup } from './pending-cleanup.ts'

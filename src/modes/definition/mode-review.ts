@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../forwarding/entry.ts'
 import type { Service } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { KernelError } from '../mode.ts'
-import type { NetfilterConfiguration } from '../netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
 
 export type ConditionSink = Pick<Conditions, 'raise' | 'clear'>
 
@@ -17,7 +17,7 @@ export interface ReviewFacts<C = unknown> {
 export interface ModeReview<C = unknown> {
   /** Services or the configuration changed. */
   services(conditions: ConditionSink, facts: ReviewFacts<C>): void
-  /** Whether it is an error about what the configuration, not a Service, asks for. */
+  /** Whether it is an error about what the configuration, not a Service, requests. */
   isConfigured(error: KernelError): boolean
   /** The present errors for which `isConfigured` holds, by message; empty: none. */
   configuredErrors(conditions: ConditionSink, messages: readonly string[]): void

@@ -5,7 +5,7 @@ import { forward, martians } from '../netfilter/forward.ts'
 import { isRouted } from '../netfilter/mark.ts'
 import { toNodePorts } from '../netfilter/node-ports.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { CHAIN, type OwnTable } from './names.ts'
 
 /** What keeps neighbours from 127.0.0.0/8; it has to stand before route_localnet is 1. */

@@ -2,7 +2,7 @@ import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { dport, from, to } from '../netfilter/rule.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
 
 const FROM_NODE = '-m addrtype --src-type LOCAL '

@@ -3,7 +3,7 @@ import { hostPort, type IpAddress } from '../../lib/ip.ts'
 import { notFromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
 import { to } from '../netfilter/rule.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { stickyRules } from './affinity.ts'
 
 /**

@@ -27,7 +27,7 @@ test('what is missing is named with its family and the command that brings it', 
   ])
 })
 
-test('a lock that somebody holds says nothing about the kernel', async () => {
+test('a lock that another process holds says nothing about the kernel', async () => {
   const iptables = new FakeIptables()
   iptables.failNext({ kind: 'locked' }, 100)
   expect((await probeIptables({ iptables }, settings())).missing).toEqual([])

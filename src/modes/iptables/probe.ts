@@ -1,7 +1,7 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { setMark } from '../netfilter/mark.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { PREFIX } from './names.ts'
 
 const CHAIN = `${PREFIX}PROBE`

@@ -2,7 +2,7 @@ import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { dport } from '../netfilter/rule.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { setOf, setType } from './affinity.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-key.ts'
 import {

@@ -1,48 +1,50 @@
 import type { ApplyResult, Change, KernelError, ObjectKey } from '../mode.ts'
-import { nameOf, ofKind } from '../netfilter/object-key.ts'
+import { nameOf, ofKind } from '../netfilter/objects/object-key.ts'
+import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { serverOfMember, servicesKey } from './member.ts'
-import { kindOf } from './object.ts'
-import { forgetWays } from './paths.ts'
-import { type Outcome, writeServers } from './write-servers.ts'
+import { serverOfMember, servicesKey } from './objects/member.ts'
+import { kindOf } from './objects/object.ts'
+import type { WriteFailures } from './servers/server-writer.ts'
+import { writeServers } from './write-servers.ts'
 
 /**
  * Writes one change, in an order in which no packet meets half of it: what packets
  * may need comes first (sets, their members, virtual servers), then what leads them
- * there (routes, chains), and what is not needed any more goes last.
+ * there (routes, chains), and what is not needed any more goes last. Refusals of the
+ * kernel are values by object; a lost answer throws `NodeProxyError`.
  */
 export async function applyChange(
   { set, unset }: Change,
   state: ManagedState,
 ): Promise<ApplyResult> {
   const { sets, chains, transit } = state
-  const outcome: Outcome = { failed: new Map(), left: new Map() }
+  const failures: WriteFailures = { failed: new Map(), left: new Map() }
   const take = (failed: ReadonlyMap<ObjectKey, KernelError>) => {
-    for (const [key, why] of failed) outcome.failed.set(key, why)
+    for (const [key, why] of failed) failures.failed.set(key, why)
   }
   take(await sets.create(ofKind(set, 'set')))
-  await writeServers({ set, unset }, state, outcome)
+  await writeServers({ set, unset }, state, failures)
   take(await transit.set(ofKind(set, 'route', 'relay')))
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
   take(rules.failed)
   take(await transit.tidy(ofKind(set, 'route')))
   take(await transit.unset(ofKind(unset, 'route', 'relay')))
   const members = ofKind(unset, 'member')
-  const needed = stillNeeded(outcome, members, state)
+  const needed = stillNeeded(failures.failed, members, state)
   take(new Map([...needed].filter(([key]) => members.includes(key))))
   take(await sets.delete(members.filter((key) => !needed.has(key))))
   take(await sets.destroy(ofKind(unset, 'set')))
-  await forgetWays(state)
-  const left = new Map([...outcome.left, ...(rules.left ?? [])])
-  return { failed: outcome.failed, left, uncertain: rules.uncertain ?? false }
+  await pruneLeaving(state)
+  const left = new Map([...failures.left, ...(rules.left ?? [])])
+  return { failed: failures.failed, left, uncertain: rules.uncertain ?? false }
 }
 
 /**
- * Members that say that a virtual server is ours which could not be removed, now or
- * earlier: without them it would be nobody's for whoever comes after us.
+ * Members that record a virtual server of ours which could not be removed, now or
+ * earlier: without them the next daemon would take it for a foreign one.
  */
 function stillNeeded(
-  { failed }: Outcome,
+  failed: ReadonlyMap<ObjectKey, KernelError>,
   leaving: readonly ObjectKey[],
   { servers, drainer }: ManagedState,
 ): ReadonlyMap<ObjectKey, KernelError> {

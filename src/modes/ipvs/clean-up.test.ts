@@ -73,7 +73,7 @@ test('the sets that say what is ours stay as long as a virtual server does', asy
   expect([await serversOf(kernel), await kernel.sets.names('NPVS-')]).toEqual([THEIRS, []])
 })
 
-test('a chain or set that somebody needs is told, and the rest goes', async () => {
+test('a chain or set that a foreign rule needs is reported, and the rest is removed', async () => {
   const { kernel, mode } = await serving()
   kernel.iptables.alter(4, '*nat\n-A OTHER -j NPVS-MASQ\nCOMMIT\n')
   await expect(mode.cleanup()).rejects.toThrow(codeOf('NP_IPTABLES_REFUSED'))
@@ -101,7 +101,7 @@ test('without ip_vs, or without sets, there is nothing to remove of that kind', 
   expect(kernel.iptables.texts).toEqual([])
 })
 
-test('a kernel that does not answer is told, and nothing is removed', async () => {
+test('a kernel that does not answer is reported, and nothing is removed', async () => {
   const { kernel, mode } = await serving()
   kernel.ipvs.failure = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
   const names = await kernel.sets.names('')

@@ -1,14 +1,15 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
-import { nameOf } from '../netfilter/object-key.ts'
+import { nameOf } from '../netfilter/objects/object-key.ts'
 import type { ManagedState } from './managed-state.ts'
 import { observeAll } from './observe.ts'
 
 /**
  * Removes every trace of this mode and of its earlier runs: first what leads packets
- * to virtual servers, then those, and last the sets that say which ones were ours. What
- * cannot be removed holds up nothing but what is needed to find it again.
+ * to virtual servers, then those, and last the sets that record which ones were ours. What
+ * cannot be removed holds up nothing but what is needed to find it again; the first failure
+ * is thrown at the end (`NP_IPVS_REFUSED`: a virtual server is left).
  */
 export async function cleanUp(state: ManagedState): Promise<void> {
   const { servers, sets, chains, transit } = state

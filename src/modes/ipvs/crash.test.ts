@@ -22,7 +22,7 @@ const given = {
   drain: { tcp: DRAIN_SECONDS, udp: 0, sctp: DRAIN_SECONDS },
 }
 
-/** Somebody else's: by itself, by a mark, and at a point that Services want too. */
+/** Foreign virtual servers: by itself, by a mark, and at a point that Services want too. */
 const FOREIGN: readonly VirtualServerId[] = [
   { family: 4, protocol: 'TCP', ip: ip('172.31.0.1'), port: 80 },
   { family: 4, mark: 77 },
@@ -84,7 +84,7 @@ async function setConnections(kernel: FakeKernel, every: number): Promise<void> 
   }
 }
 
-/** A last daemon writes everything, and lives until nobody drains any more. */
+/** A last daemon writes everything, and lives until no backend drains any more. */
 async function settle(
   kernel: FakeKernel,
   entries: ReadonlyMap<EntryId, ForwardingEntry>,

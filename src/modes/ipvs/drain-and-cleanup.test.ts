@@ -20,7 +20,7 @@ import { frontend, ip } from '../testing/mode-fixtures.ts'
 const OTHERS = { ...VIP, ip: ip('172.30.77.77') } as const
 const PATIENT = new AbortController().signal
 
-/** A node with a busy and an idle Service, and somebody else's virtual server. */
+/** A node with a busy and an idle Service, and a foreign virtual server. */
 async function serving(kernel: FakeKernel = fakeKernel()) {
   await kernel.ipvs.run(foreignAt(OTHERS))
   const node = fakeIpvsNode(kernel)
@@ -99,7 +99,7 @@ test('what an earlier run left is found, be it in the middle of leaving', async 
   await expectNothingLeft(kernel)
 })
 
-test('one that was killed before it held anybody cuts nobody off when it is back', async () => {
+test('one that was killed before it held a virtual server ends no connection when it is back', async () => {
   const { kernel } = await serving()
   const member = { ip: VIP.ip, protocol: VIP.protocol, port: VIP.port }
   await kernel.sets.run([
@@ -134,7 +134,7 @@ test('one that is wanted back in the middle serves again with the connections it
   expect(await fresh.look()).toEqual([])
 })
 
-test('told to stop before it began, it does nothing', async () => {
+test('a signal that came before it began stops it from doing anything', async () => {
   const { kernel, mode } = await serving()
   const before = await stateOf(kernel)
   await mode.drainAndCleanup(AbortSignal.abort())

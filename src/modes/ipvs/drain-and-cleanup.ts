@@ -1,28 +1,30 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ifPresent } from '../netfilter/if-present.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { memberOf } from '../netfilter/objects/object-key.ts'
 import { cleanUp } from './clean-up.ts'
+import { endDrained, leavingMembersOf, pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { kindOf } from './object.ts'
+import { kindOf } from './objects/object.ts'
 import { observeAll } from './observe.ts'
-import { endDrained, forgetWays, waysTo } from './paths.ts'
 
 const LOOK_EVERY_MS = 1_000
 
-export interface Retirement {
+/** When and how long draining goes on. */
+export interface DrainOptions {
+  /** Ends draining early; what is left is removed later. */
   readonly signal: AbortSignal
   readonly clock: Pick<Clock, 'after'>
 }
 
 /**
- * Another mode serves. New connections are its own from the moment at which the sets
+ * Another mode serves. New connections belong to it from the moment at which the sets
  * are empty; established ones find their virtual servers by the set LEAVING, until
- * they end or their time is over. Then everything is removed.
+ * they end or reach their deadline. Then everything is removed.
  */
 export async function drainAndCleanup(
   state: ManagedState,
-  { signal, clock }: Retirement,
+  { signal, clock }: DrainOptions,
 ): Promise<void> {
   if (signal.aborted) return
   if (await isServing(state)) await leave(state)
@@ -40,13 +42,13 @@ async function isServing(state: ManagedState): Promise<boolean> {
 }
 
 async function leave(state: ManagedState): Promise<void> {
-  const { servers, sets, drainer } = state
+  const { servers, writer, sets, drainer } = state
   const keys = [...servers.known.keys()]
-  await sets.add(keys.flatMap((key) => waysTo(key, state)))
+  await sets.add(keys.flatMap((key) => leavingMembersOf(key, state)))
   await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
-  const { held } = await servers.apply([], keys)
+  const { held } = await writer.apply([], keys)
   for (const key of held) drainer.hold(key)
-  await forgetWays(state)
+  await pruneLeaving(state)
   drainer.review(keys)
 }
 
@@ -55,7 +57,7 @@ function isLeaving(key: ObjectKey): boolean {
 }
 
 /** Resolves to whether the signal came. */
-function isAbortedAfter(ms: number, { signal, clock }: Retirement): Promise<boolean> {
+function isAbortedAfter(ms: number, { signal, clock }: DrainOptions): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => {
       signal.removeEventListener('abort', abort)

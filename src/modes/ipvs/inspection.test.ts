@@ -13,27 +13,27 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ForeignChange } from '../mode.ts'
-import { memberKey } from '../netfilter/object-key.ts'
+import { memberKey } from '../netfilter/objects/object-key.ts'
 import { ip } from '../testing/mode-fixtures.ts'
-import { ROLES } from './names.ts'
+import { ROLES } from './objects/names.ts'
 
 const EVERYTHING = { keys: 'all', by: 'another program' }
 
 /** A node that is watched, with some Services. */
 async function watched(services = 1) {
   const node = fakeIpvsNode(fakeKernel())
-  const told: ForeignChange[] = []
+  const reported: ForeignChange[] = []
   const all = Array.from({ length: services }, (_, n) =>
     service(`s${n}`, `172.30.${n >> 8}.${(n & 255) + 1}`),
   )
   await node.sync(...all)
-  const stop = node.mode.watch((change) => told.push(change))
+  const stop = node.mode.watch((change) => reported.push(change))
   const wait = (seconds: number) => pass(node.kernel, seconds)
-  return { ...node, told, stop, wait, rounds: () => told.splice(0) }
+  return { ...node, reported, stop, wait, rounds: () => reported.splice(0) }
 }
 
-test('where nobody does anything nothing is told, whatever we do ourselves', async () => {
-  const { sync, remove, kernel, wait, told } = await watched(3)
+test('changes of our own are not reported', async () => {
+  const { sync, remove, kernel, wait, reported } = await watched(3)
   await wait(3)
   await sync(service('s0', '172.30.0.1', ['10.180.0.9']), service('x', '172.30.9.9', []))
   await wait(2)
@@ -42,7 +42,7 @@ test('where nobody does anything nothing is told, whatever we do ourselves', asy
   await wait(5)
   await kernel.ipvs.run(foreignAt({ ...VIP, ip: ip('172.30.77.77') }))
   await wait(2)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })
 
 test('a flush is noticed within a second, at any number of Services', async () => {
@@ -53,7 +53,7 @@ test('a flush is noticed within a second, at any number of Services', async () =
   expect(rounds()).toEqual([EVERYTHING])
 })
 
-test('one that is gone or altered is told by name', async () => {
+test('one that is gone or altered is reported by name', async () => {
   const { kernel, wait, rounds } = await watched(2)
   await kernel.ipvs.run([{ do: 'deleteService', id: VIP }])
   await wait(1)
@@ -99,16 +99,16 @@ test('another scheduler, though all backends are as they were', async () => {
 })
 
 test('backends that drain and end are no change by others', async () => {
-  const { kernel, sync, wait, told } = await watched()
+  const { kernel, sync, wait, reported } = await watched()
   kernel.ipvs.setConnections(VIP, POD, { activeConnections: 1 })
   await sync(service('s0', '172.30.0.1', ['10.180.0.2']))
   await wait(3)
   kernel.ipvs.setConnections(VIP, POD, {})
   await wait(3)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })
 
-test('sets that somebody changed', async () => {
+test('sets that another process changed are reported', async () => {
   const { kernel, wait, rounds } = await watched()
   await kernel.sets.run([{ do: 'flush', name: 'NPVS-4-SERVICES' }])
   await wait(1)
@@ -128,7 +128,7 @@ test('a kernel that does not answer is looked at again, and the driftChecker goe
   expect(rounds()).toEqual([EVERYTHING])
 })
 
-test('what the rules and routes tell comes through as well', async () => {
+test('changes of rules and routes are reported as well', async () => {
   const { kernel, rounds } = await watched()
   const chain = { family: 4, table: 'mangle', chain: 'NPVS-TAKE' } as const
   kernel.monitor.change({ touched: [chain], by: { pid: 7, process: 'iptables' } })
@@ -140,7 +140,7 @@ test('what the rules and routes tell comes through as well', async () => {
 })
 
 test('one that is stopped does no more, not even when it waited for its turn', async () => {
-  const { kernel, mode, sync, stop, wait, told } = await watched()
+  const { kernel, mode, sync, stop, wait, reported } = await watched()
   await sync(service('s0', '172.30.0.1', ['10.180.0.2']))
   await kernel.sets.run([{ do: 'flush', name: 'NPVS-4-VIPS' }])
   const { sets } = kernel
@@ -156,7 +156,7 @@ test('one that is stopped does no more, not even when it waited for its turn', a
   gate.resolve()
   await reading
   await wait(5)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   expect(Object.values(await serversOf(kernel))).toEqual(['rr|10.180.0.1:8080*0 10.180.0.2:8080*1'])
   expect(kernel.clock.pending()).toEqual([])
   expect(kernel.monitor.started).toBe(false)

@@ -1,17 +1,18 @@
 import type { ForeignChange, ObjectKey } from '../mode.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
-import type { SetMembers } from '../netfilter/set-members.ts'
-import { digestText } from './server-spec.ts'
-import type { VirtualServers } from './virtual-servers.ts'
+import { SetInspector } from '../netfilter/sets/set-inspector.ts'
+import type { SetMembers } from '../netfilter/sets/set-members.ts'
+import { digestText } from './servers/server-spec.ts'
+import type { VirtualServers } from './servers/virtual-servers.ts'
 
 /** Virtual servers looked at in each round. */
 const PER_ROUND = 16
 const BY = 'another program'
 
 /**
- * One round: are the next few virtual servers still there (a flush removes all of them),
- * do the sets hold as many members as we put in, and are those virtual servers and the
- * next set as we left them. IPVS tells nobody of changes, so somebody has to look.
+ * IPVS notifies no process of changes, so this looks for them. One round checks whether the
+ * next few virtual servers are still there (a flush removes all of them), whether the sets
+ * hold as many members as we put in, and whether those virtual servers and the next set
+ * are as we left them.
  */
 export class Inspection {
   readonly #servers: VirtualServers
@@ -23,6 +24,7 @@ export class Inspection {
     this.#sets = new SetInspector(sets)
   }
 
+  /** One round; undefined: all that it saw is as we left it. */
   async look(): Promise<ForeignChange | undefined> {
     if (await this.#sets.isDisturbed()) return { keys: 'all', by: BY }
     const { known } = this.#servers

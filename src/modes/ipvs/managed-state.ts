@@ -7,16 +7,18 @@ import type { Routes } from '../../kernel/route/routes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectKey } from '../mode.ts'
 import { ChainKeeper } from '../netfilter/chains/chain-keeper.ts'
-import { SetMembers } from '../netfilter/set-members.ts'
-import { drainMillis } from './drain-time.ts'
-import { Drainer } from './drainer.ts'
-import { keptSets, PREFIX, SET_REFUSED } from './names.ts'
-import { OWNED_CHAINS } from './owned-chains.ts'
+import { SetMembers } from '../netfilter/sets/set-members.ts'
+import { drainMillis } from './draining/drain-time.ts'
+import { Drainer } from './draining/drainer.ts'
+import { keptSets, PREFIX, SET_REFUSED } from './objects/names.ts'
+import { OWNED_CHAINS } from './objects/owned-chains.ts'
 import { IpvsProgram } from './program.ts'
+import { ServerWriter } from './servers/server-writer.ts'
+import { VirtualServers } from './servers/virtual-servers.ts'
 import type { IpvsSettings } from './settings.ts'
 import { Transit } from './transit.ts'
-import { VirtualServers } from './virtual-servers.ts'
 
+/** The kernel as this mode uses it; tests pass fakes. */
 export interface IpvsDependencies {
   readonly ipvs: Ipvs
   readonly sets: Sets
@@ -27,24 +29,26 @@ export interface IpvsDependencies {
   readonly clock: Clock
 }
 
-/** What this mode keeps in the kernel, each part with what it knows of it. */
+/** What this mode keeps in the kernel, each part with its record of what is there. */
 export interface ManagedState {
   readonly program: IpvsProgram
   readonly settings: IpvsSettings
-  readonly ipvs: Ipvs
   readonly servers: VirtualServers
+  readonly writer: ServerWriter
   readonly sets: SetMembers
   readonly chains: ChainKeeper
   readonly transit: Transit
   readonly drainer: Drainer
 }
 
+/** Nothing is read or written yet. */
 export function createManagedState(settings: IpvsSettings, kernel: IpvsDependencies): ManagedState {
   const program = new IpvsProgram(settings)
   const { families } = settings.netfilter
   const millisOf = (key: ObjectKey) => drainMillis(key, settings)
-  const servers = new VirtualServers({
-    ...{ ipvs: kernel.ipvs, clock: kernel.clock },
+  const servers = new VirtualServers(kernel.ipvs)
+  const writer = new ServerWriter({
+    ...{ ipvs: kernel.ipvs, servers, clock: kernel.clock },
     specOf: (key) => program.specOf(key),
     drains: (key) => millisOf(key) > 0,
     scheduler: settings.scheduler,
@@ -58,7 +62,7 @@ export function createManagedState(settings: IpvsSettings, kernel: IpvsDependenc
     },
   })
   return {
-    ...{ program, settings, ipvs: kernel.ipvs, servers, chains },
+    ...{ program, settings, servers, writer, chains },
     sets: new SetMembers({
       sets: kernel.sets,
       prefix: PREFIX,

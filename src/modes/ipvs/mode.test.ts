@@ -37,7 +37,7 @@ test('what was written is what is observed', async () => {
   expect(await kernel.routes.list()).toHaveLength(2)
 })
 
-test('some objects, asked for by name, are as they are', async () => {
+test('some objects, observed by name, are as they are', async () => {
   const { mode, sync, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1'))
   const all = await mode.observe()
@@ -102,7 +102,7 @@ test('with another masquerade bit the routes for the former one go', async () =>
   expect(await look()).toEqual([])
 })
 
-test('an address on loopback that somebody holds is told, and tried again', async () => {
+test('an address on loopback that another process holds is reported, and tried again', async () => {
   const { sync, retry, kernel } = fakeIpvsNode(fakeKernel(), {
     netfilter: settings({ localhostNodePorts: true }),
   })
@@ -143,7 +143,7 @@ test('what packets need is there before what leads them there, and goes after it
   ])
 })
 
-test('a backend that leaves keeps its connections; nobody is drained where none may', async () => {
+test('a backend that leaves keeps its connections; none drains where the time is 0', async () => {
   const { sync, kernel, mode, look } = fakeIpvsNode()
   const udp = (pods: readonly string[]) => service('u', '172.30.0.2', pods, { protocol: 'UDP' })
   await sync(service('a', '172.30.0.1'), udp(['10.180.0.1', '10.180.0.2']))
@@ -159,7 +159,7 @@ test('a backend that leaves keeps its connections; nobody is drained where none 
   expect(mode.draining).toBe(0)
 })
 
-test('somebody who alters what is ours is put right', async () => {
+test('what another process alters is put right', async () => {
   const { sync, look, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1'))
   const before = await stateOf(kernel)
@@ -185,7 +185,7 @@ test('somebody who alters what is ours is put right', async () => {
   expect(await stateOf(kernel)).toEqual(before)
 })
 
-test('timeouts of connections are set once, those that are asked for', async () => {
+test('timeouts of connections are set once, those that are configured', async () => {
   const { sync, kernel } = fakeIpvsNode(fakeKernel(), { timeouts: { tcp: 0, tcpFin: 30, udp: 0 } })
   await sync(service('a', '172.30.0.1'))
   expect(await kernel.ipvs.timeouts()).toEqual({ tcp: 900, tcpFin: 30, udp: 300 })

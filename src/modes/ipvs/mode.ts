@@ -5,27 +5,31 @@ import { DriftChecker } from '../netfilter/drift-checker.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
 import { drainAndCleanup } from './drain-and-cleanup.ts'
+import { endDrained } from './draining/leaving.ts'
 import { GAPS } from './gaps.ts'
 import { Inspection } from './inspection.ts'
 import { createManagedState, type IpvsDependencies, type ManagedState } from './managed-state.ts'
 import { observe } from './observe.ts'
-import { endDrained } from './paths.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
 import type { IpvsSettings } from './settings.ts'
 
 export type { IpvsDependencies } from './managed-state.ts'
 
-/** Seconds: the kernel counts ticks of a millisecond, in 31 bits. */
+/** Seconds; more than `INT_MAX / HZ` is refused (net/netfilter/ipvs/ip_vs_ctl.c), and HZ is at most 1000. */
 const MAX_TIMEOUT = 2_147_483
 
+/**
+ * The ipvs mode: `IpvsProgram` computes what the kernel should hold, `ManagedState` writes and
+ * reads it. Lost answers of the kernel throw `NodeProxyError`; refusals are values.
+ */
 export class IpvsMode implements Mode {
   readonly name = 'ipvs'
   readonly gaps = GAPS
   readonly program: IpvsProgram
   readonly #kernel: IpvsDependencies
   readonly #state: ManagedState
-  /** Housekeeping and what `sync` asks for never overlap. */
+  /** Our own inspection and the calls of `sync` never overlap. */
   readonly #mutex = new Mutex()
   #hasTimeouts = false
 
@@ -84,16 +88,16 @@ export class IpvsMode implements Mode {
     )
   }
 
-  /** They are the kernel's for all virtual servers, so once is enough. */
+  /** The kernel has one value of each for all virtual servers, so once is enough. */
   async #setTimeouts(): Promise<void> {
     if (this.#hasTimeouts) return
     const { timeouts } = this.#state.settings
-    const asked = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
+    const configured = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
     const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], MAX_TIMEOUT)
     const wanted: Partial<IpvsTimeouts> = Object.fromEntries(
-      asked.map((name) => [name, within(name)] as const),
+      configured.map((name) => [name, within(name)] as const),
     )
-    if (asked.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
+    if (configured.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
     this.#hasTimeouts = true
   }
 }

@@ -1,14 +1,14 @@
 import type { VirtualServer } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf } from '../netfilter/object-key.ts'
+import { memberOf } from '../netfilter/objects/object-key.ts'
+import { pruneLeaving } from './draining/leaving.ts'
 import type { ManagedState } from './managed-state.ts'
-import { pointText } from './member.ts'
-import { setName } from './names.ts'
-import { kindOf, serverIdOf } from './object.ts'
-import { forgetWays } from './paths.ts'
-import { isQuiescent } from './server-commands.ts'
-import { digestText } from './server-spec.ts'
-import { isShortCircuitMark, markPattern } from './short-circuit-mark.ts'
+import { pointText } from './objects/member.ts'
+import { setName } from './objects/names.ts'
+import { kindOf, serverIdOf } from './objects/object.ts'
+import { isShortCircuitMark, markPattern } from './objects/short-circuit-mark.ts'
+import { isQuiescent } from './servers/server-commands.ts'
+import { digestText } from './servers/server-spec.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(
@@ -32,12 +32,13 @@ export async function observe(
   return seen
 }
 
+/** What the kernel holds of ours, all of it; what is draining there drains on. */
 export async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, Digest>> {
   const { servers, sets, chains, transit, drainer } = state
   const rules = await chains.observe()
   const members = await sets.observe()
   await servers.observe((server) => isOurs(server, state))
-  await forgetWays(state)
+  await pruneLeaving(state)
   for (const [key, text] of servers.known) {
     if (isLeaving(key, state) && isQuiescent(text)) drainer.hold(key)
   }
@@ -46,7 +47,7 @@ export async function observeAll(state: ManagedState): Promise<ReadonlyMap<Objec
   return new Map([...rules, ...members, ...digests, ...(await transit.observe())])
 }
 
-/** Those that only wait for the end of their connections are nobody else's business. */
+/** Without those that only wait for the end of their connections: they are no drift. */
 function serverDigests(
   { servers, drainer }: ManagedState,
   keys: Iterable<ObjectKey>,
@@ -59,7 +60,7 @@ function serverDigests(
   return digests
 }
 
-/** A virtual server is ours if our sets say so, which stay when the daemon dies. */
+/** A virtual server is ours if our sets record it; they stay when the daemon dies. */
 function isOurs({ id }: VirtualServer, { sets, settings }: ManagedState): boolean {
   if ('mark' in id) return isShortCircuitMark(id.mark, markPattern(settings.netfilter))
   const text = pointText(id)

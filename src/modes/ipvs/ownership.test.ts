@@ -28,7 +28,7 @@ test('virtual servers of others are neither seen nor touched', async () => {
   expect(await serversOf(kernel)).toEqual(theirs)
 })
 
-test('where somebody else has a virtual server, a Service is not served and takes no packet', async () => {
+test('where another process has a virtual server, a Service is not served and takes no packet', async () => {
   const kernel = fakeKernel()
   await kernel.ipvs.run(foreignAt(VIP))
   const { look, sync, retry, tracker } = fakeIpvsNode(kernel)
@@ -39,7 +39,7 @@ test('where somebody else has a virtual server, a Service is not served and take
     'member/NPVS-4-SERVICES/172.30.0.1,tcp:80': 'NP_IPVS_FOREIGN',
   })
   expect(failed.get(SERVER_KEY)?.message).toContain(
-    'somebody else has a virtual server at 4/tcp/172.30',
+    'another process has a virtual server at 4/tcp/172.30',
   )
   expect((await serversOf(kernel))[SERVER]).toBe(FOREIGN_TEXT)
   expect((await serversOf(kernel))['4/tcp/172.30.0.2:80']).toContain('rr|10.180')
@@ -50,7 +50,7 @@ test('where somebody else has a virtual server, a Service is not served and take
   expect(tracker.isSettled).toBe(true)
 })
 
-test('one that somebody made a moment ago is as it was, and stays theirs', async () => {
+test('one that another process made a moment ago is as it was, and stays foreign', async () => {
   const { look, sync, kernel } = fakeIpvsNode()
   await look()
   await kernel.ipvs.run(foreignAt(VIP))
@@ -75,7 +75,7 @@ test('also where our point had no virtual server because there was no backend', 
   expect((await serversOf(kernel))[SERVER]).toBe(FOREIGN_TEXT)
 })
 
-test('what somebody puts where a Service of ours is, which has no backend, is taken for ours', async () => {
+test('a foreign virtual server at the point of a Service without backends is taken for ours', async () => {
   const { look, sync, kernel } = fakeIpvsNode()
   await sync(service('a', '172.30.0.1', []))
   await kernel.ipvs.run(foreignAt(VIP))

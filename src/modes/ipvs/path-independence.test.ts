@@ -32,7 +32,7 @@ type Failure =
   | { readonly of: 'routes' | 'relays' }
   /** No question is answered until the next failure; or one answer is lost. */
   | { readonly of: 'silence' | 'answer' }
-  /** What somebody else does, and what clients do. */
+  /** What another process does, and what clients do. */
   | { readonly of: 'flush' | 'members' | 'clients' }
 
 const commands = ['addService', 'setService', 'deleteService', 'addServer', 'deleteServer'] as const
@@ -50,7 +50,7 @@ const failure: fc.Arbitrary<Failure> = fc.oneof(
     .map((of) => ({ of }) as const),
 )
 
-/** Somebody else's: one by itself, one at a point that Services want too. */
+/** Foreign virtual servers: one by itself, one at a point that Services want too. */
 const FOREIGN: readonly VirtualServerId[] = [
   { family: 4, protocol: 'TCP', ip: ip('172.31.0.1'), port: 80 },
   { family: 4, protocol: 'TCP', ip: ip('172.30.0.17'), port: 80 },

@@ -1,9 +1,9 @@
 import type { Family } from '../../lib/ip.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { setMark } from '../netfilter/mark.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { RuleTrial } from '../netfilter/trial.ts'
-import type { SetRole } from './names.ts'
+import type { SetRole } from './objects/names.ts'
 
 /** A rule for each extension that `scaffolding.ts` uses. */
 export function trials(
@@ -15,7 +15,7 @@ export function trials(
   const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
   return [
     {
-      what: 'rules that ask sets',
+      what: 'rules that match sets',
       table: 'mangle',
       rule: `-m set --match-set ${nameOf('SERVICES')} dst,dst -m set --match-set ${nameOf('VIPS')} dst -m set ! --match-set ${nameOf('ALLOWED')} dst,dst,src -j RETURN`,
       remedy: load('xt_set'),

@@ -10,10 +10,10 @@ import {
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { settings } from '../testing/mode-fixtures.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 import { probeIpvs } from './probe.ts'
 import { trials } from './probe-rules.ts'
 import { chains } from './scaffolding.ts'
-import { markPattern } from './short-circuit-mark.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)
 const NO_IPVS = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'this kernel has no ip_vs')
@@ -79,7 +79,7 @@ test('types of sets, in each family', async () => {
   expect(await kernel.sets.names('')).toEqual([])
 })
 
-test('a kernel whose sets cannot be asked', async () => {
+test('a kernel whose sets cannot be read', async () => {
   const kernel = fakeKernel()
   kernel.sets.run = async () => {
     throw new NodeProxyError('NP_KERNEL_IPSET', 'no netfilter netlink')
@@ -92,7 +92,7 @@ test('a kernel whose sets cannot be asked', async () => {
 })
 
 test.each([
-  [/--match-set/, 'rules that ask sets', 'xt_set'],
+  [/--match-set/, 'rules that match sets', 'xt_set'],
   [/--map-set/, 'marks from sets', 'xt_set'],
   [/--src-type/, 'packet marks', 'xt_addrtype xt_mark'],
   [/--bytecode/, 'recognition of pods that reach themselves', 'xt_bpf xt_MASQUERADE'],
@@ -110,7 +110,7 @@ test.each([
   expect(await kernel.sets.names('')).toEqual([])
 })
 
-test('a lock that somebody holds says nothing about the kernel', async () => {
+test('a lock that another process holds proves nothing about the kernel', async () => {
   const kernel = fakeKernel()
   kernel.iptables.failNext({ kind: 'locked' }, 100)
   expect((await probe(kernel)).missing).toEqual([])

@@ -2,10 +2,10 @@ import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
 import { missingRequirement, type Trials, tryNetfilter } from '../netfilter/trial.ts'
 import type { IpvsDependencies } from './managed-state.ts'
-import { PREFIX, type SetRole, setType } from './names.ts'
+import { PREFIX, type SetRole, setType } from './objects/names.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 import { trials } from './probe-rules.ts'
 import type { IpvsSettings } from './settings.ts'
-import { markPattern } from './short-circuit-mark.ts'
 
 const CHAIN = `${PREFIX}PROBE`
 /** One of each type. */
@@ -14,7 +14,8 @@ const SETS = ['SERVICES', 'VIPS', 'ALLOWED', 'SHORTCUT'] as const satisfies read
 /**
  * Tries what the mode needs where no packet meets it, and removes it again: a
  * virtual server with the configured scheduler, a set of each type, and each kind
- * of rule. A module list cannot promise what the kernel answers here.
+ * of rule. A module list cannot promise what the kernel answers here. What does not work is
+ * a value; `facts` go into the log.
  */
 export async function probeIpvs(kernel: IpvsDependencies, settings: IpvsSettings): Promise<Probe> {
   const { backend, version } = kernel.iptables

@@ -6,10 +6,10 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { digestCount, digestRules } from '../netfilter/chains/object.ts'
 import { backend, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { kindOf } from './object.ts'
+import { kindOf } from './objects/object.ts'
+import { markOf, markPattern } from './objects/short-circuit-mark.ts'
 import { IpvsProgram } from './program.ts'
-import { digestText, specText } from './server-spec.ts'
-import { markOf, markPattern } from './short-circuit-mark.ts'
+import { digestText, specText } from './servers/server-spec.ts'
 
 type Wanted = Map<ObjectKey, Digest>
 
@@ -67,7 +67,7 @@ test('an entry of a family that is not served is nothing', () => {
   expect(program.takeChanges()).toEqual(new Map())
 })
 
-test('changes are told once, and an entry that goes takes all of it along', () => {
+test('changes are returned once, and an entry that goes takes all of it along', () => {
   const program = new IpvsProgram(ipvsSettings())
   wantedBy(program)
   program.replace(id('a'), serviceAt('a', '172.30.0.1'))
@@ -143,7 +143,7 @@ test('a named address of this node wins over a node port, and gives it back', ()
   }
 })
 
-test('two Services whose marks collide have a virtual server each, whoever came first', () => {
+test('two Services whose marks collide have a virtual server each, in either order', () => {
   const [first, second] = rivals()
   const pattern = markPattern(settings())
   const mark = (one: EntryId, attempt: number) => `vs/4/mark/${markOf(one, attempt, pattern)}`

@@ -1,17 +1,16 @@
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
-import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
-import type { ChainLocation as RulePlace } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
-import { WantedObjects, type Wishes } from '../netfilter/wanted-objects.ts'
-import { describe } from './describe.ts'
-import { ROLES, setName } from './names.ts'
+import type { ChainLocation } from '../netfilter/chains/place.ts'
+import { PRESENT, routeKey, setKey } from '../netfilter/objects/object-key.ts'
+import { WantedObjects } from '../netfilter/objects/wanted-objects.ts'
+import { describe } from './objects/describe.ts'
+import { ROLES, setName } from './objects/names.ts'
+import { MarkBook, markPattern } from './objects/short-circuit-mark.ts'
 import { needsMark, type Rendered, render } from './render.ts'
 import { chains, jumps } from './scaffolding.ts'
-import type { ServerSpec } from './server-spec.ts'
+import type { ServerSpec } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
-import { MarkBook, markPattern } from './short-circuit-mark.ts'
 
 /**
  * Everything that the kernel should hold in this mode. Real servers are kept as
@@ -69,7 +68,7 @@ export class IpvsProgram implements Program {
   }
 
   /** The wanted jumps of one built-in chain. */
-  jumpsIn({ family, table, chain }: RulePlace): readonly ObjectKey[] {
+  jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
     return jumps(this.#settings.netfilter, family)
       .filter((jump) => jump.table === table && jump.chain === chain)
       .map(keyOf)
@@ -82,7 +81,7 @@ export class IpvsProgram implements Program {
   #place(id: EntryId, entry: ForwardingEntry | undefined): void {
     if (entry === undefined) this.#entries.delete(id)
     else this.#entries.set(id, entry)
-    this.#wanted.place(id, entry && wishesOf(this.#render(entry)))
+    this.#wanted.place(id, entry && this.#render(entry))
   }
 
   #addBase(family: 4 | 6): void {
@@ -95,12 +94,5 @@ export class IpvsProgram implements Program {
       this.#wanted.want(key, digestRules(rules))
     }
     for (const jump of jumps(netfilter, family)) this.#wanted.want(keyOf(jump), digestCount(1))
-  }
-}
-
-function wishesOf({ places, shared }: Rendered): Wishes {
-  return {
-    claims: places.map((place) => ({ ...place, point: virtualServerKey(place.point) })),
-    shared,
   }
 }

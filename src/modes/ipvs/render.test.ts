@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { NodePortScope } from '../netfilter/node-port-scope.ts'
+import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { needsMark, render } from './render.ts'
-import { digestText, specText } from './server-spec.ts'
+import { digestText, specText } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const MARK = 0xa5_1234
@@ -15,8 +15,8 @@ function objectsOf(
   given: Partial<IpvsSettings> = {},
   mark?: number,
 ): readonly string[] {
-  const { places, shared, servers } = render(one, ipvsSettings(given), mark)
-  const all = [...places.flatMap(({ objects }) => [...objects]), ...shared]
+  const { claims, shared, servers } = render(one, ipvsSettings(given), mark)
+  const all = [...claims.flatMap(({ objects }) => [...objects]), ...shared]
   return all.map(([key, digest]) => {
     const spec = servers.get(key)
     if (spec === undefined) return `${key.replace(/^(member|set)\/NPVS-/, '')} ${digest}`
@@ -85,19 +85,19 @@ test('policy Local: the address has the local pool, the mark the cluster pool', 
   ])
 })
 
-test('policy Local with nobody here: others meet silence, pods and the node the rest', () => {
+test('policy Local without a local backend: clients outside get no answer, pods and the node are served', () => {
   const one = entry({ frontends: [local], pools: { cluster: everywhere, local: [] } })
   expect(objectsOf(one, {}, MARK)).toEqual([
     '4-SERVICES/5.6.7.8,tcp:80 1',
-    '4-ONNODE/5.6.7.8,tcp:80 1',
     '4-DROP/5.6.7.8,tcp:80 1',
+    '4-ONNODE/5.6.7.8,tcp:80 1',
     `4-SHORTCUT/5.6.7.8,tcp:80 ${MARK}`,
     '4-VIPS/5.6.7.8 1',
     `vs/4/mark/${MARK} rr|10.180.0.1:8080*1 10.180.9.1:8080*1`,
   ])
 })
 
-test('where the short circuit has somebody nothing is refused, because INPUT refuses it to pods too', () => {
+test('where the short circuit has a backend nothing is rejected, because INPUT rejects pods too', () => {
   const asleep = [backend('10.180.0.1', { local: true, weight: 0 })]
   const one = entry({
     frontends: [local],
@@ -109,7 +109,7 @@ test('where the short circuit has somebody nothing is refused, because INPUT ref
   expect(objects).not.toContain('4-REJECT/5.6.7.8,tcp:80 1')
 })
 
-test('nobody needs a mark where the cluster pool is empty, or all take the same pool', () => {
+test('no entry needs a mark where the cluster pool is empty, or all take the same pool', () => {
   expect(needsMark(entry({ frontends: [local], pools: noPools }))).toBe(false)
   expect(needsMark(entry())).toBe(false)
 })
@@ -144,7 +144,7 @@ test('source ranges: the point is ranged, each range is a member', () => {
   )
 })
 
-test('no range admits nobody', () => {
+test('no range admits no client', () => {
   const objects = objectsOf(entry({ frontends: [{ ...external, sourceRanges: [] }] }))
   expect(objects).toContain('4-RANGED/5.6.7.8,tcp:80 1')
   expect(objects.some((text) => text.includes('ALLOWED'))).toBe(false)
@@ -153,19 +153,16 @@ test('no range admits nobody', () => {
 test.each([
   [4, '5.6.7.8', '0.0.0.0/0', ['5.6.7.8,tcp:80,0.0.0.0/1', '5.6.7.8,tcp:80,128.0.0.0/1']],
   [6, 'fd00::1', '::/0', ['fd00::1,tcp:80,::/1', 'fd00::1,tcp:80,8000::/1']],
-] as const)(
-  'everybody of IPv%i is two halves, which a set takes',
-  (family, vip, range, members) => {
-    const halves = members.map((member) => cidr(member.split(',')[2] ?? ''))
-    for (const sourceRanges of [[cidr(range)], [cidr(range), ...halves]]) {
-      const ranged = { ...external, ip: ip(vip), sourceRanges }
-      const objects = objectsOf(entry({ family, frontends: [ranged] }))
-      expect(objects.filter((text) => text.includes('ALLOWED'))).toEqual(
-        members.map((member) => `${family}-ALLOWED/${member} 1`),
-      )
-    }
-  },
-)
+] as const)('all of IPv%i is two halves, which a set takes', (family, vip, range, members) => {
+  const halves = members.map((member) => cidr(member.split(',')[2] ?? ''))
+  for (const sourceRanges of [[cidr(range)], [cidr(range), ...halves]]) {
+    const ranged = { ...external, ip: ip(vip), sourceRanges }
+    const objects = objectsOf(entry({ family, frontends: [ranged] }))
+    expect(objects.filter((text) => text.includes('ALLOWED'))).toEqual(
+      members.map((member) => `${family}-ALLOWED/${member} 1`),
+    )
+  }
+})
 
 test('affinity is persistence of single clients', () => {
   const sticky = { affinity: { seconds: 300 } }
@@ -204,7 +201,7 @@ const onLoopback = { netfilter: settings({ localhostNodePorts: true }) }
 const relaysOf = (one: ForwardingEntry, given: Partial<IpvsSettings> = onLoopback) =>
   objectsOf(one, given, MARK).filter((text) => text.startsWith('relay/'))
 
-test('node ports on loopback are relayed, for TCP and UDP in IPv4, where asked for', () => {
+test('node ports on loopback are relayed, for TCP and UDP in IPv4, where configured', () => {
   const one = entry({ frontends: [nodePort] })
   expect(relaysOf(one)).toEqual(['relay/tcp/30080 1'])
   expect(relaysOf({ ...one, protocol: 'UDP' })).toEqual(['relay/udp/30080 1'])
@@ -224,7 +221,7 @@ test('loopback serves only where nodePortAddresses selects it', () => {
   expect(scoped({ kind: 'addresses', addresses: [ip('192.0.2.10')] })).toEqual([])
 })
 
-test('a relay needs somebody to relay to, whom a process of this node would reach', () => {
+test('a relay needs a backend that a process of this node would reach', () => {
   expect(relaysOf(entry({ frontends: [nodePort], pools: noPools }))).toEqual([])
   const localNodePort = { ...nodePort, pool: 'local', shortCircuit: true } as const
   const away = entry({ frontends: [localNodePort], pools: { cluster: everywhere, local: [] } })
@@ -239,8 +236,8 @@ test('a relay needs somebody to relay to, whom a process of this node would reac
 test('an address of the node that one entry also names is the named one', () => {
   const own = frontend({ ip: ip('192.0.2.10'), port: 30_080, pool: 'local' })
   const one = entry({ frontends: [own, nodePort], pools: { cluster: everywhere, local: here } })
-  const { places, servers } = render(one, ipvsSettings(), undefined)
-  const [named] = places.filter(({ rank }) => rank === 0)
+  const { claims, servers } = render(one, ipvsSettings(), undefined)
+  const [named] = claims.filter(({ rank }) => rank === 0)
   for (const [key, spec] of servers) {
     expect(named?.objects.get(key)).toBe(digestText(specText(spec)))
   }

@@ -5,9 +5,9 @@ import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
 import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { CHAIN, PREFIX, ROLES, setName, setType } from './names.ts'
+import { CHAIN, PREFIX, ROLES, setName, setType } from './objects/names.ts'
 import { IpvsProgram } from './program.ts'
 import { chains, jumps } from './scaffolding.ts'
 
@@ -122,7 +122,7 @@ const PLAIN =
   '-m set ! --match-set 4-MASQUERADE dst,dst -m set ! --match-set 4-ONNODE dst,dst -j MARK --set-xmark 0x4000/0x4000'
 const MAP =
   '-m conntrack --ctstate NEW -m set --match-set 4-SHORTCUT dst,dst -j SET --map-set 4-SHORTCUT dst,dst --map-mark'
-/** Rules that ask whether a packet comes from a pod. */
+/** Rules that match packets of pods. */
 const ABOUT_PODS = [
   'NEW: -s 10.0.0.0/8 -m set --match-set 4-SHORTCUT dst,dst -g TAKE',
   `INPUT: -s 10.0.0.0/8 ${MAP}`,
@@ -136,14 +136,14 @@ test('masqueradeAll takes in pods that talk to a ClusterIP', () => {
   })
 })
 
-test('where nothing tells pods apart, only the node takes the short circuit', () => {
+test('where no rule recognises pods, only the node takes the short circuit', () => {
   const none = { gone: ABOUT_PODS, come: [] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const
   expect(difference({ localTraffic: ofIpv6 })).toEqual(none)
 })
 
-test('where every source is a pod nobody is masqueraded for being none', () => {
+test('where every source is a pod no packet is masqueraded for coming from elsewhere', () => {
   const all = { by: 'source', cidrs: [cidr('0.0.0.0/0')] } as const
   const come = ABOUT_PODS.slice(0, 2).map((rule) => rule.replace('-s 10.0.0.0/8 ', ''))
   expect(difference({ localTraffic: all })).toEqual({ gone: ABOUT_PODS, come })
@@ -191,8 +191,8 @@ test.each([4, 6] as const)(
       expect(await iptables.restore(family, text)).toMatchObject({ ok: true })
     }
     for (const role of ROLES) {
-      const isAsked = iptables.refersTo(setName(family, role))
-      expect([role, isAsked]).toEqual([role, true])
+      const isUsed = iptables.refersTo(setName(family, role))
+      expect([role, isUsed]).toEqual([role, true])
     }
   },
 )

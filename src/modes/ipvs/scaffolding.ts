@@ -6,11 +6,12 @@ import { isHairpinOffLoopback } from '../netfilter/hairpin.ts'
 import { fromPods, notFromPods } from '../netfilter/local-traffic.ts'
 import { isRouted, routingBit, setMark } from '../netfilter/mark.ts'
 import { postrouting } from '../netfilter/postrouting.ts'
-import { setMatches } from '../netfilter/set-matches.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
-import { CHAIN, type SetRole, setName } from './names.ts'
-import { markPattern } from './short-circuit-mark.ts'
+import { setMatches } from '../netfilter/sets/set-matches.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import { CHAIN, type SetRole, setName } from './objects/names.ts'
+import { markPattern } from './objects/short-circuit-mark.ts'
 
+/** One chain of ours with its rules, in order, as `iptables-save` writes them. */
 interface BaseChain {
   readonly table: Table
   readonly chain: string
@@ -167,10 +168,10 @@ function masquerade(settings: NetfilterSettings, family: Family): readonly strin
 
 /**
  * Answers to new connections that no virtual server takes. A packet from the middle
- * of a TCP connection that is new to conntrack belongs to one that IPVS has forgotten;
- * the client is told, because this node has no socket there that would tell it. Where
- * the connections of a deleted Service still go on, new ones are refused: passed on, they
- * could not be told from those.
+ * of a TCP connection that is new to conntrack belongs to one that IPVS has dropped: this
+ * rule resets it, because this node has no socket there that would. Where the connections
+ * of a deleted Service still go on, new ones are refused: passed on, they could not be
+ * distinguished from those.
  */
 function answers(family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)

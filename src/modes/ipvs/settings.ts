@@ -1,22 +1,17 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
+import type { DrainTimes } from './draining/drain-time.ts'
 
-/** How long removed backends keep the connections they have, in seconds. */
-export interface Drain {
-  readonly tcp: number
-  readonly udp: number
-  readonly sctp: number
-}
-
+/** What the ipvs mode needs to know; another value of any field needs another `IpvsMode`. */
 export interface IpvsSettings {
   readonly netfilter: NetfilterSettings
-  /** For Services that name none. */
+  /** A name as IPVS has it (`rr`), for Services that name none. */
   readonly scheduler: string
   /** This node's addresses that serve node ports, without loopback: each is a virtual server. */
   readonly nodeAddresses: readonly IpAddress[]
-  /** Virtual servers in these networks belong to somebody else. */
+  /** Virtual servers in these networks belong to other software: never changed, never created. */
   readonly excludeCIDRs: readonly Cidr[]
-  /** Seconds; 0: as the kernel has it. */
+  /** Idle times of connections in whole seconds; 0: the kernel's own value stays. */
   readonly timeouts: { readonly tcp: number; readonly tcpFin: number; readonly udp: number }
-  readonly drain: Drain
+  readonly drain: DrainTimes
 }

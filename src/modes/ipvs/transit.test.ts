@@ -4,7 +4,7 @@ import { FakeRelays } from '../../kernel/relay/testing/fake-relays.ts'
 import { FakeRoutes } from '../../kernel/route/testing/fake-routes.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ObjectKey } from '../mode.ts'
-import { policyRoute, ROUTE_TABLES } from '../netfilter/policy-route.ts'
+import { policyRoute, ROUTE_TABLES } from '../netfilter/policy-route/policy-route.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
 import type { IpvsSettings } from './settings.ts'
 import { Transit } from './transit.ts'
@@ -16,7 +16,7 @@ const TCP = key('relay/tcp/30080')
 const UDP = key('relay/udp/30053')
 const relaying = { netfilter: settings({ localhostNodePorts: true }) }
 
-function transit(
+function createTransit(
   overrides: Partial<IpvsSettings> = relaying,
   kernel = { routes: new FakeRoutes(), relays: new FakeRelays() },
 ) {
@@ -24,26 +24,26 @@ function transit(
 }
 
 test('a route for each family, known by the routing bit', async () => {
-  const { routes, transit: ways } = transit()
-  expect(await ways.set([FOUR, SIX])).toEqual(new Map())
+  const { routes, transit } = createTransit()
+  expect(await transit.set([FOUR, SIX])).toEqual(new Map())
   expect(await routes.list()).toEqual(
     [4, 6].map((family) => ({
       ...{ family, mark: 0x2000, mask: 0x2000, table: 28_272, priority: 7 },
     })),
   )
-  expect(await ways.observe()).toEqual(
+  expect(await transit.observe()).toEqual(
     new Map([
       [FOUR, 1],
       [SIX, 1],
     ]),
   )
-  await ways.unset([FOUR])
-  expect([...(await ways.observe()).keys()]).toEqual([SIX])
+  await transit.unset([FOUR])
+  expect([...(await transit.observe()).keys()]).toEqual([SIX])
 })
 
 test('relays listen on loopback and lead to this node’s own address', async () => {
-  const { relays, transit: ways } = transit()
-  await ways.set([TCP, UDP])
+  const { relays, transit } = createTransit()
+  await transit.set([TCP, UDP])
   expect(relays.list()).toEqual([
     {
       protocol: 'TCP',
@@ -56,15 +56,15 @@ test('relays listen on loopback and lead to this node’s own address', async ()
       target: { ip: '192.0.2.10', port: 30_053 },
     },
   ])
-  expect([...(await ways.observe()).keys()]).toEqual([TCP, UDP])
-  await ways.unset([TCP])
-  expect([...(await ways.observe()).keys()]).toEqual([UDP])
+  expect([...(await transit.observe()).keys()]).toEqual([TCP, UDP])
+  await transit.unset([TCP])
+  expect([...(await transit.observe()).keys()]).toEqual([UDP])
 })
 
 test('when the address of the node changes, its relays are seen to be wrong and follow', async () => {
-  const { kernel, transit: before } = transit()
+  const { kernel, transit: before } = createTransit()
   await before.set([TCP])
-  const { transit: after, relays } = transit(
+  const { transit: after, relays } = createTransit(
     { ...relaying, nodeAddresses: [ip('198.51.100.1')] },
     kernel,
   )
@@ -75,10 +75,10 @@ test('when the address of the node changes, its relays are seen to be wrong and 
 })
 
 test('a route for another mark, of an earlier start, is replaced once the new one stands', async () => {
-  const { kernel, routes, transit: before } = transit()
+  const { kernel, routes, transit: before } = createTransit()
   await before.set([FOUR, SIX])
   const netfilter = settings({ masqueradeBit: 13 })
-  const { transit: after } = transit({ netfilter }, kernel)
+  const { transit: after } = createTransit({ netfilter }, kernel)
   expect([...(await after.observe()).values()]).not.toContain(1)
   await after.set([FOUR, SIX])
   expect(await routes.list()).toHaveLength(4)
@@ -89,7 +89,7 @@ test('a route for another mark, of an earlier start, is replaced once the new on
 })
 
 test('the route of another mode stays', async () => {
-  const { routes, transit: ours } = transit()
+  const { routes, transit: ours } = createTransit()
   const theirs = policyRoute(settings(), 4, ROUTE_TABLES.userspace)
   await routes.ensure(theirs)
   await ours.set([FOUR])
@@ -99,9 +99,9 @@ test('the route of another mode stays', async () => {
 })
 
 test('a family that is not served any more keeps no route', async () => {
-  const { kernel, routes, transit: before } = transit()
+  const { kernel, routes, transit: before } = createTransit()
   await before.set([FOUR, SIX])
-  const { transit: after } = transit({ netfilter: settings({ families: [4] }) }, kernel)
+  const { transit: after } = createTransit({ netfilter: settings({ families: [4] }) }, kernel)
   expect([...(await after.observe())]).toEqual([
     [FOUR, 1],
     [SIX, 2],
@@ -111,34 +111,34 @@ test('a family that is not served any more keeps no route', async () => {
 })
 
 test('refusals are values', async () => {
-  const { routes, relays, transit: ways } = transit()
+  const { routes, relays, transit } = createTransit()
   routes.refusal = new NodeProxyError('NP_KERNEL_ROUTE', 'ip rule: EPERM')
   relays.taken.add('tcp/127.0.0.1:30080')
   const refused = { code: 'NP_KERNEL_ROUTE', message: 'ip rule: EPERM' }
-  const failed = await ways.set([FOUR, TCP, UDP])
+  const failed = await transit.set([FOUR, TCP, UDP])
   expect(failed.get(FOUR)).toEqual(refused)
   expect(failed.get(TCP)?.code).toBe('NP_KERNEL_RELAY')
   expect(failed.has(UDP)).toBe(false)
-  expect(await ways.unset([SIX])).toEqual(new Map([[SIX, refused]]))
+  expect(await transit.unset([SIX])).toEqual(new Map([[SIX, refused]]))
 })
 
-test('whoever removes our routes is told of', async () => {
-  const { routes, transit: ways } = transit()
-  await ways.set([FOUR, SIX])
-  const told: unknown[] = []
-  const stop = ways.watch((change) => told.push(change))
+test('a removal of our routes by another process is reported', async () => {
+  const { routes, transit } = createTransit()
+  await transit.set([FOUR, SIX])
+  const reported: unknown[] = []
+  const stop = transit.watch((change) => reported.push(change))
   routes.foreignRuleFlush(4)
-  expect(told).toEqual([{ keys: [FOUR, SIX], by: 'another program' }])
-  expect([...(await ways.observe()).keys()]).toEqual([SIX])
+  expect(reported).toEqual([{ keys: [FOUR, SIX], by: 'another program' }])
+  expect([...(await transit.observe()).keys()]).toEqual([SIX])
   stop()
   routes.foreignRuleFlush(6)
-  expect(told).toHaveLength(1)
+  expect(reported).toHaveLength(1)
 })
 
 test('everything goes, of earlier starts too', async () => {
-  const { kernel, routes, relays, transit: before } = transit()
+  const { kernel, routes, relays, transit: before } = createTransit()
   await before.set([FOUR, SIX, TCP, UDP])
-  const { transit: after } = transit({ netfilter: settings({ masqueradeBit: 20 }) }, kernel)
+  const { transit: after } = createTransit({ netfilter: settings({ masqueradeBit: 20 }) }, kernel)
   await after.removeAll()
   expect(await routes.list()).toEqual([])
   expect(relays.list()).toEqual([])

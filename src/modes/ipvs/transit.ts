@@ -2,10 +2,10 @@ import type { Relay, Relays } from '../../kernel/relay/relays.ts'
 import type { Routes } from '../../kernel/route/routes.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Digest, ForeignChange, KernelError, ObjectKey } from '../mode.ts'
-import { ALTERED, ofKind, PRESENT } from '../netfilter/object-key.ts'
-import { ROUTE_TABLES } from '../netfilter/policy-route.ts'
-import { PolicyRoutes } from '../netfilter/policy-routes.ts'
-import { relayKey } from './object.ts'
+import { ALTERED, ofKind, PRESENT } from '../netfilter/objects/object-key.ts'
+import { ROUTE_TABLES } from '../netfilter/policy-route/policy-route.ts'
+import { PolicyRoutes } from '../netfilter/policy-route/policy-routes.ts'
+import { relayKey } from './objects/object.ts'
 import { relayTarget } from './render.ts'
 import type { IpvsSettings } from './settings.ts'
 
@@ -13,7 +13,10 @@ type Refusals = ReadonlyMap<ObjectKey, KernelError>
 
 const LOOPBACK = '127.0.0.1' as IpAddress
 
-/** How packets get to the virtual servers: the policy routes, and the relays on loopback. */
+/**
+ * How packets get to the virtual servers: the policy routes, and the relays on loopback.
+ * Refusals are values by object (`NP_KERNEL_ROUTE`, `NP_KERNEL_RELAY`).
+ */
 export class Transit {
   readonly #routes: PolicyRoutes
   readonly #relays: Relays
@@ -28,6 +31,7 @@ export class Transit {
     this.#relays = kernel.relays
   }
 
+  /** Makes these routes and relays as the settings have them. */
   async set(keys: readonly ObjectKey[]): Promise<Refusals> {
     const routes = await this.#routes.set(ofKind(keys, 'route'))
     const relays = await each(ofKind(keys, 'relay'), (key) => this.#relays.open(this.#relay(key)))
@@ -39,6 +43,7 @@ export class Transit {
     return this.#routes.tidy(ofKind(keys, 'route'))
   }
 
+  /** Removes these; what is gone already is no failure. */
   async unset(keys: readonly ObjectKey[]): Promise<Refusals> {
     const routes = await this.#routes.unset(ofKind(keys, 'route'))
     const relays = await each(ofKind(keys, 'relay'), (key) =>
@@ -47,6 +52,7 @@ export class Transit {
     return new Map([...routes, ...relays])
   }
 
+  /** All that are there now; a relay to another address than ours counts as altered. */
   async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
     const seen = new Map(await this.#routes.observe())
     for (const { protocol, listen, target } of this.#relays.list()) {
@@ -56,6 +62,7 @@ export class Transit {
     return seen
   }
 
+  /** Reports routes that other processes change; returns what ends it. */
   watch(onForeignChange: (change: ForeignChange) => void): () => void {
     return this.#routes.watch(onForeignChange)
   }

@@ -88,7 +88,7 @@ test('it stays ours also when its Service goes before it is tried again', async 
   expect(tracker.isSettled).toBe(true)
 })
 
-test('a virtual server that the sets do not take is not made, because it would be nobody’s', async () => {
+test('a virtual server that the sets refuse is not made, because no set would record it as ours', async () => {
   const { sync, retry, kernel } = fakeIpvsNode()
   const allow = kernel.sets.refuse(
     (command) =>

@@ -1,7 +1,7 @@
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
 import { objectOf } from './chains/object.ts'
-import { kindOf, memberOf, nameOf } from './object-key.ts'
-import { familyOfSet } from './set-name.ts'
+import { kindOf, memberOf, nameOf } from './objects/object-key.ts'
+import { familyOfSet } from './sets/set-name.ts'
 
 /**
  * What one of the objects is that modes make alike: chains, jumps, sets, members and policy

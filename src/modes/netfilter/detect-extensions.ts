@@ -1,6 +1,6 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import { isHairpin } from './hairpin.ts'
-import type { NetfilterSettings } from './settings.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 const CHAIN = 'NPROXY-PROBE'
 

@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import { isMarked } from './mark.ts'
-import type { NetfilterSettings } from './settings.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 /**
  * Lets through what we sent on its way, whatever the FORWARD policy. A packet

@@ -1,6 +1,6 @@
 import { type Cidr, type Family, familyOf } from '../../lib/ip.ts'
 import { from, notFrom } from './rule.ts'
-import type { NetfilterSettings } from './settings.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 /**
  * A match in two pieces, because `iptables-save` prints the source before the

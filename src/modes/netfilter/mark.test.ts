@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isShortCircuitMark, markPattern } from '../ipvs/short-circuit-mark.ts'
+import { isShortCircuitMark, markPattern } from '../ipvs/objects/short-circuit-mark.ts'
 import { isOwn, isTaken, ownMark, routingBit, setTaken } from './mark.ts'
 
 const EVERY_BIT = Array.from({ length: 32 }, (_, masqueradeBit) => ({ masqueradeBit }))

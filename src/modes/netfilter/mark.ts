@@ -1,4 +1,4 @@
-import type { NetfilterSettings } from './settings.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 type MarkSettings = Pick<NetfilterSettings, 'masqueradeBit'>
 

@@ -1,6 +1,6 @@
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
-import { isInScope } from './node-port-scope.ts'
-import type { NetfilterSettings } from './settings.ts'
+import { isInScope } from './settings/node-port-scope.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 const LOCAL = '-m addrtype --dst-type LOCAL '
 const LOOPBACK = '127.0.0.1' as IpAddress

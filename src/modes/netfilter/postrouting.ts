@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 import { type HairpinMatch, isHairpin } from './hairpin.ts'
 import { clearMark, isNotMarked } from './mark.ts'
-import type { NetfilterSettings } from './settings.ts'
+import type { NetfilterSettings } from './settings/settings.ts'
 
 /**
  * Where masquerade happens. Whether a packet is to be masqueraded was decided

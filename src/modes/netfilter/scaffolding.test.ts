@@ -4,10 +4,10 @@ import { forward, martians } from './forward.ts'
 import { isHairpinOffLoopback } from './hairpin.ts'
 import { fromPods, notFromPods } from './local-traffic.ts'
 import { clearMark, isMarked, isNotMarked, isRouted, routingBit, setMark } from './mark.ts'
-import { NO_ADDRESS } from './node-port-scope.ts'
 import { toNodePorts } from './node-ports.ts'
 import { postrouting } from './postrouting.ts'
-import type { LocalTraffic, NetfilterSettings } from './settings.ts'
+import { NO_ADDRESS } from './settings/node-port-scope.ts'
+import type { LocalTraffic, NetfilterSettings } from './settings/settings.ts'
 
 test.each([
   [0, '0x1'],

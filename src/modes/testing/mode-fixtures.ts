@@ -6,8 +6,8 @@ import type {
   ServiceKey,
 } from '../../forwarding/entry.ts'
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../lib/ip.ts'
-import { EVERY_ADDRESS } from '../netfilter/node-port-scope.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { EVERY_ADDRESS } from '../netfilter/settings/node-port-scope.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 
 /** Entries and settings for the tests of the modes: each has a default, a test names what matters. */
 

@@ -1,11 +1,11 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import type { ApplyResult, Change, Digest, KernelError, ObjectKey } from '../mode.ts'
-import { memberOf, ofKind } from '../netfilter/object-key.ts'
+import { memberOf, ofKind } from '../netfilter/objects/object-key.ts'
 import type { ManagedState, Redirect } from './managed-state.ts'
 import { CHAIN } from './names.ts'
 import type { Route } from './route.ts'
 
-interface Outcome {
+interface MutableApplyResult {
   readonly failed: Map<ObjectKey, KernelError>
   readonly left: Map<ObjectKey, Digest>
   uncertain: boolean
@@ -18,12 +18,12 @@ interface Outcome {
  * them; what is not needed goes last.
  */
 export async function applyChange(change: Change, state: ManagedState): Promise<ApplyResult> {
-  const outcome: Outcome = { failed: new Map(), left: new Map(), uncertain: false }
+  const result: MutableApplyResult = { failed: new Map(), left: new Map(), uncertain: false }
   const { redirect } = state
-  if (redirect) await closeListeners(change, redirect, outcome)
-  take(outcome, await tell(routesIn(change, state), state))
-  if (redirect) await lead(change, { ...state, redirect }, outcome)
-  return outcome
+  if (redirect) await closeListeners(change, redirect, result)
+  take(result, await applyRoutes(routesIn(change, state), state))
+  if (redirect) await lead(change, { ...state, redirect }, result)
+  return result
 }
 
 function routesIn(
@@ -36,46 +36,46 @@ function routesIn(
   ])
 }
 
-async function tell(
+async function applyRoutes(
   routes: ReadonlyMap<ObjectKey, Route | undefined>,
   { forwarderState }: ManagedState,
 ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
   if (forwarderState === undefined && routes.size === 0) return new Map()
-  if (forwarderState === undefined) throw new TypeError('there is no forwarder to tell routes')
-  return forwarderState.tell(routes)
+  if (forwarderState === undefined) throw new TypeError('there is no forwarder for routes')
+  return forwarderState.apply(routes)
 }
 
 async function closeListeners(
   { set, unset }: Change,
   { sets }: Redirect,
-  outcome: Outcome,
+  result: MutableApplyResult,
 ): Promise<void> {
-  take(outcome, await sets.create(ofKind(set, 'set')))
-  take(outcome, await sets.delete(ofKind(unset, 'member').filter(leads)))
+  take(result, await sets.create(ofKind(set, 'set')))
+  take(result, await sets.delete(ofKind(unset, 'member').filter(leads)))
 }
 
 async function lead(
   { set, unset }: Change,
   state: ManagedState & { readonly redirect: Redirect },
-  outcome: Outcome,
+  result: MutableApplyResult,
 ): Promise<void> {
   const { redirect } = state
   const { sets, routes, chains } = redirect
   const added = ofKind(set, 'member')
-  take(outcome, await sets.add(added.filter((key) => !leads(key))))
-  take(outcome, await routes.set(ofKind(set, 'route')))
+  take(result, await sets.add(added.filter((key) => !leads(key))))
+  take(result, await routes.set(ofKind(set, 'route')))
   const leading = ofKind(set, 'rule').filter(leadsToPorts)
   const former = leading.length > 0 ? await redirect.entryPorts() : new Set<number>()
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
-  take(outcome, rules.failed)
-  for (const [key, digest] of rules.left ?? []) outcome.left.set(key, digest)
-  outcome.uncertain = rules.uncertain ?? false
-  take(outcome, await sets.add(added.filter(leads)))
-  take(outcome, await bringFlows(former, leading, state))
-  take(outcome, await routes.tidy(ofKind(set, 'route')))
-  take(outcome, await routes.unset(ofKind(unset, 'route')))
-  take(outcome, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
-  take(outcome, await sets.destroy(ofKind(unset, 'set')))
+  take(result, rules.failed)
+  for (const [key, digest] of rules.left ?? []) result.left.set(key, digest)
+  result.uncertain = rules.uncertain ?? false
+  take(result, await sets.add(added.filter(leads)))
+  take(result, await bringFlows(former, leading, state))
+  take(result, await routes.tidy(ofKind(set, 'route')))
+  take(result, await routes.unset(ofKind(unset, 'route')))
+  take(result, await sets.delete(ofKind(unset, 'member').filter((key) => !leads(key))))
+  take(result, await sets.destroy(ofKind(unset, 'set')))
 }
 
 /** Whether these are the rules that say at which ports the forwarder is. */
@@ -85,7 +85,7 @@ function leadsToPorts(key: ObjectKey): boolean {
 
 /**
  * Conntrack would lead known UDP clients to the ports of an earlier run for as long as they speak;
- * their next datagram meets the rules. So does the next SYN of TCP clients whom nobody answered,
+ * their next datagram meets the rules. So does the next SYN of TCP clients that got no answer,
  * because the earlier run was about to end; connections stay where they are.
  */
 async function bringFlows(
@@ -108,7 +108,7 @@ async function bringFlows(
   }
 }
 
-function take({ failed }: Outcome, refused: ReadonlyMap<ObjectKey, KernelError>): void {
+function take({ failed }: MutableApplyResult, refused: ReadonlyMap<ObjectKey, KernelError>): void {
   for (const [key, why] of refused) failed.set(key, why)
 }
 

@@ -14,7 +14,7 @@ test.each([
   expect(balancingOf(scheduler, 'lc')).toEqual({ balancing, isKnown })
 })
 
-test('without a wish, or with one that nobody knows, the configured one counts', () => {
+test('without a scheduler, or with an unknown one, the configured one counts', () => {
   expect(balancingOf(undefined, 'rr').balancing).toBe('rr')
   expect(balancingOf('mh', 'rr').balancing).toBe('rr')
 })

@@ -3,7 +3,7 @@ import type { Balancing } from './route.ts'
 /** What the data path balances by, for one Service. */
 export interface BalancingChoice {
   readonly balancing: Balancing
-  /** False: the Service asks for a scheduler that only IPVS has. */
+  /** False: the Service names a scheduler that only IPVS has. */
   readonly isKnown: boolean
 }
 
@@ -15,7 +15,7 @@ const BALANCINGS: ReadonlyMap<string, Balancing> = new Map([
   ['wlc', 'lc'],
 ])
 
-/** The scheduler that a Service asks for, where there is such a one here; else the configured one. */
+/** The scheduler that a Service names, where this mode has it; else the configured one. */
 export function balancingOf(scheduler: string | undefined, fallback: Balancing): BalancingChoice {
   if (scheduler === undefined) return { balancing: fallback, isKnown: true }
   const balancing = BALANCINGS.get(scheduler)

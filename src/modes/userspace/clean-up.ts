@@ -4,8 +4,8 @@ import type { ManagedState } from './managed-state.ts'
 /**
  * Removes every trace of this mode in the kernel, of its earlier runs too: first what leads
  * packets here, then the sets that those rules name, then the translation of connections to
- * ports where nobody listens. What cannot be removed holds up nothing else. The forwarder
- * belongs to whoever opened it.
+ * ports where no process listens. What cannot be removed holds up nothing else. The forwarder
+ * belongs to the code that opened it.
  */
 export async function cleanUp({
   redirect,

@@ -13,14 +13,14 @@ function routeAt(name: string, port: number) {
   return { key: entryKey(one.id), route }
 }
 
-test('what was told is known by its digest, until it is taken away', async () => {
+test('what was applied is known by its digest, until it is taken away', async () => {
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const { key, route } = routeAt('a', 80)
-  expect(await forwarderState.tell(new Map([[key, route]]))).toEqual(new Map())
+  expect(await forwarderState.apply(new Map([[key, route]]))).toEqual(new Map())
   expect([...forwarderState.digests]).toEqual([[key, digestRoute(route)]])
   expect([...forwarder.routes.values()]).toEqual([route])
-  await forwarderState.tell(new Map([[key, undefined]]))
+  await forwarderState.apply(new Map([[key, undefined]]))
   expect([forwarderState.digests.size, forwarder.routes.size]).toEqual([0, 0])
 })
 
@@ -28,23 +28,23 @@ test('the first call reaches the forwarder even without a route, later ones do n
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   for (let call = 0; call < 2; call++)
-    expect(await forwarderState.tell(new Map())).toEqual(new Map())
-  expect(forwarder.told).toEqual([[]])
+    expect(await forwarderState.apply(new Map())).toEqual(new Map())
+  expect(forwarder.applied).toEqual([[]])
 })
 
 test('a listener may go from one route to another in one call, and two routes cannot have it', async () => {
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const [a, b] = [routeAt('a', 80), routeAt('b', 80)]
-  await forwarderState.tell(new Map([[a.key, a.route]]))
-  const refused = await forwarderState.tell(new Map([[b.key, b.route]]))
+  await forwarderState.apply(new Map([[a.key, a.route]]))
+  const refused = await forwarderState.apply(new Map([[b.key, b.route]]))
   expect([...refused.keys()]).toEqual([b.key])
   expect([...forwarderState.digests.keys()]).toEqual([a.key])
   const swap = new Map([
     [b.key, b.route],
     [a.key, undefined],
   ])
-  expect(await forwarderState.tell(swap)).toEqual(new Map())
+  expect(await forwarderState.apply(swap)).toEqual(new Map())
   expect([...forwarderState.digests.keys()]).toEqual([b.key])
 })
 
@@ -52,8 +52,8 @@ test('a route whose change is refused is served no more, and is not known', asyn
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const { key, route } = routeAt('a', 80)
-  await forwarderState.tell(new Map([[key, route]]))
+  await forwarderState.apply(new Map([[key, route]]))
   forwarder.taken.add('TCP 172.30.0.41 81')
-  await forwarderState.tell(new Map([[key, routeAt('a', 81).route]]))
+  await forwarderState.apply(new Map([[key, routeAt('a', 81).route]]))
   expect([forwarderState.digests.size, forwarder.routes.size]).toEqual([0, 0])
 })

@@ -5,12 +5,12 @@ import { digestRoute } from './render.ts'
 import type { Route } from './route.ts'
 
 /**
- * A forwarder and what it was told last, which nobody can read back from it. Both live as long
+ * A forwarder and what was applied to it last, which cannot be read back from it. Both live as long
  * as this process: a mode that is made again, for other settings, gets the same one.
  */
 export class ForwarderState {
   readonly forwarder: Forwarder
-  readonly #told = new Map<ObjectKey, Digest>()
+  readonly #digests = new Map<ObjectKey, Digest>()
   #hasBegun = false
 
   constructor(forwarder: Forwarder) {
@@ -19,14 +19,14 @@ export class ForwarderState {
 
   /** By `entry` key, of the routes that are served. */
   get digests(): ReadonlyMap<ObjectKey, Digest> {
-    return this.#told
+    return this.#digests
   }
 
   /**
-   * Tells routes; undefined takes one away. What is refused is not served any more. The first call
-   * is passed on even without a route: the forwarder lets nobody in before it.
+   * Applies routes; undefined takes one away. What is refused is not served any more. The first call
+   * is passed on even without a route: the forwarder serves no client before it.
    */
-  async tell(
+  async apply(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,
   ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
     const failed = new Map<ObjectKey, KernelError>()
@@ -37,8 +37,8 @@ export class ForwarderState {
     for (const [key, route] of routes) {
       const refusal = refused.get(entryIdOf(key))
       if (refusal) failed.set(key, refusal)
-      if (route && !refusal) this.#told.set(key, digestRoute(route))
-      else this.#told.delete(key)
+      if (route && !refusal) this.#digests.set(key, digestRoute(route))
+      else this.#digests.delete(key)
     }
     return failed
   }

@@ -19,7 +19,7 @@ export interface Forwarder extends Traffic {
   /** Where redirected packets are to be sent; empty when it listens at the listeners themselves. */
   readonly ports: ReadonlyMap<Family, EntryPorts>
   /**
-   * Tells every worker; undefined takes a route away. Connections of routes that changed or
+   * Sends it to every worker; undefined takes a route away. Connections of routes that changed or
    * went keep their backends while these drain. Resolves once every worker serves accordingly,
    * to the routes that cannot be served, as when a listener's address is taken. Before the first call
    * redirected clients wait.
@@ -29,7 +29,7 @@ export interface Forwarder extends Traffic {
   ): Promise<ReadonlyMap<EntryId, KernelError>>
   /**
    * Serves on until no client is left, another process serves in its place, or the signal comes. At
-   * listeners clients that come now are waited for, too: nobody holds them for the next process.
+   * listeners clients that come now are waited for, too: no queue holds them for the next process.
    */
   untilIdle(signal: AbortSignal): Promise<void>
   /**

@@ -45,7 +45,7 @@ test('what was written is what is observed', async () => {
   expect([...node.forwarder.routes.keys()]).toEqual(['a', 'b', 'c'])
 })
 
-test('some objects, asked for by name, are as they are', async () => {
+test('some objects, observed by key, are as they are', async () => {
   const { mode, sync } = fakeUserspaceNode()
   await sync(at('a', '172.30.0.1'), at('b', '172.30.0.2'))
   const all = await mode.observe()
@@ -62,7 +62,7 @@ test('some objects, asked for by name, are as they are', async () => {
 test('one changed backend costs one word to the forwarder, and nothing in the kernel', async () => {
   const { sync, kernel, forwarder } = fakeUserspaceNode()
   await sync(...Array.from({ length: 50 }, (_, n) => at(`s${n}`, `172.30.1.${n}`)))
-  forwarder.told.length = 0
+  forwarder.applied.length = 0
   kernel.iptables.texts.length = 0
   let commands = 0
   const run = kernel.sets.run.bind(kernel.sets)
@@ -71,11 +71,11 @@ test('one changed backend costs one word to the forwarder, and nothing in the ke
     return run(all)
   }
   await sync(at('s7', '172.30.1.7', ['10.180.0.9']))
-  expect(forwarder.told).toEqual([['s7']])
+  expect(forwarder.applied).toEqual([['s7']])
   expect([kernel.iptables.texts, commands]).toEqual([[], 0])
 })
 
-test('packets are led here when they are expected, and no longer before nobody expects them', async () => {
+test('packets are led here when they are expected, and no longer before the last of them is expected', async () => {
   const { sync, remove, mode, kernel, forwarder } = fakeUserspaceNode()
   const order: string[] = []
   const { sets, iptables, routes } = kernel
@@ -184,12 +184,12 @@ test('with another masquerade bit the routes for the former one go', async () =>
   expect(await after.look()).toEqual([])
 })
 
-/** A node that is watched, and what it tells. */
+/** A node that is watched, and what it reports. */
 async function watched() {
   const node = fakeUserspaceNode()
-  const told: ForeignChange[] = []
+  const reported: ForeignChange[] = []
   await node.sync(at('a', '172.30.0.1'))
-  const stop = node.mode.watch((change) => told.push(change))
+  const stop = node.mode.watch((change) => reported.push(change))
   const wait = async (seconds: number) => {
     await setImmediate()
     for (let second = 0; second < seconds; second++) {
@@ -197,7 +197,7 @@ async function watched() {
       await setImmediate()
     }
   }
-  return { ...node, stop, wait, rounds: () => told.splice(0) }
+  return { ...node, stop, wait, rounds: () => reported.splice(0) }
 }
 
 test('sets that others change are noticed, a member that was exchanged in its turn', async () => {
@@ -224,7 +224,7 @@ test('sets that others change are noticed, a member that was exchanged in its tu
   expect(rounds()).toEqual([])
 })
 
-test('routes and rules that others change are told at once', async () => {
+test('routes and rules that other processes change are reported at once', async () => {
   const { kernel, rounds, stop } = await watched()
   kernel.routes.foreignRuleFlush(4)
   expect(rounds()).toEqual([{ keys: ['route/4', 'route/6'], by: 'another program' }])

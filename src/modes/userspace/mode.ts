@@ -10,7 +10,7 @@ import type {
   Traffic,
 } from '../mode.ts'
 import { DriftChecker } from '../netfilter/drift-checker.ts'
-import { SetInspector } from '../netfilter/set-inspector.ts'
+import { SetInspector } from '../netfilter/sets/set-inspector.ts'
 import { applyChange } from './apply.ts'
 import { cleanUp } from './clean-up.ts'
 import { drainAndCleanup } from './drain-and-cleanup.ts'
@@ -34,7 +34,7 @@ export class UserspaceMode implements Mode {
   readonly #settings: UserspaceSettings
   readonly #dependencies: UserspaceDependencies
   readonly #state: ManagedState
-  /** The driftChecker and what `sync` asks for never overlap. */
+  /** The driftChecker and what `sync` requests never overlap. */
   readonly #mutex = new Mutex()
 
   constructor(settings: UserspaceSettings, dependencies: UserspaceDependencies) {
@@ -92,7 +92,7 @@ export class UserspaceMode implements Mode {
   }
 }
 
-/** Sets tell nobody of changes; rules and routes do. */
+/** The kernel reports changes of rules and routes, not of sets. */
 async function lookAt(inspector: SetInspector): Promise<ForeignChange | undefined> {
   const by = 'another program'
   if (await inspector.isDisturbed()) return { keys: 'all', by }

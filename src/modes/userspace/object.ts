@@ -1,6 +1,6 @@
 import type { EntryId } from '../../forwarding/entry.ts'
 import type { ObjectKey } from '../mode.ts'
-import { nameOf, kindOf as wordOf } from '../netfilter/object-key.ts'
+import { nameOf, kindOf as wordOf } from '../netfilter/objects/object-key.ts'
 
 /**
  * What this mode makes: `entry/shop/cart:http/TCP/4`, a route of the forwarder, and what

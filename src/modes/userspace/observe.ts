@@ -1,20 +1,20 @@
 import type { Digest, ObjectKey } from '../mode.ts'
-import { memberOf, nameOf, ofKind } from '../netfilter/object-key.ts'
+import { memberOf, nameOf, ofKind } from '../netfilter/objects/object-key.ts'
 import type { ManagedState, Redirect } from './managed-state.ts'
 import { kindOf } from './object.ts'
 
 type Digests = ReadonlyMap<ObjectKey, Digest>
 
-/** What the forwarder was told, and what the kernel holds of ours: all, or these objects. */
+/** What was applied to the forwarder, and what the kernel holds of ours: all, or these objects. */
 export async function observe(
   { forwarderState, redirect }: ManagedState,
   keys: readonly ObjectKey[] | undefined,
 ): Promise<Digests> {
   const all = forwarderState?.digests ?? new Map()
-  const told = keys ? among(all, keys) : all
-  if (redirect === undefined) return new Map(told)
+  const applied = keys ? among(all, keys) : all
+  if (redirect === undefined) return new Map(applied)
   const held = keys ? await observeSome(redirect, keys) : await observeAll(redirect)
-  return new Map([...told, ...held])
+  return new Map([...applied, ...held])
 }
 
 async function observeAll({ chains, sets, routes }: Redirect): Promise<Digests> {

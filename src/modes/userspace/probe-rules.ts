@@ -14,7 +14,7 @@ export function ruleTrials(
   const reject = family === 4 ? 'ipt_REJECT' : 'ip6t_REJECT'
   return [
     {
-      what: 'rules that ask sets',
+      what: 'rules that match sets',
       table: 'mangle',
       rule: `-m set --match-set ${nameOf('SERVICES')} dst,dst -m set ! --match-set ${nameOf('ALLOWED')} dst,dst,src -j RETURN`,
       remedy: load('xt_set'),

@@ -22,7 +22,7 @@ test('a kernel that can do everything lacks nothing, and keeps nothing of it', a
 test.each([
   [/DNAT/, 'ports that are translated', 'xt_nat nf_nat'],
   [/CONNMARK/, 'marks of connections', 'xt_conntrack xt_connmark'],
-  [/-m set/, 'rules that ask sets', 'xt_set'],
+  [/-m set/, 'rules that match sets', 'xt_set'],
 ])('without %s it lacks %s', async (pattern, what, modules) => {
   const { mode, kernel } = fakeUserspaceNode({ given: FOUR })
   kernel.iptables.refuse(pattern)

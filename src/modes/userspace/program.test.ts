@@ -28,7 +28,7 @@ function wantedBy(program: UserspaceProgram, known: Wanted = new Map()): Wanted 
   return known
 }
 
-function doorsOf(program: UserspaceProgram, name: string): readonly string[] | undefined {
+function listenersOf(program: UserspaceProgram, name: string): readonly string[] | undefined {
   return program.routeOf(key(`entry/${name}`))?.listeners.map(({ ip: at, port }) => `${at} ${port}`)
 }
 
@@ -108,10 +108,10 @@ test('a named address of this node wins over a node port, and gives it back', ()
     const program = made()
     for (const one of order) program.replace(one.id, one)
     const wanted = wantedBy(program)
-    expect(doorsOf(program, 'z-named')).toEqual(['192.0.2.10 30080'])
-    expect(doorsOf(program, 'a-node')).toEqual(['172.30.0.41 80'])
+    expect(listenersOf(program, 'z-named')).toEqual(['192.0.2.10 30080'])
+    expect(listenersOf(program, 'a-node')).toEqual(['172.30.0.41 80'])
     program.replace(named.id, undefined)
-    expect(doorsOf(program, 'a-node')).toEqual(['172.30.0.41 80', '192.0.2.10 30080'])
+    expect(listenersOf(program, 'a-node')).toEqual(['172.30.0.41 80', '192.0.2.10 30080'])
     const direct = made()
     direct.replace(byNode.id, byNode)
     expect(wantedBy(program, wanted)).toEqual(wantedBy(direct))
@@ -140,7 +140,7 @@ test('every object says what it is', () => {
   expect(kindsOf('4/nat/OUTPUT>-j NPUS-TAKEN').kind).toBe('jump')
 })
 
-test('what is wanted depends on the entries alone, and is what will be told', () => {
+test('what is wanted depends on the entries alone, and is what will be applied', () => {
   const given = redirected({ netfilter: settings({ localhostNodePorts: true }) })
   fc.assert(
     fc.property(fc.array(someChange, { minLength: 2, maxLength: 40 }), (history) => {

@@ -3,8 +3,8 @@ import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectDescription, ObjectKey, Program } from '../mode.ts'
 import { digestCount, digestRules, keyOf } from '../netfilter/chains/object.ts'
 import type { ChainLocation } from '../netfilter/chains/place.ts'
-import { PRESENT, routeKey, setKey } from '../netfilter/object-key.ts'
-import { WantedObjects } from '../netfilter/wanted-objects.ts'
+import { PRESENT, routeKey, setKey } from '../netfilter/objects/object-key.ts'
+import { WantedObjects } from '../netfilter/objects/wanted-objects.ts'
 import { describe } from './describe.ts'
 import type { EntryPorts } from './forwarder.ts'
 import { ROLES, setName } from './names.ts'
@@ -21,7 +21,7 @@ const NO_PORTS: EntryPorts = { pods: 0, others: 0 }
 
 /**
  * Everything that the forwarder and the kernel should hold in this mode. Routes are kept
- * as digests and rendered again when they are told.
+ * as digests and rendered again when they are applied.
  */
 export class UserspaceProgram implements Program {
   readonly #settings: UserspaceSettings

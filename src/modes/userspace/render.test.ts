@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
-import type { NodePortScope } from '../netfilter/node-port-scope.ts'
+import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { digestRoute, render } from './render.ts'
 import type { RouteListener } from './route.ts'
@@ -13,13 +13,13 @@ const nodePort = frontend({ kind: 'nodePort', ip: 'node', port: 30_080 })
 const here = [backend('10.180.0.1', { local: true })]
 const noPools = { cluster: [], local: [] }
 
-function doorsOf(one: ForwardingEntry, given = redirected()): readonly RouteListener[] {
+function listenersOf(one: ForwardingEntry, given = redirected()): readonly RouteListener[] {
   return render(one, given)?.route.listeners ?? []
 }
 
 /** `IP PORT` of each listener. */
 function placesOf(one: ForwardingEntry, given = redirected()): readonly string[] {
-  return doorsOf(one, given).map((listener) => `${listener.ip} ${listener.port}`)
+  return listenersOf(one, given).map((listener) => `${listener.ip} ${listener.port}`)
 }
 
 /** Members without `NPUS-`, those that all may want last. */
@@ -29,9 +29,9 @@ function membersOf(one: ForwardingEntry, given = redirected()): readonly string[
   return keys.map((key) => key.replace('member/NPUS-', ''))
 }
 
-test('a ClusterIP is one listener for everybody, which one set knows', () => {
+test('a ClusterIP is one listener for all clients, a member of one set', () => {
   const pools = { others: 'cluster', pods: 'cluster' }
-  expect(doorsOf(entry())).toEqual([
+  expect(listenersOf(entry())).toEqual([
     { ip: '172.30.0.41', port: 80, pools, sourceRanges: undefined },
   ])
   expect(membersOf(entry())).toEqual(['4-SERVICES/172.30.0.41,tcp:80'])
@@ -45,7 +45,7 @@ test('a route has what the data path has to know, and nothing else', () => {
   })
   expect(render(one, redirected())?.route).toEqual({
     ...{ id: one.id, service: 'shop/cart', protocol: 'TCP', family: 4, balancing: 'rr' },
-    listeners: doorsOf(one),
+    listeners: listenersOf(one),
     pools: { cluster: here, local: here },
     ...{ draining, affinity: { seconds: 9 }, proxyProtocol: 'v2' },
   })
@@ -78,7 +78,7 @@ test('SCTP and families that are not served are nothing', () => {
   expect(render(entry({ healthCheckPort: 32_000 }), six)).toBeUndefined()
 })
 
-test('a node port is a listener at every address of the family, and on loopback where asked for', () => {
+test('a node port is a listener at every address of the family, and on loopback where configured', () => {
   const onLoopback = redirected({ netfilter: settings({ localhostNodePorts: true }) })
   const six = entry({ family: 6, frontends: [nodePort] })
   expect(placesOf(entry({ frontends: [nodePort] }))).toEqual(['192.0.2.10 30080'])
@@ -103,16 +103,17 @@ test('loopback serves only where nodePortAddresses selects it', () => {
 
 test('policy Local: others get the local pool, pods and this node all', () => {
   const one = entry({ frontends: [local], pools: { cluster: here, local: here } })
-  expect(doorsOf(one)[0]?.pools).toEqual({ others: 'local', pods: 'cluster' })
+  expect(listenersOf(one)[0]?.pools).toEqual({ others: 'local', pods: 'cluster' })
   expect(membersOf(one)).toEqual(['4-SERVICES/5.6.7.8,tcp:80'])
 })
 
-test('policy Local with nobody here: others meet the answer, pods are taken', () => {
+test('policy Local without a local backend: others meet the answer, pods are taken', () => {
   const one = entry({ frontends: [local], pools: { cluster: here, local: [] } })
-  const taken = ['4-SERVICES/5.6.7.8,tcp:80', '4-SHORTCUT/5.6.7.8,tcp:80']
-  expect(membersOf(one)).toEqual([...taken, '4-DROP/5.6.7.8,tcp:80'])
+  const membersWith = (answer: string) =>
+    ['SERVICES', answer, 'SHORTCUT'].map((set) => `4-${set}/5.6.7.8,tcp:80`)
+  expect(membersOf(one)).toEqual(membersWith('DROP'))
   const whenEmpty = { cluster: 'reject', local: 'reject' } as const
-  expect(membersOf({ ...one, whenEmpty })).toEqual([...taken, '4-REJECT/5.6.7.8,tcp:80'])
+  expect(membersOf({ ...one, whenEmpty })).toEqual(membersWith('REJECT'))
   expect(membersOf({ ...one, pools: noPools })).toEqual([
     '4-SERVICES/5.6.7.8,tcp:80',
     '4-DROP/5.6.7.8,tcp:80',
@@ -136,7 +137,7 @@ test('source ranges: members for the rules, and all of them for the forwarder', 
     '4-ALLOWED/5.6.7.8,tcp:80,0.0.0.0/1',
     '4-ALLOWED/5.6.7.8,tcp:80,128.0.0.0/1',
   ])
-  expect(doorsOf(one)[0]?.sourceRanges).toEqual(sourceRanges)
+  expect(listenersOf(one)[0]?.sourceRanges).toEqual(sourceRanges)
 })
 
 test('the health check port is admitted at every address of the family, listeners or not', () => {
@@ -155,10 +156,10 @@ const bound: UserspaceSettings = {
   balancing: 'lc',
 }
 
-test('bound, a Service has the listeners that it is given, all pods for everybody, and no members', () => {
+test('bound, a Service has the listeners that it is given, the cluster pool for all clients, and no members', () => {
   const one = entry({ frontends: [frontend(), local], healthCheckPort: 32_000 })
   const pools = { others: 'cluster', pods: 'cluster' }
-  expect(doorsOf(one, bound)).toEqual([
+  expect(listenersOf(one, bound)).toEqual([
     { ip: '127.0.0.1', port: 8080, pools, sourceRanges: undefined },
   ])
   expect(placesOf({ ...one, family: 6 }, bound)).toEqual(['::1 8080'])

@@ -1,12 +1,17 @@
-import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
+import type { ForwardingEntry, Frontend } from '../../forwarding/entry.ts'
 import { memberText } from '../../kernel/ipset/sets.ts'
 import { contentHash } from '../../lib/hash.ts'
-import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
+import { addressesOfFamily, arrivalAt, usableBackends } from '../netfilter/arrival/arrival.ts'
+import {
+  arrivalMembers,
+  healthCheckMembers,
+  type MemberPoint,
+} from '../netfilter/arrival/arrival-members.ts'
 import { servesLoopback } from '../netfilter/node-ports.ts'
-import { memberKey, PRESENT } from '../netfilter/object-key.ts'
-import { asMembers } from '../netfilter/source-range.ts'
-import type { Claim } from '../netfilter/wanted-objects.ts'
+import { memberKey, PRESENT } from '../netfilter/objects/object-key.ts'
+import type { Claim } from '../netfilter/objects/wanted-objects.ts'
 import { balancingOf } from './balancing.ts'
 import { listeningOf } from './binding.ts'
 import { type SetRole, setName } from './names.ts'
@@ -22,7 +27,7 @@ export interface ClaimedListener extends Claim {
 
 export interface Rendered {
   readonly claims: readonly ClaimedListener[]
-  /** Wanted whoever else wants it too. */
+  /** Wanted even when other entries want it too. */
   readonly shared: ReadonlyMap<ObjectKey, Digest>
   /** With every listener that is wanted; other entries may have some of them. */
   readonly route: Route
@@ -37,7 +42,11 @@ export function render(entry: ForwardingEntry, settings: UserspaceSettings): Ren
     listening.kind === 'bound'
       ? boundListeners(entry, protocol, listening)
       : redirectedListeners(entry, protocol, listening)
-  const shared = listening.kind === 'bound' ? new Map() : healthChecks(entry, listening)
+  const shared = presentObjects(
+    listening.kind === 'bound'
+      ? []
+      : healthCheckMembers(entry, servedAddresses(entry, listening), inSetOf(entry)),
+  )
   if (claims.length + shared.size === 0) return undefined
   const listeners = claims.map(({ listener }) => listener)
   return { claims, shared, route: routeOf(entry, { protocol, listeners, settings }) }
@@ -60,14 +69,9 @@ function routeOf(
   const { protocol, listeners, settings } = given
   return {
     ...{ id, service, protocol, family, listeners, draining, affinity, proxyProtocol },
-    pools: { cluster: usable(entry, 'cluster'), local: usable(entry, 'local') },
+    pools: { cluster: usableBackends(entry, 'cluster'), local: usableBackends(entry, 'local') },
     balancing: balancingOf(entry.scheduler, settings.balancing).balancing,
   }
-}
-
-/** Weight 0 means no new connections: such a backend is as good as gone. */
-function usable({ pools }: ForwardingEntry, pool: Pool): readonly Backend[] {
-  return pools[pool].filter(({ weight }) => weight > 0)
 }
 
 function boundListeners(
@@ -92,18 +96,18 @@ function redirectedListeners(
   if (!listening.netfilter.families.includes(entry.family)) return []
   return entry.frontends.flatMap((frontend) =>
     addressesOf(entry, frontend, listening).map((ip): ClaimedListener => {
-      const listener = doorOf(ip, frontend)
+      const point = { ip, protocol, port: frontend.port }
       return {
-        point: memberText({ ip, protocol, port: frontend.port }),
+        point: memberText(point),
         rank: frontend.ip === 'node' ? 1 : 0,
-        objects: new Map(memberships(entry, protocol, listener).map((key) => [key, PRESENT])),
-        listener,
+        objects: presentObjects(memberships(entry, frontend, point)),
+        listener: listenerAt(ip, frontend),
       }
     }),
   )
 }
 
-function doorOf(
+function listenerAt(
   ip: IpAddress,
   { port, pool, shortCircuit, sourceRanges }: Frontend,
 ): RouteListener {
@@ -111,7 +115,7 @@ function doorOf(
   return { ip, port, pools: { others: pool, pods }, sourceRanges }
 }
 
-/** A transparent socket serves loopback as any other address, in IPv4, where it is asked for. */
+/** A transparent socket serves loopback as any other address, in IPv4, where it is configured. */
 function addressesOf(
   { family }: ForwardingEntry,
   { ip }: Frontend,
@@ -119,45 +123,36 @@ function addressesOf(
 ): readonly IpAddress[] {
   if (ip !== 'node') return [ip]
   const loopback = family === 4 && servesLoopback(netfilter) ? [LOOPBACK] : []
-  return [...ofFamily(nodeAddresses, family), ...loopback]
-}
-
-function ofFamily(addresses: readonly IpAddress[], family: Family): readonly IpAddress[] {
-  return addresses.filter((address) => familyOf(address) === family)
+  return [...addressesOfFamily(nodeAddresses, family), ...loopback]
 }
 
 /** What the rules have to know about a listener, as membership in sets. */
 function memberships(
   entry: ForwardingEntry,
-  protocol: RouteProtocol,
-  { ip, port, pools, sourceRanges }: RouteListener,
+  frontend: Frontend,
+  point: MemberPoint,
 ): readonly ObjectKey[] {
-  const isEmpty = usable(entry, pools.others).length === 0
-  const answer = entry.whenEmpty[pools.others]
-  const roles: readonly (readonly [SetRole, boolean])[] = [
-    ['SERVICES', true],
-    ['RANGED', sourceRanges !== undefined],
-    ['SHORTCUT', isEmpty && usable(entry, pools.pods).length > 0],
-    ['REJECT', isEmpty && answer === 'reject'],
-    ['DROP', isEmpty && answer === 'drop'],
-  ]
-  const inSet = (role: SetRole, text: string) => memberKey(setName(entry.family, role), text)
-  const point = memberText({ ip, protocol, port })
+  const inSet = inSetOf(entry)
+  const arrival = arrivalAt(entry, frontend)
+  const isShortCircuit = arrival.unserved !== undefined && arrival.isShortCircuited
   return [
-    ...roles.filter(([, isIn]) => isIn).map(([role]) => inSet(role, point)),
-    ...(sourceRanges ?? [])
-      .flatMap(asMembers)
-      .map((net) => inSet('ALLOWED', memberText({ ip, protocol, port, net }))),
+    ...arrivalMembers(arrival, point, inSet),
+    ...(isShortCircuit ? [inSet('SHORTCUT', memberText(point))] : []),
   ]
 }
 
-function healthChecks(
-  { family, healthCheckPort: port }: ForwardingEntry,
+/** The addresses of this node where the rules serve the entry's family; else none. */
+function servedAddresses(
+  { family }: ForwardingEntry,
   { netfilter, nodeAddresses }: TransparentListening,
-): ReadonlyMap<ObjectKey, Digest> {
-  if (port === undefined || !netfilter.families.includes(family)) return new Map()
-  const texts = ofFamily(nodeAddresses, family).map((ip) =>
-    memberText({ ip, protocol: 'TCP', port }),
-  )
-  return new Map(texts.map((text) => [memberKey(setName(family, 'ADMIT'), text), PRESENT]))
+): readonly IpAddress[] {
+  return netfilter.families.includes(family) ? nodeAddresses : []
+}
+
+function inSetOf({ family }: ForwardingEntry): (role: SetRole, member: string) => ObjectKey {
+  return (role, member) => memberKey(setName(family, role), member)
+}
+
+function presentObjects(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Digest> {
+  return new Map(keys.map((key) => [key, PRESENT]))
 }

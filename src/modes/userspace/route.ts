@@ -4,7 +4,7 @@ import type { Cidr, Family, IpAddress } from '../../lib/ip.ts'
 /** Protocols that sockets of this process can forward; SCTP is none of them. */
 export type RouteProtocol = 'TCP' | 'UDP'
 
-/** `pods`: this node's pods and processes; `others`: everybody else. */
+/** `pods`: this node's pods and processes; `others`: all other clients. */
 export type Side = 'pods' | 'others'
 
 /** An address at which clients find a Service. */
@@ -17,7 +17,7 @@ export interface RouteListener {
   readonly sourceRanges: readonly Cidr[] | undefined
 }
 
-/** How much of the client's address a backend is told, at the start of each connection. */
+/** How much of the client's address a backend gets, at the start of each connection. */
 export type ProxyProtocol = 'v1' | 'v2'
 
 /** How a backend is chosen: in turn, or the one with the fewest connections. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { cidr, settings } from '../testing/mode-fixtures.ts'
 import type { EntryPorts } from './forwarder.ts'
 import { PREFIX, ROLES, setName, setType } from './names.ts'
@@ -111,7 +111,7 @@ const ABOUT_PODS = [
   'REDIRECT: -s 10.0.0.0/8 -g PODS',
 ]
 
-test('where nothing tells pods apart, only the node is of their side', () => {
+test('where nothing distinguishes pods, only the node is of their side', () => {
   const none = { gone: ABOUT_PODS, come: [] }
   expect(difference({ localTraffic: { by: 'none' } })).toEqual(none)
   const ofIpv6 = { by: 'source', cidrs: [cidr('fd00:10::/64')] } as const
@@ -127,7 +127,7 @@ test.each([
   expect(difference({ localTraffic })).toEqual({ gone: ABOUT_PODS, come })
 })
 
-test('where rules cannot ask for sockets, new connections are refused while nobody listens', () => {
+test('where rules cannot match sockets, new connections are refused while no process listens', () => {
   const gone = [
     'HOLD: -m socket --nowildcard -j RETURN',
     'HOLD: -j DROP',

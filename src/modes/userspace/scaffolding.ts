@@ -4,8 +4,8 @@ import type { Table } from '../netfilter/chains/place.ts'
 import { martians } from '../netfilter/forward.ts'
 import { fromPods } from '../netfilter/local-traffic.ts'
 import { clearRouted, isOwn, isRouted, isTaken, setRouted, setTaken } from '../netfilter/mark.ts'
-import { setMatches } from '../netfilter/set-matches.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import { setMatches } from '../netfilter/sets/set-matches.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { EntryPorts } from './forwarder.ts'
 import { CHAIN, type SetRole, setName } from './names.ts'
 import type { Side } from './route.ts'
@@ -86,7 +86,7 @@ function route(settings: NetfilterSettings, family: Family): readonly string[] {
 }
 
 /**
- * New connections that arrive while nobody listens, between two daemons, are dropped instead of
+ * New connections that arrive while no process listens, between two daemons, are dropped instead of
  * refused: clients repeat their first packet, and conntrack remembers nothing of it.
  */
 const HOLD = ['-m socket --nowildcard -j RETURN', '-j DROP']
@@ -151,7 +151,7 @@ function departure(settings: NetfilterSettings, family: Family): readonly string
   ]
 }
 
-/** Answers to new connections that nobody takes. Those of pods, at the short circuit, were taken. */
+/** Answers to new connections that no listener takes. Those of pods, at the short circuit, were taken. */
 function answers(settings: NetfilterSettings, family: Family): readonly string[] {
   const { isIn, isNotIn } = sets(family)
   const unreachable = family === 4 ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'

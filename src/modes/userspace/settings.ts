@@ -1,5 +1,5 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { NetfilterSettings } from '../netfilter/settings.ts'
+import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import type { Balancing } from './route.ts'
 
 /** An address of this machine at which a Service is offered. */
@@ -16,7 +16,7 @@ export interface TransparentListening {
   readonly nodeAddresses: readonly IpAddress[]
 }
 
-/** The forwarder listens where it is told to, at addresses of this machine. */
+/** The forwarder listens at given addresses of this machine. */
 export interface BoundListening {
   readonly kind: 'bound'
   /** By `bindingKey`; Services that are not named are not served. */

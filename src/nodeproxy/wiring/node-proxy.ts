@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../../cluster/event.ts'
+import type { ClusterEvent } from '../../cluster/cluster-event.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Health } from '../../telemetry/health/health.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'

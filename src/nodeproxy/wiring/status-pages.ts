@@ -1,5 +1,5 @@
 import type { ApiFailures } from '../../client/http/failure/api-failures.ts'
-import type { Backend } from '../../kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
@@ -17,7 +17,7 @@ export interface StatusParts {
   readonly conditions: Pick<Conditions, 'current'>
   readonly apiFailures: Pick<ApiFailures, 'describe'>
   /** `none`: there is no iptables here, or no right to use it. */
-  readonly backend: Backend | 'none'
+  readonly backend: IptablesVariant | 'none'
   readonly watch: () => WatchState
 }
 

@@ -38,11 +38,11 @@ export interface SecureFront {
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const { server, address, source, kubeconfig, clock, log } = options
   const first = await source.current()
-  const listening = await server.listen({ ...address, tls: first })
+  const listener = await server.listen({ ...address, tls: first })
   const publish = (authority: string | undefined): Promise<void> =>
-    writeKubeconfig(kubeconfig, { server: listening.url, authority })
+    writeKubeconfig(kubeconfig, { server: listener.url, authority })
   await publish(first.authority)
-  const advertisement = server.advertise({ address: address.host, port: listening.port })
+  const advertisement = server.advertise({ address: address.host, port: listener.port })
   if (advertisement.unreachable !== undefined) {
     log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
   }
@@ -50,7 +50,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     ...{ clock, first },
     read: () => source.current(),
     onChange: async (next) => {
-      listening.present(next)
+      listener.replaceCertificate(next)
       await publish(next.authority)
       log.info('the serving certificate was renewed')
     },
@@ -60,5 +60,5 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     unfollow()
     return advertisement.stop()
   }
-  return { url: listening.url, close }
+  return { url: listener.url, close }
 }

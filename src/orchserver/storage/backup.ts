@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs'
 import { examineStored } from '../../apiserver/persist/examine-stored.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { writeBackup } from '../../storage/embedded/backup.ts'
-import { refuseCutLogAtRest } from '../../storage/embedded/cut-log-at-rest.ts'
-import { restoreEmbeddedStore } from '../../storage/embedded/restore.ts'
-import { currentFile, storeFiles } from '../../storage/embedded/store-file.ts'
+import { writeBackup } from '../../storage/embedded/backup/backup.ts'
+import { restoreEmbeddedStore } from '../../storage/embedded/backup/restore.ts'
+import { currentFile, storeFiles } from '../../storage/embedded/directory/store-file.ts'
+import { refuseTruncatedWalAtRest } from '../../storage/embedded/wal/truncated-wal-at-rest.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { giveToOwner } from './give-to-owner.ts'
 
@@ -21,7 +21,7 @@ export async function backUp(where: Where, file: string): Promise<string> {
   const store = currentFile(where.dataDir)
   if (!existsSync(store)) throw refusal(where.dataDir, 'holds no store', 'check --data-dir')
   if (existsSync(file)) throw refusal(file, 'exists', 'name a new file, or remove this one')
-  refuseCutLogAtRest(store)
+  refuseTruncatedWalAtRest(store)
   await writeBackup(store, file, examineStored)
   return `wrote ${file}: the store of ${where.dataDir}. It holds Secrets, and no certificates.`
 }

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import type { Election } from '../../storage/election.ts'
-import { currentFile } from '../../storage/embedded/store-file.ts'
-import type { EtcdTls } from '../../storage/etcd/present-tls.ts'
+import { currentFile } from '../../storage/embedded/directory/store-file.ts'
+import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
 import { compactRegularly } from '../../storage/regular-compaction.ts'
 import { createSoleCandidate } from '../../storage/sole-candidate.ts'
 import type { Store } from '../../storage/store.ts'
@@ -53,7 +53,7 @@ async function openEtcd(
   parts: StoreParts,
 ): Promise<OpenedStore> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
-  const { lockDirectory } = await import('../../storage/embedded/directory-lock.ts')
+  const { lockDirectory } = await import('../../storage/embedded/directory/directory-lock.ts')
   const tls = await readEtcdTls(etcd)
   const endpoints = etcd.servers
   using opened = new DisposableStack()

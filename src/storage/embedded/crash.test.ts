@@ -39,7 +39,7 @@ async function writeUntilKilled(
   return { counts, revision }
 }
 
-test('what was acknowledged survives kill -9, and nothing is half there', async () => {
+test('acknowledged transactions survive kill -9, and no transaction is there in part', async () => {
   expect.hasAssertions()
   await Promise.all(Array.from({ length: STORES }, () => killAgainAndAgain(newDirectory())))
 }, 120_000)

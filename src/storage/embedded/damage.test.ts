@@ -6,7 +6,7 @@ import { newStore } from './testing/fixtures.ts'
 
 const PAGE = 4096
 
-test('damage that a read finds ends the store with its name', async () => {
+test('a read that finds damage ends the store with NP_STORAGE_CORRUPT', async () => {
   const store = await newStore()
   for (let index = 0; index < 20; index++)
     await write(store, put(`/${index}`, 'x'.repeat(2 * PAGE)))

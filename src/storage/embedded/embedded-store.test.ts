@@ -31,7 +31,7 @@ test('a directory is held by one store at a time', async () => {
   await expect(newStore({ directory })).resolves.toBeDefined()
 })
 
-test('what is on the disk is for its owner only', async () => {
+test('directory and files are readable for their owner only', async () => {
   const { directory } = await newStore()
   for (const file of ['store.sqlite', 'store.sqlite-wal', 'store.sqlite-shm', 'lock']) {
     expect(statSync(join(directory, file)).mode & 0o077).toBe(0)
@@ -45,7 +45,7 @@ test('history is bounded by revisions', async () => {
   expect((await store.list({ prefix: '/', revision: 34 })).refused).toBeUndefined()
 })
 
-test('history is bounded by bytes, and the present state never falls to it', async () => {
+test('history is bounded by bytes, and the present state is never removed', async () => {
   const store = await newStore({ historyBytes: 1000 })
   for (let index = 0; index < 50; index++) await write(store, put(`/${index}`, 'x'.repeat(100)))
   const page = await store.list({ prefix: '/' })
@@ -53,7 +53,7 @@ test('history is bounded by bytes, and the present state never falls to it', asy
   expect(await store.list({ prefix: '/', revision: 30 })).toMatchObject({ refused: 'compacted' })
 })
 
-test('a watcher that history leaves behind gets `compacted`, a quick one misses nothing', async () => {
+test('a watch behind the history ends with `compacted`, a watch that keeps up gets every change', async () => {
   const store = await newStore({ historyRevisions: 4 })
   const slow = store.watch({ prefix: '/', after: 0 })
   const quick = store.watch({ prefix: '/', after: 0 })
@@ -65,7 +65,7 @@ test('a watcher that history leaves behind gets `compacted`, a quick one misses 
   expect((await slow.next()).value).toMatchObject({ refused: 'compacted' })
 })
 
-test('a closed store refuses, after it has committed what it had accepted', async () => {
+test('close commits the accepted transactions and rejects later ones', async () => {
   const store = await newStore()
   const accepted = write(store, put('/a', '1'))
   await store.close()
@@ -90,7 +90,7 @@ test.each(['store.sqlite', 'store.sqlite-wal'])(
   },
 )
 
-test('watches of one prefix share their events, whatever others read', async () => {
+test('watches of one prefix at one revision share their events', async () => {
   const store = await newStore()
   const watches = ['/a/', '/a/', '/b/'].map((prefix) => store.watch({ prefix, after: 0 }))
   const batches = watches.map((watch) => nextBatch(watch))
@@ -100,7 +100,7 @@ test('watches of one prefix share their events, whatever others read', async () 
   expect(other?.events.map(({ key }) => key)).toEqual(['/b/1'])
 })
 
-test('a batch is bounded in bytes, and none is lost between batches', async () => {
+test('a batch is bounded in bytes, and no event is lost between batches', async () => {
   const store = await newStore()
   for (let index = 0; index < 12; index++) await write(store, put('/a', 'x'.repeat(1 << 20)))
   const watch = store.watch({ prefix: '/', after: 0 })

@@ -11,16 +11,19 @@ import type {
   TxnResult,
   WatchQuery,
 } from '../store.ts'
-import { CommittedLog } from './committed-log.ts'
-import { GroupCommit } from './group-commit.ts'
-import type { LogReader } from './log-reader.ts'
-import { type Retention, RetentionRule } from './retention.ts'
-import { storageError } from './sqlite-error.ts'
-import type { WriterThread } from './writer-thread.ts'
+import { storageError } from './database/sqlite-error.ts'
+import { CommittedLog } from './log/committed-log.ts'
+import type { LogReader } from './log/log-reader.ts'
+import { type Retention, RetentionRule } from './log/retention.ts'
+import { GroupCommit } from './writer/group-commit.ts'
+import type { WriterThread } from './writer/writer-thread.ts'
 
-const lasting: ReadonlySet<string> = new Set(['NP_STORAGE_CORRUPT', 'NP_STORAGE_IO'])
+/** Errors of a read after which the store must be opened anew; others, such as a lock, pass. */
+const LASTING: ReadonlySet<string> = new Set(['NP_STORAGE_CORRUPT', 'NP_STORAGE_IO'])
 
+/** The open parts of a store. */
 export interface StoreParts {
+  /** Path of the database, for error messages. */
   readonly file: string
   readonly writer: WriterThread
   readonly reader: LogReader
@@ -29,14 +32,14 @@ export interface StoreParts {
 
 /** A store in one directory of this machine. */
 export interface EmbeddedStore extends Store {
-  /** Resolves when the store can only be opened anew, to the reason. */
+  /** Resolves with the reason when the store failed and must be opened anew. */
   readonly broken: Promise<Error>
 }
 
-/** The parts of an open store as one: what is committed by the writer is read from the log. */
+/** The `Store` on an open database: the writer commits, the log reads what was committed. */
 export class SqliteStore implements EmbeddedStore {
-  /** What is released when the store is closed. */
-  readonly held = new AsyncDisposableStack()
+  /** Released when the store is closed. */
+  readonly resources = new AsyncDisposableStack()
   readonly #file: string
   readonly #log: CommittedLog
   readonly #commits: GroupCommit
@@ -95,12 +98,12 @@ export class SqliteStore implements EmbeddedStore {
     this.#parking.close()
     await this.#commits.close()
     this.#log.fail(new NodeProxyError('NP_STORAGE_CLOSED', 'the store is closed'))
-    await this.held.disposeAsync()
+    await this.resources.disposeAsync()
   }
 
   #committed(newest: number): void {
     this.#log.acknowledge(newest)
-    // What is committed stays so if this fails; the next one makes up for it.
+    // The commit is valid even if this fails; the next commit tries again.
     this.#shorten().catch(() => undefined)
     this.#parking.wakeAll()
   }
@@ -110,10 +113,10 @@ export class SqliteStore implements EmbeddedStore {
     if (due !== undefined) await this.compact(due)
   }
 
-  /** Damage that a read finds ends the store as if a write had found it; a lock passes. */
+  /** Ends the store when the read found damage. @returns what the read throws */
   #readFailed(error: unknown): unknown {
     const known = storageError(error, this.#file)
-    if (known instanceof NodeProxyError && lasting.has(known.code)) this.#commits.fail(known)
+    if (known instanceof NodeProxyError && LASTING.has(known.code)) this.#commits.fail(known)
     return known
   }
 

@@ -11,15 +11,16 @@ import type { EndpointPool } from './endpoint-pool.ts'
 import { outcomeOf, refused, unknownOutcome } from './failure.ts'
 import { type Duplex, stream, unary } from './rpc.ts'
 
+/** Between two attempts of a call. */
 const RETRY_MS = 100
 
 /**
- * Calls to whichever endpoint answers. What changes nothing is repeated until
- * its time is over, at once when others leave its endpoint; what may have changed something is
- * sent once, and waits for its answer.
+ * Calls etcd over the endpoint that the pool uses. A call that changes nothing is repeated until its
+ * deadline, at once when another call leaves the endpoint. A call that may change something is sent
+ * once, and waits for its answer.
  */
 export class Caller {
-  /** Bounds connecting, and again each call. */
+  /** Milliseconds for connecting, and again for each call. */
   readonly timeoutMs: number
   readonly #pool: EndpointPool
 
@@ -28,7 +29,7 @@ export class Caller {
     this.timeoutMs = timeoutMs
   }
 
-  /** A call that may be repeated. Rejects with `…_ETCD_REFUSED` or `…_ETCD_UNREACHABLE`. */
+  /** A call that may be repeated. @throws NP_STORAGE_ETCD_REFUSED, NP_STORAGE_FULL, NP_STORAGE_ETCD_UNREACHABLE */
   repeatable<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     init: MessageInitShape<I>,
@@ -37,8 +38,8 @@ export class Caller {
   }
 
   /**
-   * A call that must not happen twice. Besides the errors of `repeatable` it
-   * rejects with `NP_STORAGE_UNKNOWN_OUTCOME`: it may have happened.
+   * A call that must not happen twice.
+   * @throws as `repeatable`, and NP_STORAGE_UNKNOWN_OUTCOME: the call may have happened
    */
   once<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -48,8 +49,8 @@ export class Caller {
   }
 
   /**
-   * A stream, and the endpoint to leave if it breaks. It ends when others leave that
-   * endpoint. Aborting only ends the wait for one.
+   * A stream, and the endpoint to leave if it breaks. It ends when another call leaves that
+   * endpoint. `signal` only ends the wait for an endpoint, not the stream.
    */
   async stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
@@ -59,6 +60,7 @@ export class Caller {
     return { call: stream(client, method, this.#pool.departure(client)), client }
   }
 
+  /** Makes later calls use another endpoint, if there is one. */
   leave(client: Client): void {
     this.#pool.leave(client)
   }

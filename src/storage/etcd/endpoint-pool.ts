@@ -5,7 +5,7 @@ import type { Random } from '../../lib/random.ts'
 import type { Endpoint } from './endpoint.ts'
 import { unreachable, wordsOf } from './failure.ts'
 import { Maintenance } from './generated/etcd_pb.ts'
-import type { PresentTls } from './present-tls.ts'
+import type { RenewableTls } from './renewable-tls.ts'
 import { unary } from './rpc.ts'
 import { channelSecurity } from './secure-channel.ts'
 import { remedyOfTls } from './tls-fault.ts'
@@ -17,7 +17,7 @@ const ROUND_MS = 100
 
 const FOREIGN_CLUSTER = 'it is of another cluster than the first that was reached'
 
-/** Pings show who fell silent to those who only listen; etcd allows one every five seconds. */
+/** A watch, which only receives, notices by pings that etcd is gone; etcd allows one ping every five seconds. */
 const CHANNEL_OPTIONS = {
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 100,
@@ -28,31 +28,32 @@ const CHANNEL_OPTIONS = {
 }
 
 /**
- * One connection per endpoint, of which one is used until it fails. Whether an
- * endpoint can be reached is found out before anything is sent to it, so moving
- * to another one never repeats a request. Deadlines are in ms of `performance.now()`.
+ * One connection per endpoint, of which one is used until it fails. The pool connects before
+ * anything is sent, so a change of the endpoint never repeats a request. Deadlines are
+ * milliseconds of `performance.now()`.
  */
 export class EndpointPool {
   readonly #addresses: readonly string[]
   readonly #clients: readonly Client[]
   readonly #members = new Set<Client>()
   readonly #departures = new Map<Client, AbortController>()
-  /** Why each could not be used when it was last tried. */
+  /** Why each endpoint could not be used at the last attempt. */
   readonly #reasons = new Map<Client, unknown>()
   #cluster: bigint | undefined
   #current: number
   #closed = false
 
-  /** Begins at any one of them, so that several servers do not all use the first. */
-  constructor(endpoints: readonly Endpoint[], tls: PresentTls, random: Random) {
+  /** Begins at a random endpoint, so that several servers do not all use the first. */
+  constructor(endpoints: readonly Endpoint[], tls: RenewableTls, random: Random) {
     this.#addresses = endpoints.map(({ address }) => address)
     this.#clients = endpoints.map((endpoint) => clientOf(endpoint, tls))
     this.#current = random.below(endpoints.length)
   }
 
   /**
-   * A connected endpoint, or `NP_STORAGE_ETCD_UNREACHABLE`: at `deadline`, or at
-   * once where TLS keeps every one away, for that does not pass by itself.
+   * A connected endpoint.
+   * @throws NP_STORAGE_ETCD_UNREACHABLE at `deadline`, and at once when TLS fails for every endpoint, which
+   * does not pass by itself; the signal's reason
    */
   async ready(deadline: number, signal?: AbortSignal): Promise<Client> {
     for (;;) {
@@ -70,7 +71,7 @@ export class EndpointPool {
     }
   }
 
-  /** Uses another endpoint from now on, if there is one and `client` is still the one in use. */
+  /** Uses the next endpoint from now on, if there is one and `client` is still in use. */
   leave(client: Client): void {
     if (this.#clients.length === 1 || this.#clients[this.#current] !== client) return
     this.#current = (this.#current + 1) % this.#clients.length
@@ -78,7 +79,7 @@ export class EndpointPool {
     this.#departures.delete(client)
   }
 
-  /** Aborted when `client` is left: what goes on over it is to go on elsewhere. */
+  /** Aborted when the pool leaves `client`: calls and streams over it should go on over another endpoint. */
   departure(client: Client): AbortSignal {
     const known = this.#departures.get(client) ?? new AbortController()
     this.#departures.set(client, known)
@@ -130,7 +131,7 @@ export class EndpointPool {
   }
 }
 
-function clientOf(endpoint: Endpoint, tls: PresentTls): Client {
+function clientOf(endpoint: Endpoint, tls: RenewableTls): Client {
   const security = channelSecurity(endpoint, tls)
   return new Client(endpoint.address, security.credentials, {
     ...CHANNEL_OPTIONS,

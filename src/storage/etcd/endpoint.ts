@@ -1,21 +1,23 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 
-/** Where one member of an etcd cluster listens. */
+/** The address of one member of an etcd cluster. */
 export interface Endpoint {
   /** `host:port`, IPv6 hosts in brackets. */
   readonly address: string
+  /** Whether to use TLS. */
   readonly secure: boolean
 }
 
-/** What a URL may begin with; `etcd:` is as secure as the credentials that are given. */
+/** The schemes of an endpoint; `etcd:` uses TLS when there are TLS files. */
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'etcd:'])
 const DEFAULT_PORT = '2379'
 
 /**
  * Reads endpoints as operators write them: `https://host:2379`, `http://[::1]:2379`,
- * or `etcd://a:2379,b:2379`. Several may stand in one text, separated by commas; one
- * without a scheme has that of the one before it. Throws `NP_STORAGE_ETCD_ENDPOINT`.
+ * or `etcd://a:2379,b:2379`. One text may have several, separated by commas; an endpoint
+ * without a scheme has that of the one before it. The default port is 2379.
+ * @throws NP_STORAGE_ETCD_ENDPOINT for a malformed one, and when there is none
  */
 export function parseEndpoints(texts: readonly string[], hasTls: boolean): readonly Endpoint[] {
   let scheme = 'etcd:'
@@ -40,7 +42,7 @@ function isPlain(url: URL): boolean {
   return username + password + search + hash === '' && (pathname === '' || pathname === '/')
 }
 
-/** URLs drop the port that is usual for their scheme, even where it was written. */
+/** The port of a URL without one: `URL` drops the default port of its scheme even where it was written. */
 function portOf(scheme: string, text: string): string {
   const usual = { 'http:': '80', 'https:': '443' }[scheme]
   return usual !== undefined && text.replace(/\/$/, '').endsWith(`:${usual}`) ? usual : DEFAULT_PORT

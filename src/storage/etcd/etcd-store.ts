@@ -10,35 +10,35 @@ import { revisionFault } from './failure.ts'
 import { KV } from './generated/etcd_pb.ts'
 import { KeySpace } from './key-space.ts'
 import { LeaseElection } from './lease-election.ts'
-import { type EtcdTls, PresentTls } from './present-tls.ts'
 import { Reader } from './reader.ts'
+import { type EtcdTls, RenewableTls } from './renewable-tls.ts'
 import { markerPut, txnRequest, txnResult } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
 export interface EtcdOptions {
-  /** See `parseEndpoints`. Any one that answers is used. */
+  /** As in `parseEndpoints`. The store uses any one that answers. */
   readonly endpoints: readonly string[]
-  /** All keys of the store lie under it. Default `/registry`. */
+  /** The prefix of all keys of the store. Default `/registry`. */
   readonly prefix?: string
   readonly tls?: EtcdTls
-  /** Bounds each call, and the connecting before it. Default 5 s. */
+  /** Milliseconds for each call, and for the connecting before it. Default 5000. */
   readonly timeoutMs?: number
-  /** Chooses the endpoint to begin with. */
+  /** Chooses the first endpoint. Default: the system's randomness. */
   readonly random?: Random
 }
 
 export interface EtcdStore extends Store {
-  /** An election among all stores with this prefix. A lead that is not renewed for `ttlSeconds` ends. */
+  /** An election among all stores with this prefix. The leader is lost when it does not renew for `ttlSeconds` (default 15). */
   election(name: string, ttlSeconds?: number): Election
-  /** Takes renewed certificates: connections that begin from now on use them, those that stand stay. */
+  /** Uses renewed certificates for new connections; open ones stay. */
   renewTls(tls: EtcdTls): void
 }
 
-/** A store in an etcd cluster, which it does not contact before it has to. */
+/** A store in an etcd cluster. Connects at the first call. @throws NP_STORAGE_ETCD_ENDPOINT */
 export function createEtcdStore(options: EtcdOptions): EtcdStore {
   const { prefix = '/registry', timeoutMs = 5000, random = systemRandom } = options
   const endpoints = parseEndpoints(options.endpoints, options.tls !== undefined)
-  const tls = new PresentTls(options.tls ?? {})
+  const tls = new RenewableTls(options.tls ?? {})
   const pool = new EndpointPool(endpoints, tls, random)
   const caller = new Caller(pool, timeoutMs)
   const keys = new KeySpace(prefix)
@@ -78,11 +78,10 @@ async function txn(caller: Caller, keys: KeySpace, transaction: Transaction): Pr
 }
 
 /**
- * An etcd that forgot more than the store's last change may have been restored
- * (`etcdutl snapshot restore --bump-revision --mark-compacted`): then revisions
- * beyond that change were given out in a history that is lost. So the
- * store takes a new one, above them all. The compaction of another user of the etcd looks
- * the same, and costs one revision.
+ * An etcd that compacted more than the store's last change may have been restored
+ * (`etcdutl snapshot restore --bump-revision --mark-compacted`): then clients have seen revisions
+ * beyond that change, whose history is lost. So the store writes the marker, which takes a revision above
+ * all of them. A compaction by another client of this etcd looks the same, and costs one revision.
  */
 async function riseAboveCompaction(caller: Caller, reader: Reader, keys: KeySpace): Promise<void> {
   const revision = await reader.revision()
@@ -90,7 +89,7 @@ async function riseAboveCompaction(caller: Caller, reader: Reader, keys: KeySpac
   await caller.repeatable(KV.method.txn, { success: [markerPut(keys)] })
 }
 
-/** Does something at the first call, and again at the next one only if it failed. */
+/** Runs `work` at the first call, and again at the next call only if it failed. */
 function onceDone(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {
@@ -102,7 +101,7 @@ function onceDone(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Forgetting what was forgotten already is no error; what is not there yet cannot be forgotten. */
+/** A revision that is compacted already is no error; one in the future stands for the newest. */
 async function compact(caller: Caller, reader: Reader, revision: number): Promise<void> {
   const upTo = Math.min(revision, await reader.revision())
   if (upTo < 1) return

@@ -5,13 +5,13 @@ import type { WatchBatch, WatchQuery } from '../store.ts'
 import { outcomeOf, refused } from './failure.ts'
 import { type WatchContext, watchSession } from './watch-session.ts'
 
-const LEAST_PAUSE_MS = 50
+const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
 
 /**
- * A watch that outlives connections: it goes on after the last batch that was
- * delivered, on whichever endpoint answers, so nothing is missing or repeated.
- * It begins with the first `next()`, and rejects only what waiting will not mend.
+ * A watch that outlives connections: it resumes after the last delivered batch, over any endpoint that
+ * answers, so no change is missing or repeated. It begins with the first `next()`.
+ * @throws NP_STORAGE_ETCD_REFUSED, and other errors that do not pass by waiting
  */
 export function watchEtcd(
   context: WatchContext,
@@ -57,7 +57,7 @@ async function* resume(
   return undefined
 }
 
-/** A broken connection is no reason to give up, and neither is an etcd that is away. */
+/** Throws an error that does not pass; a broken connection and an unreachable etcd may pass. */
 function throwIfFinal(error: unknown): void {
   if (error instanceof NodeProxyError && error.code === 'NP_STORAGE_ETCD_UNREACHABLE') return
   if (outcomeOf(error) !== 'refused') return
@@ -65,6 +65,6 @@ function throwIfFinal(error: unknown): void {
 }
 
 async function pause(failures: number, signal: AbortSignal): Promise<void> {
-  const ms = Math.min(MAX_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(failures, 10))
+  const ms = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(failures, 10))
   await delay(ms / 2 + systemRandom.below(ms / 2), undefined, { signal }).catch(() => undefined)
 }

@@ -18,16 +18,17 @@ const LOST: ReadonlySet<status> = new Set([
   status.ABORTED,
 ])
 
-/** What etcd answers before it proposes anything, and grpc-js before it sends anything. */
+/** Errors of etcd before it proposes anything, and of grpc-js before it sends anything. */
 const UNSENT =
   /etcdserver: (no leader|not capable|too many requests|rpc not supported for learner)|^No connection established|^Name resolution failed/
 
 /** The error of grpc-js for a stream that was cut off by ENHANCE_YOUR_CALM (RFC 9113 §7), with the status of a refusal. */
 const CUT_OFF = /^Bandwidth exhausted/
 
-/** What etcd answers when its database holds as much as it may; it goes on answering reads. */
+/** The error of etcd when its database reaches the quota; reads still succeed. */
 const QUOTA_USED_UP = /database space exceeded/
 
+/** What an error of a call means for its effect. */
 export function outcomeOf(error: unknown): CallOutcome {
   if (!isServiceError(error)) return 'refused'
   if (UNSENT.test(error.details)) return 'unsent'
@@ -35,7 +36,7 @@ export function outcomeOf(error: unknown): CallOutcome {
   return LOST.has(error.code) ? 'unknown' : 'refused'
 }
 
-/** Why a revision cannot be read, if that is the error. */
+/** Why etcd cannot read a revision; undefined for any other error. */
 export function revisionFault(error: unknown): 'compacted' | 'future' | undefined {
   const words = wordsOf(error instanceof NodeProxyError ? error.cause : error)
   const fault = /mvcc: required revision (?:has been (compacted)|is a (future) revision)/.exec(
@@ -44,6 +45,7 @@ export function revisionFault(error: unknown): 'compacted' | 'future' | undefine
   return (fault?.[1] ?? fault?.[2]) as 'compacted' | 'future' | undefined
 }
 
+/** NP_STORAGE_ETCD_REFUSED, or NP_STORAGE_FULL when the quota is used up; `what` is the call, such as `Range`. */
 export function refused(what: string, error: unknown): NodeProxyError {
   const words = wordsOf(error)
   const code = QUOTA_USED_UP.test(words) ? 'NP_STORAGE_FULL' : 'NP_STORAGE_ETCD_REFUSED'
@@ -57,6 +59,7 @@ export function refused(what: string, error: unknown): NodeProxyError {
 const UNREACHABLE_HINT =
   'check that etcd runs and has a leader (etcdctl endpoint health), that the addresses and ports are right, and that both sides use TLS or neither'
 
+/** NP_STORAGE_ETCD_UNREACHABLE; `error` is that of the last endpoint. */
 export function unreachable(endpoints: readonly string[], error: unknown): NodeProxyError {
   const list = endpoints.join(', ')
   const words = wordsOf(error)
@@ -67,6 +70,7 @@ export function unreachable(endpoints: readonly string[], error: unknown): NodeP
   })
 }
 
+/** NP_STORAGE_UNKNOWN_OUTCOME: the call was sent, and may have changed something. */
 export function unknownOutcome(what: string, error: unknown): NodeProxyError {
   return new NodeProxyError(
     'NP_STORAGE_UNKNOWN_OUTCOME',
@@ -87,7 +91,7 @@ function hintFor(words: string): string {
   return "check the client's certificate and the permissions that etcd gives it"
 }
 
-/** In one line, and without what grpc-js and OpenSSL wrap around the words of a connection. */
+/** The message of an error in one line, without what grpc-js and OpenSSL add around the cause of a failed connection. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it answers again'
   const words = (isServiceError(error) && error.details) || error.message
@@ -98,7 +102,7 @@ export function wordsOf(error: unknown): string {
     .replaceAll(/\s+/g, ' ')
 }
 
-/** A cause for the log: what was said, and no stack, because it is no bug of ours. */
+/** The cause for the log: message and status without a stack, because it is no bug of this program. */
 function briefly(error: unknown): unknown {
   if (!isServiceError(error)) return error
   return Object.assign(new Error(wordsOf(error)), { code: status[error.code] })

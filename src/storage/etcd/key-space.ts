@@ -9,27 +9,29 @@ export interface KeyRange {
 }
 
 /**
- * The part of etcd's keys that is one store: those under `root`, so that several
- * clusters can share an etcd. The store's own keys begin with `/` and are ASCII.
+ * The keys of one store in etcd: those under `root`, so that several
+ * clusters can share an etcd. The keys of the store begin with `/` and are ASCII.
  *
- * Just before them lies the marker, which every changing transaction writes. Its
- * modRevision is the store's revision: unlike etcd's own, which others advance,
- * the store's watches see each one of them pass.
+ * The marker key sorts just before them, and every changing transaction writes it. Its
+ * modRevision is the store's revision: other clients advance the revision of etcd, while each
+ * revision of the marker reaches the watches of the store.
  */
 export class KeySpace {
   readonly marker: Buffer
   readonly #root: string
 
-  /** `root` as in `/registry`; a slash at its end makes no difference. */
+  /** `root` such as `/registry`; slashes at its end are ignored. */
   constructor(root: string) {
     this.#root = root.replace(/\/+$/, '')
     this.marker = this.encode('.revision')
   }
 
+  /** The key in etcd. */
   encode(key: string): Buffer {
     return Buffer.from(this.#root + key)
   }
 
+  /** The key in the store. */
   decode(bytes: Uint8Array): string {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       .toString()
@@ -43,7 +45,7 @@ export class KeySpace {
     return { key: Buffer.compare(first, next) > 0 ? first : next, rangeEnd: successor(first) }
   }
 
-  /** The marker and all keys, and what else may lie between: keys that begin with no `/`. */
+  /** The marker and all keys of the store. */
   everything(): KeyRange {
     return { key: this.marker, rangeEnd: this.range('/').rangeEnd }
   }

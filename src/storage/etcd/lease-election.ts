@@ -11,20 +11,22 @@ import { Reader } from './reader.ts'
 import { txnRequest } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
+/** Between two attempts after an error that may pass. */
 const RETRY_MS = 500
 
 export interface ElectionOptions {
-  /** The key space of elections, as in `/registry-elections`. */
+  /** The prefix of the keys of elections, such as `/registry-elections`. */
   readonly root: string
   readonly name: string
+  /** How long the lease of a leader that does not renew it lasts. */
   readonly ttlSeconds: number
 }
 
 /**
- * The leader is the candidate that wrote the election's key, with a lease: when it dies or
- * is cut off, the key goes with the lease and the others, who watch it, try to
- * write it again. The key's first revision is the term. No marker goes with keys that
- * expire, so these watches count in etcd's own revisions.
+ * The leader is the candidate that created the election's key with its lease. When the leader dies or
+ * is disconnected, the lease expires and etcd deletes the key; the other candidates watch it, and try to
+ * create it again. The key's createRevision is the term. An expiring key writes no
+ * marker, so these watches use the revisions of etcd.
  */
 export class LeaseElection implements Election {
   readonly #context: WatchContext
@@ -116,7 +118,7 @@ export class LeaseElection implements Election {
     return succeeded ? Number(header?.revision ?? 0n) : undefined
   }
 
-  /** It also ends when another client deletes the key. */
+  /** The term also ends when another client deletes the key. */
   #office(term: number, lease: Lease): Office {
     void this.#gone(term, lease.lost)
       .catch(() => undefined)
@@ -125,7 +127,7 @@ export class LeaseElection implements Election {
   }
 }
 
-/** Whether trying again may help; a lease whose writing is uncertain has been revoked. */
+/** Whether another attempt may succeed. After an unknown outcome the lease was revoked, and the key with it. */
 function isPassing(error: unknown): boolean {
   const passing = ['NP_STORAGE_UNKNOWN_OUTCOME', 'NP_STORAGE_ETCD_UNREACHABLE']
   return error instanceof NodeProxyError && passing.includes(error.code)

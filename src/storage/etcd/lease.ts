@@ -5,17 +5,17 @@ import { LeaseKeepAliveRequestSchema, Lease as LeaseService } from './generated/
 import { responses } from './rpc.ts'
 
 /**
- * Parts of a lifetime. One passes until the next renewal, and each attempt has
- * one; so after an endpoint that fell silent there is time for two others.
+ * The lifetime is divided into four parts: one until the next renewal, and one for each attempt. So after
+ * an endpoint that does not answer there is time for two others.
  */
 const PARTS = 4
-/** Between two attempts. */
+/** Between two attempts of a renewal. */
 const RETRY_MS = 100
 
 /**
- * A lease that is renewed until it is revoked or lost. Keys that were written
- * with it disappear with it, and never before `lost` is aborted: the lifetime is
- * counted here from the sending of a renewal, in etcd from its arrival.
+ * A lease that is renewed until it is revoked or lost. etcd deletes its keys when it expires, and never
+ * before `lost` is aborted: this process counts the lifetime from the sending of a renewal, etcd from
+ * its arrival.
  */
 export class Lease {
   readonly id: bigint
@@ -33,6 +33,7 @@ export class Lease {
     void this.#keep()
   }
 
+  /** Requests a lease from etcd. @throws as `Caller.repeatable` */
   static async grant(caller: Caller, ttlSeconds: number): Promise<Lease> {
     const sent = performance.now()
     const { id, ttl } = await caller.repeatable(LeaseService.method.leaseGrant, {
@@ -41,11 +42,12 @@ export class Lease {
     return new Lease(caller, { id, ttlMs: Number(ttl) * 1000 }, sent)
   }
 
+  /** Aborted when the lease was revoked or may have expired. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
-  /** Deletes what was written with the lease. An unreachable etcd does so when it expires. */
+  /** Ends the lease, so that etcd deletes its keys; an unreachable etcd does so when the lease expires. Never rejects. */
   async revoke(): Promise<void> {
     if (this.#lost.signal.aborted) return
     this.#end()
@@ -54,7 +56,7 @@ export class Lease {
       .catch(() => undefined)
   }
 
-  /** Renews it until it is lost. */
+  /** Renews the lease until it is lost. */
   async #keep(): Promise<void> {
     for (let rest = this.#ttlMs / PARTS; !this.lost.aborted; ) {
       await delay(rest, undefined, { signal: this.lost, ref: false }).catch(() => undefined)
@@ -63,7 +65,7 @@ export class Lease {
     }
   }
 
-  /** Whether it was renewed. */
+  /** @returns whether the lease was renewed */
   async #renew(): Promise<boolean> {
     const sent = performance.now()
     const alive = await this.#keepAlive().catch(() => undefined)

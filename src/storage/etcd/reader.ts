@@ -14,9 +14,9 @@ import type { KeySpace } from './key-space.ts'
 import { responses } from './rpc.ts'
 import { createWatch } from './watch-session.ts'
 
-/** Entries that one response may hold; longer lists are put together from several. */
+/** Entries of one response; longer lists take several. */
 const PAGE = 2000
-/** How often a list is begun because compaction overtook it. */
+/** How often a list is attempted when compaction removes the revision that it reads. */
 const MAX_ATTEMPTS = 4
 
 /** Entries at one revision, and the store's revision when the first of them were read. */
@@ -24,7 +24,7 @@ type Pages = Omit<ListPage, 'revision'> & { readonly newest: number }
 
 type RangeRequest = MessageInitShape<typeof RangeRequestSchema>
 
-/** Reads of one key space, all linearizable. */
+/** Linearizable reads of one key space. All methods throw as `Caller.repeatable`. */
 export class Reader {
   readonly #caller: Caller
   readonly #keys: KeySpace
@@ -34,12 +34,12 @@ export class Reader {
     this.#keys = keys
   }
 
-  /** The revision of the store's last change. */
+  /** The revision of the store's last change; 0: there was none. */
   async revision(): Promise<number> {
     return markerOf(await this.#range({ key: this.#keys.marker }))
   }
 
-  /** The same as it was at a revision of etcd; undefined when that has been compacted. */
+  /** The store's revision as it was at a revision of etcd; undefined when that is compacted. */
   async revisionAt(etcdRevision: number): Promise<number | undefined> {
     try {
       const revision = BigInt(etcdRevision)
@@ -50,20 +50,21 @@ export class Reader {
     }
   }
 
-  /** The revision of the last change by any client. */
+  /** The revision of etcd: that of the last change by any client. */
   async etcdRevision(): Promise<number> {
     return revisionOf((await this.#range({ key: this.#keys.marker })).header)
   }
 
+  /** The newest entry of a key; undefined: there is none. */
   async get(key: string): Promise<StoredEntry | undefined> {
     const { kvs } = await this.#range({ key: this.#keys.encode(key) })
     return kvs[0] && this.#keys.entry(kvs[0])
   }
 
   /**
-   * Compaction may have gone beyond the requested revision, as other clients
-   * advance etcd's: what did not change in between is read from where history
-   * begins now. `oldest` of a `future` refusal is 0: etcd does not return it.
+   * Entries under a prefix at one revision. etcd may have compacted the requested revision although the
+   * store has not changed since, because other clients advance the revision of etcd: then the list is
+   * read at the oldest revision of etcd. `oldest` of a `future` refusal is 0, because etcd does not return it.
    */
   async list(query: ListQuery): Promise<ListResult> {
     const { revision } = query
@@ -78,7 +79,7 @@ export class Reader {
         if (fault === undefined || attempt === MAX_ATTEMPTS) throw error
         if (revision === undefined) continue
         if (fault === 'future') return future(await this.revision())
-        at = (await this.#begin()) ?? at
+        at = (await this.#oldestOfEtcd()) ?? at
         const oldest = await this.revisionAt(at)
         if (oldest === undefined || oldest <= revision) continue
         return { refused: 'compacted', oldest, newest: await this.revision() }
@@ -119,10 +120,10 @@ export class Reader {
   }
 
   /**
-   * Where etcd's history begins: a watch of all ends by saying so, once it was compacted.
-   * Undefined from an endpoint that does not report it in time: it is left.
+   * The oldest revision of etcd: etcd ends a watch from revision 1 with it once it has compacted.
+   * Undefined when the endpoint does not answer in time; the pool leaves it then.
    */
-  async #begin(): Promise<number | undefined> {
+  async #oldestOfEtcd(): Promise<number | undefined> {
     const { call, client } = await this.#caller.stream(Watch.method.watch)
     const late = setTimeout(() => call.cancel(), this.#caller.timeoutMs)
     try {

@@ -21,13 +21,13 @@ interface Method {
   readonly parent: { readonly typeName: string }
 }
 
-/** How long a call may take; aborting `signal` ends it before. */
+/** When a call ends without an answer: after `timeoutMs`, or when `signal` is aborted. */
 export interface CallLimits {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
 
-/** One request, one response, or the `ServiceError` of gRPC. */
+/** Sends one request and returns its response. @throws the `ServiceError` of gRPC */
 export function unary<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodUnary<I, O>,
@@ -49,7 +49,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return promise.finally(() => signal?.removeEventListener('abort', cancel))
 }
 
-/** A stream in both directions, until `signal` is aborted. Its status after `cancel()` is dropped. */
+/** Opens a stream in both directions, which ends when `signal` is aborted. Its status after `cancel()` is ignored. */
 export function stream<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodBiDiStreaming<I, O>,
@@ -68,7 +68,7 @@ export function stream<I extends DescMessage, O extends DescMessage>(
   return call
 }
 
-/** The responses of a stream; it is read no faster than they are taken. */
+/** The responses of a stream, which is read only as fast as they are consumed. */
 export function responses<I extends DescMessage, O extends DescMessage>(
   call: Duplex<I, O>,
 ): AsyncIterable<MessageShape<O>> {
@@ -90,7 +90,7 @@ function decoder<T extends DescMessage>(schema: T) {
   return (bytes: Buffer): MessageShape<T> => fromBinary(schema, bytes)
 }
 
-/** A member that is cut off from its cluster refuses at once instead of keeping us waiting. */
+/** Makes a member without a leader fail the call at once instead of waiting for one. */
 function leaderRequired(): Metadata {
   const metadata = new Metadata()
   metadata.set('hasleader', 'true')

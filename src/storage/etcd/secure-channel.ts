@@ -7,15 +7,15 @@ import {
   experimental,
 } from '@grpc/grpc-js'
 import type { Endpoint } from './endpoint.ts'
-import type { PresentTls } from './present-tls.ts'
+import type { RenewableTls } from './renewable-tls.ts'
 
-/** The TLS server name where only an address is known: server names are never addresses. */
+/** The TLS server name for an endpoint with an IP address, which cannot be a server name (RFC 6066 §3). */
 const NAME_OF_ADDRESSES = 'etcd'
 
-/** How a channel to an endpoint is protected; each new connection uses what `tls` is then. */
+/** Credentials and options of a channel to an endpoint. Each new connection uses the present certificates of `tls`. */
 export function channelSecurity(
   { address, secure }: Endpoint,
-  tls: PresentTls,
+  tls: RenewableTls,
 ): { readonly credentials: ChannelCredentials; readonly options: ChannelOptions } {
   if (!secure) return { credentials: credentials.createInsecure(), options: {} }
   const { createCertificateProviderChannelCredentials: follow } = experimental

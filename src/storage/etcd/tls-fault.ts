@@ -1,4 +1,4 @@
-/** What went wrong between two sides that want TLS, by the words of Node and OpenSSL, and what mends it. */
+/** Remedies of failed TLS handshakes, by the messages of Node and OpenSSL. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /alert (bad certificate|certificate|unknown ca|unsupported certificate)/i,
@@ -19,7 +19,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The remedy if a connection failed of TLS, which does not pass by itself; undefined where it may be etcd. */
+/** The remedy if TLS failed, which does not pass by itself; undefined for other errors. */
 export function remedyOfTls(words: string): string | undefined {
   return REMEDIES.find(([sign]) => sign.test(words))?.[1]
 }

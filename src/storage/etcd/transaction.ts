@@ -13,8 +13,9 @@ import type { KeySpace } from './key-space.ts'
 type Request = MessageInitShape<typeof RequestOpSchema>
 
 /**
- * The transaction as etcd runs it: with the marker where it changes anything;
- * where a compare fails, it reads what was compared.
+ * The request to etcd. On success it also writes the marker, if anything changes; on failure it reads the
+ * compared keys.
+ * @throws NP_STORAGE_DUPLICATE_KEY
  */
 export function txnRequest(
   { compare, operations }: Transaction,
@@ -28,13 +29,14 @@ export function txnRequest(
   }
 }
 
+/** The result of a response to `txnRequest`. */
 export function txnResult(response: TxnResponse, keys: KeySpace): TxnResult {
   if (response.succeeded) return { committed: true, revision: revisionAfter(response) }
   const current = response.responses.slice(0, -1).map((one) => found(one, keys))
   return { committed: false, revision: revisionAfter(response), current }
 }
 
-/** Deletions alone may change nothing: then the marker stays as it is. */
+/** Deletions alone may change nothing: the marker is written only if one of the keys exists. */
 function effectOf(operations: readonly Operation[], keys: KeySpace): Request[] {
   if (operations.length === 0) return [read(keys.marker)]
   const changes = [markerPut(keys), ...operations.map((one) => requestOf(one, keys))]
@@ -47,12 +49,12 @@ function effectOf(operations: readonly Operation[], keys: KeySpace): Request[] {
   return [{ request: { case: 'requestTxn', value } }]
 }
 
-/** Takes a revision. */
+/** Writes the marker, which takes a revision. */
 export function markerPut({ marker }: KeySpace): Request {
   return put(marker)
 }
 
-/** What the marker was last read as; without that, it was written. */
+/** The revision of the marker if the response read it; else the response's own, which wrote it. */
 function revisionAfter({ header, responses }: TxnResponse): number {
   const { response } = responses.at(-1) ?? {}
   if (response?.case === 'responseTxn') return revisionAfter({ ...response.value, header })

@@ -2,7 +2,7 @@ import type { StoreEvent } from '../store.ts'
 import { type Event, Event_EventType, type WatchResponse } from './generated/etcd_pb.ts'
 import type { KeySpace } from './key-space.ts'
 
-/** Whole revisions, complete up to `revision`. */
+/** All changes of some revisions, complete up to `revision`. */
 export interface WholeRevisions {
   readonly refused?: never
   readonly events: readonly StoreEvent[]
@@ -10,9 +10,9 @@ export interface WholeRevisions {
 }
 
 /**
- * Makes whole revisions of the responses of one watch. A response in fragments
- * may be cut inside a revision: the last revision of a fragment waits for the
- * next one, and nothing else does, so that a long backlog needs little memory.
+ * Assembles whole revisions from the responses of one watch. etcd may split a revision between
+ * fragments of a response, so the last revision of a fragment waits for the next fragment. All earlier
+ * ones are delivered at once, so a long backlog needs little memory.
  */
 export class WatchAssembly {
   readonly #keys: KeySpace
@@ -20,19 +20,19 @@ export class WatchAssembly {
   #complete: number
   #waiting: StoreEvent[] = []
 
-  /** Changes at `after` and before are dropped; those of other keys only advance the revision. */
+  /** Drops changes up to `after`; changes of other keys only advance the revision. */
   constructor(keys: KeySpace, query: { readonly prefix: string; readonly after: number }) {
     this.#keys = keys
     this.#prefix = query.prefix || '/'
     this.#complete = query.after
   }
 
-  /** Changes up to here were handed out. */
+  /** All changes up to this revision were delivered. */
   get revision(): number {
     return this.#complete
   }
 
-  /** What a response completes, or undefined. */
+  /** The revisions that a response completes; undefined: none. */
   accept(response: WatchResponse): WholeRevisions | undefined {
     const before = this.#complete
     const events = [...this.#waiting, ...response.events.map((event) => this.#event(event))]

@@ -16,9 +16,9 @@ import { WatchAssembly } from './watch-assembly.ts'
 export interface WatchContext {
   readonly caller: Caller
   readonly keys: KeySpace
-  /** The newest revision that a watch can have seen. */
+  /** The newest revision that a watch can have delivered. */
   newest(): Promise<number>
-  /** The same as it was at a revision of etcd; undefined when that has been compacted. */
+  /** `newest` as it was at a revision of etcd; undefined when that is compacted. */
   revisionAt(etcdRevision: number): Promise<number | undefined>
 }
 
@@ -59,18 +59,18 @@ export async function* watchSession(
 }
 
 /**
- * The revision that was seen already, not the next: etcd refuses exactly the
- * starts before its compaction, and what it deleted at that very revision would
- * be missing silently from a watch that starts there.
+ * The revision to start at: the last one that the watch has, not the next one. etcd accepts a start at its
+ * compacted revision, without the deletions of that revision, and refuses every earlier start. So a watch
+ * that still needs the compacted revision is refused.
  */
 function startOf({ after }: WatchQuery): number {
   return Math.max(1, after)
 }
 
 /**
- * Why a watch cannot be, if that is what the response means. Throws what is no
- * matter of revisions. A compaction that took no change from the watch does not
- * end it: it begins again where history begins now.
+ * Why a watch ends, if a response says so. A compaction that removed no change of the store's prefix does not
+ * end it: the caller begins again at the oldest revision of etcd.
+ * @throws NP_STORAGE_ETCD_REFUSED when etcd cancels the watch for another reason
  */
 async function refusal(
   context: WatchContext,

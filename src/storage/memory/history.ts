@@ -2,7 +2,7 @@ import { SortedKeys } from '../../lib/sorted-keys.ts'
 import type { Changes, WatchedLog } from '../log-cursor.ts'
 import type { RevisionRefusal, StoredEntry, StoreEvent } from '../store.ts'
 
-/** Events handed to a watch at once; a single larger revision still stays whole. */
+/** Events of one batch for a watch; a single larger revision is still one batch. */
 const BATCH = 1000
 
 /**
@@ -28,7 +28,7 @@ export class History implements WatchedLog {
     return this.#newest
   }
 
-  /** Bytes of the values that the log holds. */
+  /** Bytes of all values in the history. */
   get bytes(): number {
     return this.#bytes
   }
@@ -47,7 +47,7 @@ export class History implements WatchedLog {
     }
   }
 
-  /** What `key` held at `revision`, which must not be older than `oldest`. */
+  /** The entry of `key` at `revision`, which must not be older than `oldest`; undefined: there was none. */
   at(key: string, revision: number): StoredEntry | undefined {
     const versions = this.#versions.get(key)
     if (versions === undefined) return undefined
@@ -58,7 +58,7 @@ export class History implements WatchedLog {
     return undefined
   }
 
-  /** The entries under `prefix` beyond the key `after`, as they were at `revision`. */
+  /** The entries under `prefix` that sort after the key `after`, as they were at `revision`. */
   *entries(prefix: string, after: string | undefined, revision: number): Generator<StoredEntry> {
     for (const key of this.#keys.under(prefix, after)) {
       const entry = this.at(key, revision)
@@ -66,6 +66,7 @@ export class History implements WatchedLog {
     }
   }
 
+  /** Why a revision cannot be read; undefined when it can. */
   refusal(revision: number): RevisionRefusal | undefined {
     const [oldest, newest] = [this.#oldest, this.#newest]
     if (revision < oldest) return { refused: 'compacted', oldest, newest }
@@ -73,7 +74,7 @@ export class History implements WatchedLog {
     return undefined
   }
 
-  /** The next changes after `revision` under a prefix; none only if there are none at all. */
+  /** One batch of the changes after `after` under a prefix; empty only if there are none. */
   changes(prefix: string, after: number): Changes {
     for (let at = after; ; ) {
       const all = this.#eventsAfter(at)
@@ -83,7 +84,7 @@ export class History implements WatchedLog {
     }
   }
 
-  /** Forgets every version that was superseded at or before `revision`. */
+  /** Removes every version that was superseded at or before `revision`. */
   compact(revision: number): void {
     if (revision <= this.#oldest) return
     this.#oldest = Math.min(revision, this.#newest)
@@ -98,7 +99,7 @@ export class History implements WatchedLog {
     }
   }
 
-  /** The revision of the oldest change that the log still holds. */
+  /** The revision of the oldest change in the history; undefined: it is empty. */
   oldestChange(): number | undefined {
     return this.#log[this.#head]?.revision
   }
@@ -122,6 +123,7 @@ export class History implements WatchedLog {
     return low
   }
 
+  /** Removes the versions of a key that were superseded at or before `#oldest`. */
   #trim(key: string): void {
     const versions = this.#versions.get(key)
     if (versions === undefined) return

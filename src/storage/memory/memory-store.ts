@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
   readonly historyBytes?: number
 }
 
-/** A store in this process's memory: nothing survives it. */
+/** A store in the memory of this process, which is lost when it ends. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const { historyRevisions = 10_000, historyBytes = 64 << 20 } = options
   const history = new History()
@@ -74,7 +74,7 @@ function list(history: History, query: ListQuery): ListResult {
   return { entries, revision, remaining }
 }
 
-/** The event of one operation; none for deleting what is absent. */
+/** The event of one operation; empty for the deletion of an absent key. */
 function change(history: History, operation: Operation, revision: number): readonly StoreEvent[] {
   const { key } = operation
   const before = history.at(key, history.newest)

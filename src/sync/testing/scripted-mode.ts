@@ -46,11 +46,12 @@ export function objectKey(id: string): ObjectKey {
   return `object ${id}` as ObjectKey
 }
 
+/** The digest of an object with this content. */
 export function digestOf(text: string): Digest {
   return contentHash(text) as Digest
 }
 
-/** A mode over a map instead of a kernel, scripted by a test. */
+/** A mode that writes to a map instead of a kernel; a test scripts its failures. */
 export class ScriptedMode implements Mode {
   readonly name = 'scripted'
   readonly gaps = []
@@ -58,15 +59,15 @@ export class ScriptedMode implements Mode {
   readonly kernel = new Map<ObjectKey, Digest>()
   /** Every call in its order: `observe all`, `observe 1`, `apply +2 -0`. */
   readonly calls: string[] = []
-  /** Objects that the kernel refuses for as long as they stand here. */
+  /** Objects that the kernel refuses while they are in this map. */
   readonly refused = new Map<ObjectKey, KernelError>()
-  /** Thrown by the next calls, one each. */
+  /** Errors that the next calls throw, one each. */
   readonly observeErrors: Error[] = []
   readonly applyErrors: Error[] = []
   /** The next change is reported as uncertain. */
   isUncertain = false
-  /** How the kernel prints what was written. */
-  spell = (_key: ObjectKey, digest: Digest): Digest => digest
+  /** The digest of what the kernel prints after an object was written. */
+  normalise = (_key: ObjectKey, digest: Digest): Digest => digest
   /** Called in the middle of every `apply`, after the kernel was changed. */
   duringApply: () => void | Promise<void> = () => {}
   /** Called in the middle of every `observe`. */
@@ -98,7 +99,7 @@ export class ScriptedMode implements Mode {
       const digest = this.program.wanted.get(key)
       if (refusal) failed.set(key, refusal)
       else if (digest === undefined) this.kernel.delete(key)
-      else this.kernel.set(key, this.spell(key, digest))
+      else this.kernel.set(key, this.normalise(key, digest))
     }
     await this.duringApply()
     const uncertain = this.isUncertain

@@ -59,7 +59,7 @@ export class ModelCluster {
     this.nodes.put(name, {}, { labels: { 'topology.kubernetes.io/zone': zone }, status: {} })
   }
 
-  /** Ends every watch and forgets the past, as an upgrade does. */
+  /** Ends every watch and discards the history of events, as an upgrade of the server does. */
   restart(): void {
     for (const api of [this.services, this.slices, this.endpoints, this.nodes]) {
       api.compact()

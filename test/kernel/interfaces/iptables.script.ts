@@ -1,11 +1,11 @@
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 
 const nat = (...lines: string[]) => `*nat\n${lines.join('\n')}\nCOMMIT\n`
 
 const runner = new Spawner()
-const backend = process.argv[2] as Backend
+const backend = process.argv[2] as IptablesVariant
 const iptables = await openIptables({ runner, backend })
 const family = process.argv[3] === '6' ? 6 : 4
 const ip = family === 4 ? '10.1.0.4' : 'fd00::4'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { EntryId } from '../../../src/forwarding/entry.ts'
 import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
@@ -20,7 +20,7 @@ import { cleanUpKernel } from '../../../src/nodeproxy/wiring/cleanup/clean-up.ts
 const [, , made = '', absent = ''] = process.argv
 const runner = new Spawner()
 
-async function program(backend: Backend): Promise<void> {
+async function program(backend: IptablesVariant): Promise<void> {
   const iptables = await openIptables({ runner, backend })
   const kernel = {
     iptables,
@@ -59,7 +59,7 @@ function hide(name: string): void {
   run('mount', '--bind', folder, '/usr/local/sbin')
 }
 
-for (const backend of made.split(',').filter(Boolean)) await program(backend as Backend)
+for (const backend of made.split(',').filter(Boolean)) await program(backend as IptablesVariant)
 run('iptables-nft', '-t', 'nat', '-N', 'FOREIGN')
 run('ipset', 'create', 'foreign', 'hash:ip')
 const legacyBefore = loaded()

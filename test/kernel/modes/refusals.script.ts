@@ -6,7 +6,7 @@ import {
   type CommandIptablesOptions,
   openIptables,
 } from '../../../src/kernel/iptables/command-iptables.ts'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
@@ -18,7 +18,7 @@ import { backend, entry, frontend, ip, settings } from '../../../src/modes/testi
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
 /** What the real iptables refuses, who is blamed for it, and that everybody else is served. */
-const name = process.argv[2] as Backend
+const name = process.argv[2] as IptablesVariant
 execFileSync('mount', ['-t', 'tmpfs', 'none', '/run'])
 const runner = new Spawner()
 const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock)

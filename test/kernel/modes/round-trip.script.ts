@@ -1,6 +1,6 @@
 import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
@@ -9,14 +9,14 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { isSetKey } from '../../../src/modes/iptables/set-key.ts'
 import { objectOf } from '../../../src/modes/netfilter/chains/object.ts'
-import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
+import type { NetfilterSettings } from '../../../src/modes/netfilter/settings/settings.ts'
 import { cidr, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { everyShape, manyServices } from './every-shape.ts'
 
 /** Writes every shape of rule, reads all back and prints what the kernel shows otherwise. */
 const runner = new Spawner()
-const iptables = await openIptables({ runner, backend: process.argv[2] as Backend })
+const iptables = await openIptables({ runner, backend: process.argv[2] as IptablesVariant })
 const kernel = {
   iptables,
   sets: new NetlinkSets(rawTransport(NETLINK_NETFILTER), systemClock),

@@ -6,7 +6,7 @@ import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import { noopConntrack } from '../../../src/kernel/conntrack/noop-conntrack.ts'
 import { NetlinkSets } from '../../../src/kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../src/kernel/iptables/command-iptables.ts'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER, NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
 import { noopMonitor } from '../../../src/kernel/nftables-monitor/noop-monitor.ts'
@@ -61,7 +61,7 @@ const mode = new UserspaceMode(
   {
     forwarderState: new ForwarderState(forwarder),
     kernel: {
-      iptables: await openIptables({ runner, backend: backendName as Backend }),
+      iptables: await openIptables({ runner, backend: backendName as IptablesVariant }),
       ...{ sets, routes, monitor: noopMonitor, clock: systemClock },
       conntrack: noopConntrack,
     },

@@ -4,7 +4,7 @@ import type { Iptables } from '../../../src/kernel/iptables/iptables.ts'
 import { FakeIptables } from '../../../src/kernel/iptables/testing/fake-iptables.ts'
 import { FakeMonitor } from '../../../src/kernel/nftables-monitor/testing/fake-monitor.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
-import type { NetfilterSettings } from '../../../src/modes/netfilter/settings.ts'
+import type { NetfilterSettings } from '../../../src/modes/netfilter/settings/settings.ts'
 import { entry, frontend, ip, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { driveMode } from './drive-mode.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
-import { markOf, markPattern } from '../../../src/modes/ipvs/short-circuit-mark.ts'
+import { markOf, markPattern } from '../../../src/modes/ipvs/objects/short-circuit-mark.ts'
 import {
   backend,
   cidr,

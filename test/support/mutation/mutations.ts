@@ -122,9 +122,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'flows of endpoints that are gone are not cut',
-    file: 'src/nodeproxy/wiring/node-proxy.ts',
-    from: 'cutFlows: (flows) => cutFlows(flows, { conntrack: kernel.conntrack, metrics, clock }),',
-    to: 'cutFlows: async () => 0,',
+    file: 'src/nodeproxy/wiring/compose.ts',
+    from: 'return cutFlows(flows, {',
+    to: 'return cutFlows([], {',
     test: 'datagrams',
   },
   {
@@ -138,8 +138,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'the kernel is written before the cluster is known',
     file: 'src/watch/cluster-watcher.ts',
-    from: '  return {\n    run: (signal) => runAll(',
-    to: '  setImmediate(onSynced)\n  return {\n    run: (signal) => runAll(',
+    from: '  return {\n    async run(signal) {',
+    to: '  setImmediate(onSynced)\n  return {\n    async run(signal) {',
     test: 'api-outage',
     only: 'started during the outage',
   },
@@ -153,8 +153,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'neighbours reach loopback services',
     file: 'src/modes/netfilter/forward.ts',
-    from: '  return [`! -s 127.0.0.0/8 -d 127.0.0.0/8 ${established} -j DROP`]',
-    to: '  return established ? [] : []',
+    from: 'ESTABLISHED,DNAT -j DROP',
+    to: 'ESTABLISHED,DNAT -j ACCEPT',
     test: 'flows',
     only: 'packets from the wire',
   },
@@ -166,8 +166,8 @@ export const MUTATIONS: readonly Mutation[] = [
     also: [
       {
         file: 'src/resources/address.ts',
-        from: 'ip === undefined || isSpecialAddress(ip)',
-        to: "ip === undefined || (isSpecialAddress(ip) && ip === '')",
+        from: "(kind === 'host' && isSpecialAddress(ip))",
+        to: "(kind === 'host' && isSpecialAddress(ip) && ip === '')",
       },
     ],
     test: 'external-addresses',
@@ -189,7 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'node ports on all addresses, whatever nodePortAddresses says',
-    file: 'src/modes/netfilter/configured-scope.ts',
+    file: 'src/modes/netfilter/settings/configured-scope.ts',
     from: 'return configured.length === 0 ?',
     to: 'return configured.length >= 0 ?',
     test: 'node-ports',

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import type { Backend } from '../../../src/kernel/iptables/iptables.ts'
+import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { kubeadmFiles } from '../../support/kubeadm/config-map.ts'
 import type { Lab } from '../../support/lab/lab.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
@@ -30,7 +30,7 @@ type Unit = (typeof UNITS)[number]
 const TIMEOUT_MS = 30_000
 const TAIL = 3_000
 
-export function createNodeShell(lab: Lab, variant: Backend): NodeShell {
+export function createNodeShell(lab: Lab, variant: IptablesVariant): NodeShell {
   const folder = join(lab.folder, `node-${variant}`)
   const bin = join(folder, 'bin')
   mkdirSync(bin, { recursive: true })

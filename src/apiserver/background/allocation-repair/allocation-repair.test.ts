@@ -11,14 +11,14 @@ const PERIOD_MS = 180_000
 const IP = addressKey('10.96.0.10')
 const PORT = nodePortKey('TCP', 30_080)
 
-/** A server, and what makes it and its replicas go through a whole round. */
+/** A server with replicas on its store, and a function that awaits one whole round of all of them. */
 async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
   const clock = new FakeClock()
-  let looks = 0
+  let rounds = 0
   const wrap = (store: Store): Store => ({
     ...store,
     list: (query) => {
-      if (query.prefix === '/services/') looks++
+      if (query.prefix === '/services/') rounds++
       return store.list(query)
     },
     watch: (query) => store.watch(query),
@@ -30,9 +30,9 @@ async function started(replicas = 0, options: Partial<ApiServerOptions> = {}) {
     await replica.listen()
   }
   const round = async (): Promise<void> => {
-    const expected = looks + 1 + replicas
+    const expected = rounds + 1 + replicas
     await clock.advance(PERIOD_MS)
-    await expect.poll(() => looks).toBe(expected)
+    await expect.poll(() => rounds).toBe(expected)
     await setImmediate()
   }
   const tamper = (...operations: readonly Operation[]) => api.store.txn({ compare: [], operations })
@@ -75,7 +75,7 @@ test('an unreadable allocation has no holder and does not block the repair of ot
   expect(await api.store.get(IP)).toBeUndefined()
 })
 
-test('what a Service holds is allocated again, so that no other Service gets it', async () => {
+test('a missing allocation of a Service is made again, so that no other Service gets it', async () => {
   const { api, round, tamper } = await started()
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10' }))
   await tamper({ op: 'delete', key: IP })
@@ -133,7 +133,7 @@ test('an allocation outside of changed ranges is reported once and stays', async
   expect(await counted(api, 'clusterip_repair_ip', 'outOfRange')).toBeUndefined()
 })
 
-test('two servers on one store repair what there is once', async () => {
+test('two servers on one store make a missing allocation once', async () => {
   const { api, round, tamper } = await started(1)
   await api.make(SERVICES, service('web', { clusterIP: '10.96.0.10' }))
   await tamper({ op: 'delete', key: IP })

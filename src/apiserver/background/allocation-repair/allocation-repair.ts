@@ -2,7 +2,7 @@ import { regularly } from '../../../lib/regularly.ts'
 import { allocationFor, describeKey } from '../../allocation/allocation-keys.ts'
 import type { ServerMetrics } from '../../metrics/server-metrics.ts'
 import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
-import { isOfTheApi } from '../api-services/api-services.ts'
+import { isApiServiceKey } from '../api-services/api-services.ts'
 import type { BackgroundContext } from '../background-context.ts'
 import { type Allocation, auditAllocations, type Claim } from './audit.ts'
 import { readHoldings } from './read-holdings.ts'
@@ -12,25 +12,30 @@ import { reportOutside } from './report-outside.ts'
 export interface RepairOptions {
   readonly context: BackgroundContext
   readonly metrics: Pick<ServerMetrics, 'addressRepairs' | 'portRepairs' | 'outsideRange'>
+  /** Receives the error of a failed round; the next one follows. */
   readonly onError: (error: unknown) => void
 }
 
+/** From the end of one round to the beginning of the next. */
 const PERIOD_MS = 180_000
 
-/** In how many rounds an allocation is seen leaked before it is freed. */
-const ROUNDS = 3
+/** Rounds in a row in which an allocation must be leaked before it is freed, as in kube-apiserver. */
+const ROUNDS_UNTIL_FREED = 3
 
-type Fault = 'leak' | 'repair' | LastingFault
+/** Values of the metric label `type`, as in kube-apiserver. */
+type CountedAs = 'leak' | 'repair' | LastingFault
 
 /**
- * Holds allocations and Services against each other, at the start and every three minutes: with
- * whole transactions they cannot differ, but stores are restored, edited and
- * damaged. Every repair compares what it was decided on, so several servers may
- * do the same at once.
+ * Compares allocations with Services at the start and every three minutes, and repairs the
+ * allocations. Transactions keep the two consistent, but stores are restored, edited and
+ * damaged. Every repair compares the revisions that it was decided on, so several servers may
+ * repair at once.
  */
 export class AllocationRepair {
   readonly #options: RepairOptions
+  /** Rounds in a row in which each allocation was leaked. */
   #leaks: ReadonlyMap<string, number> = new Map()
+  /** The faults of the last round: each is reported when it is new. */
   #reported: ReadonlySet<string> = new Set()
   #stop = (): void => undefined
 
@@ -38,7 +43,7 @@ export class AllocationRepair {
     this.#options = options
   }
 
-  /** The first round; others follow. */
+  /** Ends after the first round; the others follow by themselves. */
   async start(): Promise<void> {
     const { context, onError } = this.#options
     const round = (): Promise<void> => this.#round()
@@ -46,7 +51,7 @@ export class AllocationRepair {
     this.#stop = regularly({ clock: context.clock, everyMs: PERIOD_MS, round, onError })
   }
 
-  /** Begins no other round. */
+  /** Begins no further round. */
   stop(): void {
     this.#stop()
   }
@@ -58,15 +63,15 @@ export class AllocationRepair {
     const isInRange = (key: string): boolean => allocator.gives(key)
     const found = auditAllocations(holdings, isInRange)
     const { leaked, missing, duplicates } = found
-    const outside = found.outside.filter(({ holder }) => !isOfTheApi(holder.key))
+    const outside = found.outside.filter(({ holder }) => !isApiServiceKey(holder.key))
     reportOutside(conditions, outside, allocator.described)
     this.#measure(outside)
-    for (const claim of missing) await this.#claim(claim)
+    for (const claim of missing) await this.#allocate(claim)
     await this.#free(leaked)
     await this.#report({ duplicate: duplicates, outOfRange: outside })
   }
 
-  async #claim({ key, revision, holder }: Claim): Promise<void> {
+  async #allocate({ key, revision, holder }: Claim): Promise<void> {
     const compare = [
       { key, modRevision: revision },
       { key: holder.key, modRevision: holder.revision },
@@ -85,13 +90,13 @@ export class AllocationRepair {
     })
     this.#leaks = new Map(seen.map(({ id, rounds }) => [id, rounds]))
     for (const { key, revision, rounds } of seen) {
-      if (rounds < ROUNDS) continue
+      if (rounds < ROUNDS_UNTIL_FREED) continue
       const isFreed = await deleteUnchanged(this.#options.context.store, key, revision)
       if (isFreed) this.#count(key, 'leak')
     }
   }
 
-  /** Only an operator can decide which Service gives way: each conflict is reported once while it lasts. */
+  /** Only an operator can decide which Service to recreate: each fault is reported once while it lasts. */
   async #report(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
     const before = this.#reported
     const faults = Object.keys(claims) as LastingFault[]
@@ -113,7 +118,7 @@ export class AllocationRepair {
     }
   }
 
-  #count(key: string, type: Fault): void {
+  #count(key: string, type: CountedAs): void {
     const { addressRepairs, portRepairs } = this.#options.metrics
     const counter = describeKey(key).kind === 'address' ? addressRepairs : portRepairs
     counter.inc({ type })

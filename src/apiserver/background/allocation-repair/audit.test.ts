@@ -18,28 +18,38 @@ const NONE = { leaked: [], missing: [], duplicates: [], outside: [] }
 const [a, b] = [holder('a', 1, IP, PORT), holder('b', 2, IP)]
 
 test.each<[string, readonly Allocation[], readonly Holder[], object]>([
-  ['all is well', [allocation(IP, 'a'), allocation(PORT, 'a')], [a], NONE],
-  ['no Service holds it', [allocation(IP, 'a')], [], { ...NONE, leaked: [allocation(IP, 'a')] }],
   [
-    'it is not allocated',
+    'allocation and Service agree: no difference',
+    [allocation(IP, 'a'), allocation(PORT, 'a')],
+    [a],
+    NONE,
+  ],
+  [
+    'no Service has it: leaked',
+    [allocation(IP, 'a')],
+    [],
+    { ...NONE, leaked: [allocation(IP, 'a')] },
+  ],
+  [
+    'there is no allocation: missing',
     [allocation(PORT, 'a')],
     [a],
     { ...NONE, missing: [{ key: IP, revision: 0, holder: a }] },
   ],
   [
-    'it names an object that does not hold it',
+    'the allocation names a Service that does not have it: missing',
     [allocation(IP, 'x'), allocation(PORT, 'a')],
     [a],
     { ...NONE, missing: [{ key: IP, revision: 5, holder: a }] },
   ],
   [
-    'two hold it, and the younger one is named',
+    'two Services have it, and the younger one is named: the older one is a duplicate',
     [allocation(IP, 'b'), allocation(PORT, 'a')],
     [b, a],
     { ...NONE, duplicates: [{ key: IP, revision: 5, holder: a }] },
   ],
   [
-    'two hold it, and it names neither',
+    'two Services have it, and neither is named: the younger one is a duplicate',
     [allocation(PORT, 'a')],
     [b, a],
     {
@@ -54,7 +64,7 @@ test.each<[string, readonly Allocation[], readonly Holder[], object]>([
   )
 })
 
-test('it is held, and out of range', () => {
+test('a port outside of the ranges is reported as outside', () => {
   const allocations = [allocation(IP, 'a'), allocation(PORT, 'a')]
   const outside = [{ key: PORT, revision: 5, holder: a }]
   const audit = auditAllocations(
@@ -64,7 +74,7 @@ test('it is held, and out of range', () => {
   expect(audit).toEqual({ ...NONE, outside })
 })
 
-test('what a Service holds that cannot be read is neither free nor another one’s', () => {
+test('allocations of an unreadable Service are neither leaked nor given to another Service', () => {
   const unreadable = new Set(['lost'])
   const allocations = [allocation(PORT, 'lost'), allocation(IP, 'lost'), allocation('/x', '')]
   expect(auditAllocations({ allocations, holders: [b], unreadable }, () => true)).toEqual({

@@ -1,16 +1,18 @@
-/** An allocation as it is stored. */
+/** A stored allocation: an address or a port, by its key. */
 export interface Allocation {
   readonly key: string
   readonly revision: number
-  /** Storage key of the Service that it was made for; empty when that cannot be read. */
+  /** Storage key of the Service that it was made for; empty when the allocation cannot be read. */
   readonly owner: string
 }
 
-/** A Service and the allocation keys that it holds by what it says. */
+/** A Service that has addresses or ports in its fields. */
 export interface Holder {
+  /** Its storage key. */
   readonly key: string
   readonly revision: number
   readonly createRevision: number
+  /** Allocation keys of its addresses and ports. */
   readonly holds: ReadonlySet<string>
 }
 
@@ -22,30 +24,32 @@ export interface Holdings {
   readonly unreadable: ReadonlySet<string>
 }
 
-/** A Service holds something of which the store says otherwise. */
+/** A Service and one of its addresses or ports that is not allocated as it should be. */
 export interface Claim {
+  /** The allocation key. */
   readonly key: string
-  /** The allocation that there is; 0: none. */
+  /** The revision of the stored allocation; 0: none. */
   readonly revision: number
   readonly holder: Holder
 }
 
+/** The differences between allocations and Services. */
 export interface Audit {
   /** Allocations that no Service holds. */
   readonly leaked: readonly Allocation[]
-  /** Allocations that are missing, or not in the name of who holds them. */
+  /** Addresses and ports of Services whose allocation is missing, or names a Service that does not have them. */
   readonly missing: readonly Claim[]
-  /** What a Service holds although it is another one's. */
+  /** Addresses and ports that a Service has although another Service owns them. */
   readonly duplicates: readonly Claim[]
-  /** What a Service holds outside of the present ranges. */
+  /** Addresses and ports of Services outside of the present ranges. */
   readonly outside: readonly Claim[]
 }
 
 /**
- * Compares allocations with the Services of the same revision. Of several
- * Services that hold one address or port it is the one's that the allocation
- * names, else the oldest's. What a Service holds that cannot be read stays its
- * own; so does, while there is one, what is in the name of no Service.
+ * Compares allocations with the Services of the same revision. When several Services have one
+ * address or port, the Service that the allocation names owns it, else the oldest Service. An
+ * unreadable Service keeps its allocations. While there is one, allocations that name no Service
+ * are kept, too: they may belong to it.
  */
 export function auditAllocations(
   { allocations, holders, unreadable }: Holdings,
@@ -59,13 +63,12 @@ export function auditAllocations(
   for (const [key, claimants] of byKey) {
     const allocation = stored.get(key)
     const revision = allocation?.revision ?? 0
-    const isWithheld = allocation !== undefined && unreadable.has(allocation.owner)
+    const isOwnerUnreadable = allocation !== undefined && unreadable.has(allocation.owner)
     const named = claimants.find((one) => one.key === allocation?.owner)
-    const rightful = isWithheld ? undefined : (named ?? claimants[0]!)
-    if (rightful !== undefined && rightful !== named)
-      missing.push({ key, revision, holder: rightful })
+    const owner = isOwnerUnreadable ? undefined : (named ?? claimants[0]!)
+    if (owner !== undefined && owner !== named) missing.push({ key, revision, holder: owner })
     for (const holder of claimants) {
-      if (holder !== rightful) duplicates.push({ key, revision, holder })
+      if (holder !== owner) duplicates.push({ key, revision, holder })
       if (!isInRange(key)) outside.push({ key, revision, holder })
     }
   }
@@ -75,6 +78,7 @@ export function auditAllocations(
   return { leaked, missing, duplicates, outside }
 }
 
+/** The Services with each address or port, the oldest first. */
 function holdersByKey(holders: readonly Holder[]): ReadonlyMap<string, readonly Holder[]> {
   const byKey = new Map<string, Holder[]>()
   for (const holder of holders.toSorted((a, b) => a.createRevision - b.createRevision)) {

@@ -8,12 +8,12 @@ import { services } from '../../kinds/service/resource.ts'
 import { storagePrefix } from '../../resource/resource.ts'
 import type { Allocation, Holder, Holdings } from './audit.ts'
 
-/** Entries that are read before others have their turn. */
+/** Entries that are read before the event loop runs other work. */
 const PAGE = 250
 
 /**
- * Allocations and Services at one revision; undefined when it was compacted
- * meanwhile. Reads in pages, because there may be very many.
+ * Reads allocations and Services at one revision, in pages; undefined when the store compacted that
+ * revision meanwhile.
  */
 export async function readHoldings(store: Store): Promise<Holdings | undefined> {
   const revision = await store.revision()
@@ -31,6 +31,7 @@ export async function readHoldings(store: Store): Promise<Holdings | undefined> 
   return isRead ? { allocations, holders, unreadable } : undefined
 }
 
+/** Reads all entries under a prefix at one revision. @returns whether the revision was still there */
 async function eachEntry(
   store: Store,
   prefix: string,

@@ -10,7 +10,7 @@ import { createObject } from '../../verbs/create.ts'
 import { systemRequest } from '../system-request.ts'
 import type { Claim } from './audit.ts'
 
-/** What is wrong with an allocation until a client creates the Service anew. */
+/** A fault of an allocation that lasts until a client recreates the Service. */
 export type LastingFault = 'duplicate' | 'outOfRange'
 
 const FAULTS: Readonly<
@@ -20,7 +20,7 @@ const FAULTS: Readonly<
   outOfRange: { reason: 'OutOfRange', problem: 'outside the range that this server gives out' },
 }
 
-/** An Event at the Service that holds what it should not; none when it is gone. */
+/** Writes a Warning Event about the Service; none when the Service was deleted or is unreadable. */
 export async function recordFault(
   context: ServerContext,
   { key, holder }: Claim,
@@ -38,20 +38,21 @@ export async function recordFault(
       uid: stringAt(metadata, 'uid'),
       resourceVersion: stringAt(metadata, 'resourceVersion'),
     },
-    ...happening(key, fault),
+    ...describeFault(key, fault),
     ...{ component: 'orch-server', first: now, last: now, count: 1 },
   })
-  const about = { method: 'POST', resource: events, namespace, name: '' } as const
-  await createObject(context, systemRequest(context, about), event, false)
+  const request = { method: 'POST', resource: events, namespace, name: '' } as const
+  await createObject(context, systemRequest(context, request), event, false)
 }
 
-function happening(key: string, fault: LastingFault) {
+/** The reasons of kube-apiserver: ClusterIPAlreadyAllocated, PortOutOfRange and so on. */
+function describeFault(key: string, fault: LastingFault) {
   const { kind, text } = describeKey(key)
-  const [subject, name] = kind === 'address' ? ['ClusterIP', 'ClusterIP'] : ['Port', 'node port']
+  const [prefix, name] = kind === 'address' ? ['ClusterIP', 'ClusterIP'] : ['Port', 'node port']
   const { reason, problem } = FAULTS[fault]
   return {
     type: 'Warning',
-    reason: `${subject}${reason}`,
+    reason: `${prefix}${reason}`,
     message: `${name} ${text} is ${problem}; please recreate this Service`,
   } as const
 }

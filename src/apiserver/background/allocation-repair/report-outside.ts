@@ -3,7 +3,7 @@ import type { Conditions } from '../../../telemetry/health/conditions.ts'
 import { describeKey } from '../../allocation/allocation-keys.ts'
 import type { Claim } from './audit.ts'
 
-/** Services that one message names. */
+/** How many Services one message names. */
 const MAX_NAMED = 10
 
 const KINDS = {
@@ -19,7 +19,10 @@ const KINDS = {
   },
 } as const
 
-/** Warns operators of Services outside of the ranges, which were changed after the allocation. */
+/**
+ * Raises a condition for Services outside of the ranges, which an operator changed after their
+ * allocation, and clears it when there are none.
+ */
 export function reportOutside(
   conditions: Pick<Conditions, 'raise' | 'clear'>,
   outside: readonly Claim[],

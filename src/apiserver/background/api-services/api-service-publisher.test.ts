@@ -38,7 +38,7 @@ async function addresses(api: TestApi): Promise<readonly unknown[]> {
   return arrayAt(subset, 'addresses').map((one) => valueAt(one, 'ip'))
 }
 
-test('both Services of the API have the first addresses and lead to this server', async () => {
+test('both Services of the API have the first addresses of the range, and this server as endpoint', async () => {
   const { api } = await started()
   for (const [name, clusterIP] of [
     ['kubernetes', '10.96.0.1'],
@@ -61,7 +61,7 @@ test('both Services of the API have the first addresses and lead to this server'
   }
 })
 
-test('what is right is not written again', async () => {
+test('a round without changes writes nothing but the key of the server', async () => {
   const { api, clock } = await started()
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
   const before = await api.store.revision()
@@ -69,7 +69,7 @@ test('what is right is not written again', async () => {
   await expect.poll(() => api.store.revision()).toBe(before + 1)
 })
 
-test('who deletes or changes them finds them put right at once', async () => {
+test('deleted or changed objects are corrected at once', async () => {
   const { api } = await started()
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
   for (const path of [`${SERVICES}/kubernetes`, `${ENDPOINTS}/orch`, `${SLICES}/kubernetes`]) {
@@ -89,7 +89,7 @@ test('who deletes or changes them finds them put right at once', async () => {
   await expect.poll(type).toMatchObject({ type: 'ClusterIP', clusterIP: '10.96.0.2' })
 })
 
-test('an APIService that another client keeps changing waits for the next round', async () => {
+test('after ten corrections, an object that a client deletes again is corrected in the next round', async () => {
   const { api, clock } = await started()
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
   for (let time = 0; time < 10; time++) {
@@ -103,7 +103,7 @@ test('an APIService that another client keeps changing waits for the next round'
   await expect.poll(() => status(api, `${SLICES}/orch`)).toBe(200)
 })
 
-test('slices of others for these Services are removed in the next round', async () => {
+test('EndpointSlices of other writers for these Services are removed in the next round', async () => {
   const { api, clock } = await started()
   const labels = { 'kubernetes.io/service-name': 'kubernetes' }
   const endpoints = [{ addresses: ['192.0.2.66'] }]
@@ -113,7 +113,7 @@ test('slices of others for these Services are removed in the next round', async 
   await expect.poll(() => status(api, `${SLICES}/evil`)).toBe(404)
 })
 
-test('a server on the loopback has the Services, without endpoints, and says why', async () => {
+test('a server on the loopback address is in no endpoints, and the advertisement has the reason', async () => {
   const { api, advertisement } = await started({ address: '127.0.0.1', port: 6443 })
   expect(advertisement.unreachable).toBe('127.0.0.1 is an address of this machine alone')
   await expect.poll(() => status(api, `${SERVICES}/orch`)).toBe(200)
@@ -121,7 +121,7 @@ test('a server on the loopback has the Services, without endpoints, and says why
   expect(arrayAt(await read(api, SLICES), 'items')).toEqual([])
 })
 
-test('replicas stand beside each other; one that ends leaves, one that dies within a minute', async () => {
+test('replicas share the endpoints; one that stops leaves at once, one that is gone after four rounds', async () => {
   const { api, clock } = await started()
   const other = createApiServer({ store: api.store, clock })
   await other.listen()
@@ -147,7 +147,7 @@ test('replicas stand beside each other; one that ends leaves, one that dies with
   await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
 })
 
-test('rounds that a slow store delays do not make others look dead', async () => {
+test('rounds that a slow store delays do not remove other servers', async () => {
   const hold = { until: Promise.resolve() }
   const { api, clock } = await started(HERE, {
     wrap: (store: Store): Store => ({
@@ -177,7 +177,7 @@ test('rounds that a slow store delays do not make others look dead', async () =>
   await api.store.txn({ compare: [], operations: [{ op: 'delete', key }] })
 })
 
-test('an address in use by another process is reported once, and taken when it is free', async () => {
+test('an address that another Service has is reported once, and taken when it is free', async () => {
   const errors: unknown[] = []
   const clock = new FakeClock()
   const api = await startApi({ clock, onError: (error: unknown) => errors.push(error) })

@@ -5,35 +5,39 @@ import { ReplicaLeases } from './replica-leases.ts'
 
 export interface ApiServicePublisherOptions {
   readonly context: BackgroundContext
-  /** Where this server is reached; undefined: not by Pods. */
+  /** Where Pods reach this server; undefined: they cannot. */
   readonly replica: ReplicaAddress | undefined
+  /** Receives the first error of a series of failed attempts. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Immediate corrections in one round. Two servers with different configurations would otherwise
- * write against each other as fast as the store allows.
+ * Corrections between two rounds. Without a limit, two servers with different configurations
+ * would undo each other's writes as fast as the store allows.
  */
-const MAX_AT_ONCE = 10
+const MAX_CORRECTIONS = 10
 
-/** The other servers notice that a server stopped after four or five of these. */
+/** Other servers drop a server that is gone after `MAX_MISSED` rounds (`replica-leases.ts`), about 40 s. */
 const ROUND_MS = 10_000
 
 /**
  * Keeps the Services by which Pods reach the API (`kubernetes` and `orch`) pointing at every
- * server that lives. When a client deletes or changes them or their endpoints, the server corrects
- * them at once; after several such changes in one round, in the next round.
+ * running server. When a client deletes or changes them or their endpoints, the server corrects
+ * them at once, and from the eleventh change since the last round on in the next round.
  */
 export class ApiServicePublisher {
   readonly #options: ApiServicePublisherOptions
   readonly #leases: ReplicaLeases
   readonly #reconciler: ApiServiceReconciler
   readonly #unsubscribe: readonly (() => void)[]
-  #cancel = (): void => undefined
+  #cancelRound = (): void => undefined
   #work: Promise<void> = Promise.resolve()
-  #isQueued = false
+  /** Whether a correction waits in `#work`. */
+  #isCorrectionDue = false
+  /** Whether a round waits in `#work`. */
   #isRoundDue = false
-  #atOnce = 0
+  /** Corrections since the last round. */
+  #corrections = 0
   #isStopped = false
   #isFailing = false
 
@@ -42,9 +46,9 @@ export class ApiServicePublisher {
     const { feed, store } = options.context
     this.#leases = new ReplicaLeases(store)
     this.#reconciler = new ApiServiceReconciler(options.context)
-    const look = (): void => this.#look()
+    const correct = (): void => this.#correctChanges()
     this.#unsubscribe = API_SERVICE_RESOURCES.map((resource) =>
-      feed.cache(resource).subscribe(look),
+      feed.cache(resource).subscribe(correct),
     )
     this.#round()
   }
@@ -52,7 +56,7 @@ export class ApiServicePublisher {
   /** Takes this server out of the endpoints; the other servers stay in them. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#cancel()
+    this.#cancelRound()
     for (const end of this.#unsubscribe) end()
     await this.#work
     const { replica } = this.#options
@@ -64,35 +68,35 @@ export class ApiServicePublisher {
   }
 
   /**
-   * At most one round waits. Many at once, after the store was slow, would count the leases of
-   * other servers as missed.
+   * Begins a round every ten seconds. At most one waits: several in a row, after the store was slow,
+   * would take the other servers for gone.
    */
   #round(): void {
-    this.#cancel = this.#options.context.clock.after(ROUND_MS, () => this.#round())
+    this.#cancelRound = this.#options.context.clock.after(ROUND_MS, () => this.#round())
     if (this.#isRoundDue) return
     this.#isRoundDue = true
     this.#enqueue(() => {
       this.#isRoundDue = false
-      return this.#renew()
+      return this.#renewAndReconcile()
     })
   }
 
-  async #renew(): Promise<void> {
-    this.#atOnce = 0
+  async #renewAndReconcile(): Promise<void> {
+    this.#corrections = 0
     const { replica } = this.#options
     if (replica !== undefined) await this.#leases.renew(replica)
-    await this.#leases.round()
+    await this.#leases.expire()
     await this.#reconcile()
   }
 
   /** Corrects the objects when another writer has changed them. */
-  #look(): void {
-    if (this.#isQueued || this.#atOnce === MAX_AT_ONCE || !this.#reconciler.isChangedByOthers)
-      return
-    this.#isQueued = true
-    this.#atOnce++
+  #correctChanges(): void {
+    if (this.#isCorrectionDue || this.#corrections === MAX_CORRECTIONS) return
+    if (!this.#reconciler.isChangedByOthers) return
+    this.#isCorrectionDue = true
+    this.#corrections++
     this.#enqueue(() => {
-      this.#isQueued = false
+      this.#isCorrectionDue = false
       return this.#reconcile()
     })
   }
@@ -113,7 +117,7 @@ export class ApiServicePublisher {
   }
 
   async #reconcile(): Promise<void> {
-    await this.#reconciler.reconcile(await this.#leases.living())
-    this.#look()
+    await this.#reconciler.reconcile(await this.#leases.running())
+    this.#correctChanges()
   }
 }

@@ -19,7 +19,7 @@ import type { ReplicaAddress } from './replica-address.ts'
 /** The resources that the API's own Services are made of. */
 export const API_SERVICE_RESOURCES: readonly Resource[] = [services, endpoints, endpointSlices]
 
-/** The Services of the API and their endpoints, as this server left them in the store. */
+/** Writes the Services of the API and their endpoints, and detects changes by other writers. */
 export class ApiServiceReconciler {
   readonly #context: BackgroundContext
   readonly #apiServices: readonly ApiService[]
@@ -27,7 +27,7 @@ export class ApiServiceReconciler {
    * The Services that this server has seen in its range. With replicas whose ranges differ,
    * another replica moves such a Service out of the range, and this server leaves it there.
    */
-  readonly #settled = new Set<string>()
+  readonly #seenInRange = new Set<string>()
   /** The revisions of the objects as this server wrote them, by storage key. */
   readonly #written = new Map<string, number>()
 
@@ -37,7 +37,7 @@ export class ApiServiceReconciler {
     this.#apiServices = range === undefined ? [] : apiServicesOf(range)
   }
 
-  /** Whether another writer has changed or deleted one of them since. */
+  /** Whether another writer has changed or deleted one of the objects since this server wrote them. */
   get isChangedByOthers(): boolean {
     return [...this.#written].some(([key, revision]) => {
       const resource = API_SERVICE_RESOURCES.find((one) => key.startsWith(storagePrefix(one)))!
@@ -47,8 +47,8 @@ export class ApiServiceReconciler {
   }
 
   /**
-   * Makes them point at these servers only.
-   * @throws NP_APISERVER_MASTER_SERVICE for the first that is refused, after the others
+   * Makes the Services point at these servers only.
+   * @throws NP_APISERVER_MASTER_SERVICE for the first Service that could not be written, after the others were
    */
   async reconcile(replicas: readonly ReplicaAddress[]): Promise<void> {
     this.#written.clear()
@@ -62,23 +62,23 @@ export class ApiServiceReconciler {
       const ip = await misplacedAddress(this.#context, apiService)
       if (ip !== undefined) misplaced.push(`${apiService.name} at ${ip}`)
     }
-    this.#report(misplaced)
+    this.#reportMisplaced(misplaced)
     await this.#removeOtherSlices()
     if (failures[0] !== undefined) throw failures[0]
   }
 
-  /** The range of a server changes only between two starts: one move is enough. */
+  /** Moves a Service into the range once after the start: the range changes only between two starts. */
   async #moveOnce(apiService: ApiService): Promise<NodeProxyError | undefined> {
-    if (this.#settled.has(apiService.name)) return undefined
+    if (this.#seenInRange.has(apiService.name)) return undefined
     const isMisplaced = (await misplacedAddress(this.#context, apiService)) !== undefined
     const isDone =
       !isMisplaced || (await moveIntoRange(this.#context, apiService).catch(asApiServiceError))
     if (isDone instanceof NodeProxyError) return isDone
-    if (isDone) this.#settled.add(apiService.name)
+    if (isDone) this.#seenInRange.add(apiService.name)
     return undefined
   }
 
-  #report(misplaced: readonly string[]): void {
+  #reportMisplaced(misplaced: readonly string[]): void {
     const { allocator, conditions } = this.#context
     const reason = 'api-service-address'
     if (misplaced.length === 0) return conditions.clear(reason)
@@ -86,7 +86,7 @@ export class ApiServiceReconciler {
     conditions.raise(reason, { message, blocksReadiness: false })
   }
 
-  /** An object that cannot be read is removed and created again. */
+  /** Removes an unreadable object, so that it is created anew. */
   async #discardUnreadable({ resource, ...at }: DesiredObject): Promise<void> {
     const unreadable = unreadableAt(this.#context, resource, at)
     if (unreadable !== undefined) await discard(this.#context, resource, unreadable)
@@ -104,7 +104,7 @@ export class ApiServiceReconciler {
     return undefined
   }
 
-  /** Removes slices for ports of no server, and slices of other writers, which divert Pods. */
+  /** Removes slices of ports that no server has, and slices of other writers, which would divert Pods. */
   async #removeOtherSlices(): Promise<void> {
     const { feed, store } = this.#context
     const names = new Set(this.#apiServices.map(({ name }) => name))
@@ -121,10 +121,10 @@ function asApiServiceError(error: unknown): NodeProxyError {
   throw error
 }
 
-function refusedError({ namespace, name }: DesiredObject, refusal: StatusError): NodeProxyError {
+function refusedError({ namespace, name }: DesiredObject, { status }: StatusError): NodeProxyError {
   return new NodeProxyError(
     'NP_APISERVER_MASTER_SERVICE',
-    `the Service of the API cannot be kept: ${refusal.status.message}`,
+    `the Service of the API cannot be kept: ${status.message}`,
     {
       object: `${namespace}/${name}`,
       hint: 'if its address is taken, delete the Service that has it; it is tried again every 10 s',

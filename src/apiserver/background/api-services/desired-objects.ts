@@ -11,7 +11,7 @@ import type { ReplicaAddress } from './replica-address.ts'
 /** Fields of a Service that a correction keeps; the server decides the rest of the spec. */
 const KEPT = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
-/** The Service of the API, its Endpoints and its slices, when these replicas live. */
+/** One Service of the API, its Endpoints and its EndpointSlices (one for each port), for these replicas. */
 export function desiredObjects(
   apiService: ApiService,
   replicas: readonly ReplicaAddress[],
@@ -19,12 +19,12 @@ export function desiredObjects(
   const { name, family } = apiService
   const byPort = Map.groupBy(replicas, ({ port }) => port)
   const groups = [...byPort].toSorted(([a], [b]) => a - b)
-  const place = { namespace: API_SERVICE_NAMESPACE, name }
+  const at = { namespace: API_SERVICE_NAMESPACE, name }
   return [
-    { ...place, resource: services, next: (old) => serviceOf(apiService, groups[0]?.[0], old) },
-    { ...place, resource: endpoints, next: (old) => endpointsOf(groups, old) },
+    { ...at, resource: services, next: (old) => serviceOf(apiService, groups[0]?.[0], old) },
+    { ...at, resource: endpoints, next: (old) => endpointsOf(groups, old) },
     ...groups.map(([port, members], index) => ({
-      ...{ ...place, name: index === 0 ? name : `${name}-${port}`, resource: endpointSlices },
+      ...{ ...at, name: index === 0 ? name : `${name}-${port}`, resource: endpointSlices },
       next: (old: JsonObject) => ({
         metadata: labelled(old, { [SERVICE_NAME]: name }),
         addressType: `IPv${family}`,
@@ -56,7 +56,7 @@ function serviceOf(
   }
 }
 
-/** Not mirrored: the server writes the slices, too. */
+/** Labelled against mirroring, because the server writes the slices itself. */
 function endpointsOf(
   groups: readonly (readonly [port: number, members: readonly ReplicaAddress[]])[],
   old: JsonObject,

@@ -17,8 +17,8 @@ import { systemRequest } from '../system-request.ts'
 import type { ApiService } from './api-services.ts'
 
 /**
- * The ClusterIP that a Service of the API has, if this server would give it another one:
- * its certificate names only that one.
+ * The ClusterIP of a Service of the API, if it differs from the one that this server gives it;
+ * the certificate of this server does not name it.
  */
 export async function misplacedAddress(
   context: ServerContext,
@@ -31,12 +31,11 @@ export async function misplacedAddress(
 }
 
 /**
- * Replaces a Service of the API by one with its address in the range. As a ClusterIP
- * cannot be changed it is another Service, with another uid; it takes the place of
- * the old one in one transaction, so that no replica finds it missing and makes
- * it again with the old address. It stays where the new address is taken.
- * @returns whether nothing is left to do
- * @throws NP_APISERVER_MASTER_SERVICE
+ * Replaces a Service of the API by one with its address in the range. A ClusterIP is immutable,
+ * so the new Service has another uid. One transaction replaces the old one: no replica finds it
+ * missing and creates it again with the old address.
+ * @returns false when another writer changed the Service meanwhile: the caller tries again
+ * @throws NP_APISERVER_MASTER_SERVICE when another Service has the address; the old Service stays
  */
 export async function moveIntoRange(
   context: ServerContext,
@@ -49,7 +48,7 @@ export async function moveIntoRange(
   const old = decodeStored(before)
   const key = storageKey(services, API_SERVICE_NAMESPACE, apiService.name)
   const address = addressKey(apiService.ip)
-  const value = encodeStored(successorOf(context, old, apiService))
+  const value = encodeStored(movedService(context, old, apiService))
   const operations: readonly Operation[] = [
     { op: 'put', key, value },
     { op: 'put', key: address, value: allocationFor(key) },
@@ -68,7 +67,7 @@ export async function moveIntoRange(
   return true
 }
 
-function successorOf(
+function movedService(
   { clock, random }: ServerContext,
   old: JsonObject,
   { ip, family }: ApiService,

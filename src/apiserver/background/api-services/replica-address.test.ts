@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unreachableBecause } from './replica-address.ts'
+import { whyUnreachable } from './replica-address.ts'
 
 test.each([
   ['192.0.2.1', 4, undefined],
@@ -10,7 +10,7 @@ test.each([
   ['fe80::1', 6, 'of this machine alone'],
   ['fd00::1', 4, 'not of the family of the Services, IPv4'],
   ['localhost', 4, 'no IP address'],
-] as const)('%s for IPv%i: %s', (address, family, reason) => {
-  const found = unreachableBecause(address, family)
+] as const)('why Pods cannot reach %s, with Services of IPv%i: %s', (address, family, reason) => {
+  const found = whyUnreachable(address, family)
   expect(found).toEqual(reason && expect.stringContaining(reason))
 })

@@ -1,14 +1,14 @@
 import { type Family, familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { isSpecialAddress } from '../../../lib/special-address.ts'
 
-/** Where one server of the cluster can be reached. */
+/** The address at which Pods reach one server of the cluster. */
 export interface ReplicaAddress {
   readonly ip: IpAddress
   readonly port: number
 }
 
 /** Why Pods cannot reach a server at an address; undefined when they can. */
-export function unreachableBecause(address: string, family: Family): string | undefined {
+export function whyUnreachable(address: string, family: Family): string | undefined {
   const ip = parseIp(address)
   if (ip === undefined) return `${JSON.stringify(address)} is no IP address`
   if (isSpecialAddress(ip)) return `${ip} is an address of this machine alone`

@@ -6,18 +6,18 @@ import { deleteUnchanged } from '../../persist/delete-unchanged.ts'
 import { StatusError } from '../../status/status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
-/** Keys of the store that are no objects: one for each server, written anew in every round. */
+/** Prefix of store keys that are no objects: one for each server, which writes it in every round. */
 const PREFIX = '/masters/'
 
-/** Nesting of a lease. */
+/** Levels of nesting in the JSON of a key. */
 const DEPTH = 2
 
-/** A server whose key stays the same for so many rounds is gone. */
+/** Rounds in a row in which a key must stay the same before its server counts as gone. */
 const MAX_MISSED = 4
 
 /**
- * Which servers live. Rounds are counted instead of comparing times, so clocks
- * that differ or jump do no harm.
+ * Which servers of the cluster are running. Each counts the rounds in which the others wrote
+ * nothing; as no times are compared, clocks may differ or jump.
  */
 export class ReplicaLeases {
   readonly #store: Store
@@ -27,19 +27,21 @@ export class ReplicaLeases {
     this.#store = store
   }
 
+  /** Writes the key of a server. @throws the errors of the store */
   async renew(replica: ReplicaAddress): Promise<void> {
     const value = Buffer.from(JSON.stringify(replica))
     const operations = [{ op: 'put', key: keyOf(replica), value } as const]
     await this.#store.txn({ compare: [], operations })
   }
 
+  /** Deletes the key of a server that stops. @throws the errors of the store */
   async withdraw(replica: ReplicaAddress): Promise<void> {
     const operations = [{ op: 'delete', key: keyOf(replica) } as const]
     await this.#store.txn({ compare: [], operations })
   }
 
-  /** Looks at all leases once a round, and removes those of servers that are gone. */
-  async round(): Promise<void> {
+  /** Counts one more round for all keys, and deletes those of servers that are gone. To be called once a round. */
+  async expire(): Promise<void> {
     const entries = await this.#entries()
     const before = new Map(this.#seen)
     this.#seen.clear()
@@ -51,8 +53,8 @@ export class ReplicaLeases {
     }
   }
 
-  /** The servers that live, in a fixed order. */
-  async living(): Promise<readonly ReplicaAddress[]> {
+  /** The running servers, in the order of their keys. */
+  async running(): Promise<readonly ReplicaAddress[]> {
     return (await this.#entries()).flatMap(({ value }) => readReplica(value) ?? [])
   }
 
@@ -66,7 +68,7 @@ function keyOf({ ip, port }: ReplicaAddress): string {
   return `${PREFIX}${ip}/${port}`
 }
 
-/** Undefined: it cannot be read; it is removed when no server renews it. */
+/** Undefined when the value is unreadable. Its key expires when no server renews it. */
 function readReplica(value: Buffer): ReplicaAddress | undefined {
   const lease = parseJson(value, DEPTH)
   if (lease instanceof StatusError) return undefined

@@ -1,5 +1,5 @@
 import type { Resource } from '../../resource/resource.ts'
-import { keepData } from '../shared/immutable.ts'
+import { checkImmutableData } from '../shared/immutable.ts'
 import { columns } from './columns.ts'
 import { defaultConfigMap } from './defaults.ts'
 import { checkConfigMap } from './validation.ts'
@@ -18,6 +18,6 @@ export const configMaps: Resource = {
   fields: () => ({}),
   columns,
   validate: checkConfigMap,
-  validateUpdate: keepData,
+  validateUpdate: checkImmutableData,
   defaults: defaultConfigMap,
 }

@@ -5,12 +5,12 @@ import { selectorText } from '../shared/selector-text.ts'
 
 export const columns: readonly Column[] = [
   nameColumn,
-  column('Ready', 'Ready pods of those wanted.', readiness),
-  column('Up-to-date', 'Pods of the present template.', (object) =>
-    counted(object, 'status', 'updatedReplicas'),
+  column('Ready', 'Ready pods of the desired number.', readiness),
+  column('Up-to-date', 'Pods of the current template.', (object) =>
+    countAt(object, 'status', 'updatedReplicas'),
   ),
   column('Available', 'Pods that have been ready for long enough.', (object) =>
-    counted(object, 'status', 'availableReplicas'),
+    countAt(object, 'status', 'availableReplicas'),
   ),
   ageColumn,
   wideColumn('Containers', 'Names of its containers.', (object) => containers(object, 'name')),
@@ -21,13 +21,14 @@ export const columns: readonly Column[] = [
 ]
 
 function readiness(object: JsonObject): string {
-  return `${counted(object, 'status', 'readyReplicas')}/${counted(object, 'spec', 'replicas')}`
+  return `${countAt(object, 'status', 'readyReplicas')}/${countAt(object, 'spec', 'replicas')}`
 }
 
-function counted(object: JsonObject, ...path: readonly string[]): string {
+function countAt(object: JsonObject, ...path: readonly string[]): string {
   return scalarText(valueAt(object, ...path)) || '0'
 }
 
+/** A field of every container, comma-separated. */
 function containers(object: JsonObject, field: string): string {
   const all = arrayAt(object, 'spec', 'template', 'spec', 'containers')
   return all.map((container) => stringAt(container, field)).join(',')

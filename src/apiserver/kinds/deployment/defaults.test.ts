@@ -3,7 +3,7 @@ import { applyDefaults } from '../testing/rules-by-kind.ts'
 
 const ROLLING = { maxUnavailable: '25%', maxSurge: '25%' }
 
-test('a Deployment wants one pod, which is always restarted, and rolls', () => {
+test('the defaults are one Pod, which is always restarted, and a rolling update', () => {
   expect(applyDefaults('Deployment', {})).toEqual({
     spec: {
       replicas: 1,
@@ -17,7 +17,7 @@ test('a Deployment wants one pod, which is always restarted, and rolls', () => {
   })
 })
 
-test('zero pods stay zero, and Recreate has nothing to roll', () => {
+test('replicas: 0 stays, and Recreate gets no rollingUpdate', () => {
   const spec = { replicas: 0, strategy: { type: 'Recreate' } }
   expect(applyDefaults('Deployment', { spec })).toMatchObject({ spec })
   expect(applyDefaults('Deployment', { spec })).not.toHaveProperty('spec.strategy.rollingUpdate')

@@ -3,7 +3,7 @@ import type { Resource } from '../../resource/resource.ts'
 import { queryText } from '../shared/selector-text.ts'
 import { columns } from './columns.ts'
 import { defaultDeployment } from './defaults.ts'
-import { checkDeployment, keepDeployment } from './validation.ts'
+import { checkDeployment, checkDeploymentUpdate } from './validation.ts'
 
 export const deployments: Resource = {
   plural: 'deployments',
@@ -21,6 +21,6 @@ export const deployments: Resource = {
   fields: () => ({}),
   columns,
   validate: checkDeployment,
-  validateUpdate: keepDeployment,
+  validateUpdate: checkDeploymentUpdate,
   defaults: defaultDeployment,
 }

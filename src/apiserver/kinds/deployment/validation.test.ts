@@ -3,7 +3,7 @@ import type { Raw } from '../../../resources/raw.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
 
-function places(parts: Raw): readonly string[] {
+function rejected(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }
   return placesOf(validateObject('Deployment', applyDefaults('Deployment', object)))
 }
@@ -28,16 +28,16 @@ test.each<[Raw, readonly string[]]>([
   [{ selector: undefined }, ['spec.selector (absent)']],
   [{ selector: {} }, ['spec.selector {}']],
   [{ selector: { matchLabels: { app: 'x' } } }, ['spec.selector {"matchLabels":{"app":"x"}}']],
-])('a Deployment with %j: %j', (spec, expected) => {
-  expect(places({ spec: { ...SPEC, ...spec } })).toEqual(expected)
+])('a Deployment with %j: rejected fields %j', (spec, expected) => {
+  expect(rejected({ spec: { ...SPEC, ...spec } })).toEqual(expected)
 })
 
 test.each<[Raw, readonly string[]]>([
   [{ serviceAccountName: 'A b' }, ['serviceAccountName "A b"']],
   [{ containers: [] }, ['containers []']],
   [{ restartPolicy: 'Never' }, ['restartPolicy "Never"']],
-])('pods with %j: %j', (pod, expected) => {
+])('a Pod template with %j: rejected fields %j', (pod, expected) => {
   const template = { ...TEMPLATE, spec: { ...TEMPLATE.spec, ...pod } }
-  const found = expected.map((place) => `spec.template.spec.${place}`)
-  expect(places({ spec: { ...SPEC, template } })).toEqual(found)
+  const found = expected.map((field) => `spec.template.spec.${field}`)
+  expect(rejected({ spec: { ...SPEC, template } })).toEqual(found)
 })

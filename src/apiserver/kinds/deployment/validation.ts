@@ -1,19 +1,23 @@
-import { isIntegerIn } from '../../../resources/integer.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { checkField, checkOneOf } from '../shared/checks.ts'
-import { keepField } from '../shared/immutable.ts'
+import { checkField, checkInteger, checkOneOf, isInt32From } from '../shared/checks.ts'
+import { checkUnchanged } from '../shared/immutable.ts'
 import { checkLabelSelector, isEmptySelector, selects } from '../shared/label-selector.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
 
-const COUNTS = ['replicas', 'minReadySeconds', 'revisionHistoryLimit', 'progressDeadlineSeconds']
-const SHARE = /^\d{1,3}%$/
+const NON_NEGATIVE = [
+  'replicas',
+  'minReadySeconds',
+  'revisionHistoryLimit',
+  'progressDeadlineSeconds',
+]
+const PERCENTAGE = /^\d{1,3}%$/
 
-/** A Deployment is data: nothing creates its pods here. */
+/** The rules of apps/v1. A Deployment is only stored: this project has no controller that creates its Pods. */
 export function checkDeployment(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')
-  for (const key of COUNTS) checkField(spec, key, isCount, 'must be an integer of at least 0')
+  for (const key of NON_NEGATIVE) checkInteger(spec, key, 0)
   spec.flag('paused')
   checkStrategy(spec.object('strategy'))
   const template = spec.object('template')
@@ -39,19 +43,15 @@ function checkStrategy(strategy: Reader): void {
   }
   const rolling = strategy.object('rollingUpdate')
   for (const key of ['maxSurge', 'maxUnavailable']) {
-    checkField(rolling, key, isAmount, 'must be a count of pods or a share such as 25%')
+    checkField(rolling, key, isCountOrPercentage, 'must be a count of pods or a share such as 25%')
   }
 }
 
-function isCount(value: unknown): boolean {
-  return isIntegerIn(value, 0, 2 ** 31 - 1)
+function isCountOrPercentage(value: unknown): boolean {
+  return isInt32From(value, 0) || (typeof value === 'string' && PERCENTAGE.test(value))
 }
 
-function isAmount(value: unknown): boolean {
-  return isCount(value) || (typeof value === 'string' && SHARE.test(value))
-}
-
-/** The selector is fixed. */
-export function keepDeployment(next: Reader, old: Reader): void {
-  keepField(next.object('spec'), old.object('spec'), 'selector')
+/** The selector is immutable, as in apps/v1. */
+export function checkDeploymentUpdate(next: Reader, old: Reader): void {
+  checkUnchanged(next.object('spec'), old.object('spec'), 'selector')
 }

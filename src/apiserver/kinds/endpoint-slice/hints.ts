@@ -1,6 +1,6 @@
 import { isLabelValue, isSubdomain } from '../../../resources/names.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { checkCount, DNS_FAULT } from '../shared/checks.ts'
+import { checkItemCount, DNS_FAULT } from '../shared/checks.ts'
 
 const MAX_HINTS = 8
 const LABEL_VALUE_FAULT = 'must be the value of a label: at most 63 of A-Z, a-z, 0-9, -, _ and .'
@@ -18,7 +18,7 @@ interface NameRule {
 }
 
 function checkNames(hints: Reader, key: string, { isName, fault }: NameRule): void {
-  checkCount(hints, key, MAX_HINTS)
+  checkItemCount(hints, key, MAX_HINTS)
   const seen = new Set<unknown>()
   for (const hint of hints.objects(key)) {
     const name = hint.value('name')

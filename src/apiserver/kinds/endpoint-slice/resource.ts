@@ -2,7 +2,7 @@ import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
 import { defaultEndpointSlice } from './defaults.ts'
 import { sliceFromV1beta1, sliceToV1beta1 } from './v1beta1.ts'
-import { checkEndpointSlice, keepSlice } from './validation.ts'
+import { checkEndpointSlice, checkEndpointSliceUpdate } from './validation.ts'
 
 const GROUP = 'discovery.k8s.io'
 
@@ -26,6 +26,6 @@ export const endpointSlices: Resource = {
   fields: () => ({}),
   columns,
   validate: checkEndpointSlice,
-  validateUpdate: keepSlice,
+  validateUpdate: checkEndpointSliceUpdate,
   defaults: defaultEndpointSlice,
 }

@@ -9,9 +9,9 @@ import type { Reader } from '../../../resources/reader.ts'
 import { readSliceEndpoints } from '../../../resources/slice-endpoints.ts'
 import { readTriggerTime } from '../../../resources/timestamp.ts'
 import { readWeights } from '../../../resources/weight.ts'
-import { checkCount, checkLabel, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
+import { checkItemCount, checkLabel, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { checkEndpointPorts } from '../shared/endpoint-ports.ts'
-import { keepField } from '../shared/immutable.ts'
+import { checkUnchanged } from '../shared/immutable.ts'
 import { checkHints } from './hints.ts'
 
 const MAX_ENDPOINTS = 1_000
@@ -28,7 +28,7 @@ export function checkEndpointSlice(object: Reader): void {
   const family = readFamily(object)
   if (family === UNUSABLE) return
   if (object.value('addressType') === 'IP') object.refuse('addressType', 'must be IPv4')
-  checkCount(object, 'endpoints', MAX_ENDPOINTS)
+  checkItemCount(object, 'endpoints', MAX_ENDPOINTS)
   if (family !== undefined) readSliceEndpoints(object, family, readWeights(metadata.annotations))
   for (const endpoint of object.objects('endpoints')) {
     checkAddresses(endpoint, family)
@@ -41,7 +41,7 @@ export function checkEndpointSlice(object: Reader): void {
 /** A node uses only the first address, but a slice must not smuggle in another. */
 function checkAddresses(endpoint: Reader, family: Family | undefined): void {
   const addresses = endpoint.list('addresses')
-  checkCount(endpoint, 'addresses', MAX_ADDRESSES)
+  checkItemCount(endpoint, 'addresses', MAX_ADDRESSES)
   for (const [index, address] of addresses.entries()) {
     const isRead = index === 0 && family !== undefined
     if (isRead) continue
@@ -62,6 +62,6 @@ function checkAddress(address: unknown, family: Family | undefined, note: Note):
 }
 
 /** The type of the addresses is fixed. */
-export function keepSlice(next: Reader, old: Reader): void {
-  keepField(next, old, 'addressType')
+export function checkEndpointSliceUpdate(next: Reader, old: Reader): void {
+  checkUnchanged(next, old, 'addressType')
 }

@@ -1,8 +1,7 @@
-import { isIntegerIn } from '../../../resources/integer.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { isTimestamp } from '../../../resources/timestamp.ts'
-import { checkField } from '../shared/checks.ts'
+import { checkField, checkInteger } from '../shared/checks.ts'
 
 const TEXTS = ['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']
 const TIMES = ['firstTimestamp', 'lastTimestamp', 'eventTime']
@@ -20,6 +19,5 @@ export function checkEvent(object: Reader): void {
   for (const key of TIMES) {
     checkField(object, key, isTimestamp, 'must be a time such as 2030-01-02T03:04:05Z')
   }
-  const isCount = (value: unknown) => isIntegerIn(value, 0, 2 ** 31 - 1)
-  checkField(object, 'count', isCount, 'must be an integer of at least 0')
+  checkInteger(object, 'count', 0)
 }

@@ -4,6 +4,8 @@ import { type Column, column } from '../../table/column.ts'
 
 export const columns: readonly Column[] = [
   nameColumn,
-  column('Holder', 'Who holds it.', (object) => stringAt(object, 'spec', 'holderIdentity')),
+  column('Holder', 'Identity of its holder.', (object) =>
+    stringAt(object, 'spec', 'holderIdentity'),
+  ),
   ageColumn,
 ]

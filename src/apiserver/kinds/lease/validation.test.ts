@@ -3,7 +3,7 @@ import type { Raw } from '../../../resources/raw.ts'
 import { placesOf } from '../../../resources/testing/raw-objects.ts'
 import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
 
-function places(parts: Raw): readonly string[] {
+function rejected(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }
   return placesOf(validateObject('Lease', applyDefaults('Lease', object)))
 }
@@ -24,6 +24,6 @@ test.each<[Raw, readonly string[]]>([
   [{ leaseDurationSeconds: 0 }, ['spec.leaseDurationSeconds 0']],
   [{ leaseTransitions: -1 }, ['spec.leaseTransitions -1']],
   [{ renewTime: 'now' }, ['spec.renewTime "now"']],
-])('%j: %j', (spec, expected) => {
-  expect(places({ spec })).toEqual(expected)
+])('a Lease with %j: rejected fields %j', (spec, expected) => {
+  expect(rejected({ spec })).toEqual(expected)
 })

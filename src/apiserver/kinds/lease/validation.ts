@@ -1,22 +1,16 @@
-import { isIntegerIn } from '../../../resources/integer.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { isTimestamp } from '../../../resources/timestamp.ts'
-import { checkField } from '../shared/checks.ts'
+import { checkField, checkInteger } from '../shared/checks.ts'
 
-const MAX = 2 ** 31 - 1
-
+/** The rules of coordination.k8s.io/v1; times are RFC 3339 texts. */
 export function checkLease(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')
   spec.text('holderIdentity')
-  checkField(spec, 'leaseDurationSeconds', isFrom(1), 'must be an integer of at least 1')
-  checkField(spec, 'leaseTransitions', isFrom(0), 'must be an integer of at least 0')
+  checkInteger(spec, 'leaseDurationSeconds', 1)
+  checkInteger(spec, 'leaseTransitions', 0)
   for (const key of ['acquireTime', 'renewTime']) {
     checkField(spec, key, isTimestamp, 'must be a time such as 2030-01-02T03:04:05.000000Z')
   }
-}
-
-function isFrom(least: number): (value: unknown) => boolean {
-  return (value) => isIntegerIn(value, least, MAX)
 }

@@ -1,6 +1,6 @@
 import { readNode } from '../../../resources/node.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { checkCount, checkOneOf } from '../shared/checks.ts'
+import { checkItemCount, checkOneOf } from '../shared/checks.ts'
 
 const ADDRESS_TYPES = ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS']
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
@@ -9,7 +9,7 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 export function checkNode(object: Reader): void {
   readNode(object)
   const spec = object.object('spec')
-  checkCount(spec, 'podCIDRs', 2)
+  checkItemCount(spec, 'podCIDRs', 2)
   for (const taint of spec.objects('taints')) {
     if (typeof taint.value('key') !== 'string') taint.refuse('key', 'must be the name of the taint')
     checkOneOf(taint, 'effect', EFFECTS)

@@ -4,7 +4,7 @@ import { columns } from './columns.ts'
 import { defaultPod } from './defaults.ts'
 import { podEnvironmentSubresource } from './environment.ts'
 import { podGraceSeconds } from './grace.ts'
-import { keepPod } from './update.ts'
+import { checkPodUpdate } from './update.ts'
 import { checkPod } from './validation.ts'
 
 export const pods: Resource = {
@@ -33,6 +33,6 @@ export const pods: Resource = {
   }),
   columns,
   validate: checkPod,
-  validateUpdate: keepPod,
+  validateUpdate: checkPodUpdate,
   defaults: defaultPod,
 }

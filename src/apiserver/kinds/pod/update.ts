@@ -18,7 +18,7 @@ const FIXED = {
  * A Pod runs what it was created with; a node is chosen once. What is filled in
  * today and was not when the Pod was stored is no change.
  */
-export function keepPod(next: Reader, old: Reader): void {
+export function checkPodUpdate(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
   if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
   const isBound = (own(before, 'nodeName') ?? '') !== ''

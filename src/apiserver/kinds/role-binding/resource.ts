@@ -2,7 +2,7 @@ import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
 import { defaultBinding } from './defaults.ts'
 import { bindingOfOrch, canonicalBinding } from './group-names.ts'
-import { checkClusterRoleBinding, checkRoleBinding, keepBinding } from './validation.ts'
+import { checkBindingUpdate, checkClusterRoleBinding, checkRoleBinding } from './validation.ts'
 
 export const roleBindings: Resource = {
   plural: 'rolebindings',
@@ -26,7 +26,7 @@ export const roleBindings: Resource = {
   fields: () => ({}),
   columns,
   validate: checkRoleBinding,
-  validateUpdate: keepBinding,
+  validateUpdate: checkBindingUpdate,
   defaults: defaultBinding,
 }
 

@@ -3,7 +3,7 @@ import { readMetadata } from '../../../resources/metadata.ts'
 import { isLabel } from '../../../resources/names.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../shared/checks.ts'
-import { keepField } from '../shared/immutable.ts'
+import { checkUnchanged } from '../shared/immutable.ts'
 
 const GROUP_FAULT = `must be ${RBAC_GROUP} or rbac.authorization.orch.io`
 
@@ -53,6 +53,6 @@ function checkSubject(subject: Reader): void {
 }
 
 /** The role of a binding, so that who may change its subjects cannot raise what they get. */
-export function keepBinding(next: Reader, old: Reader): void {
-  keepField(next, old, 'roleRef')
+export function checkBindingUpdate(next: Reader, old: Reader): void {
+  checkUnchanged(next, old, 'roleRef')
 }

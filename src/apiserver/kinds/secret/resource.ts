@@ -2,7 +2,7 @@ import { stringAt } from '../../../lib/json.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { columns } from './columns.ts'
 import { defaultSecret } from './defaults.ts'
-import { checkSecret, keepSecret } from './validation.ts'
+import { checkSecret, checkSecretUpdate } from './validation.ts'
 
 export const secrets: Resource = {
   plural: 'secrets',
@@ -18,6 +18,6 @@ export const secrets: Resource = {
   fields: (object) => ({ type: stringAt(object, 'type') }),
   columns,
   validate: checkSecret,
-  validateUpdate: keepSecret,
+  validateUpdate: checkSecretUpdate,
   defaults: defaultSecret,
 }

@@ -3,7 +3,7 @@ import { NAMES } from '../../../resources/names.ts'
 import { isRaw } from '../../../resources/raw.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkData, checkDataSize, isReadable } from '../shared/data-map.ts'
-import { keepData, keepField } from '../shared/immutable.ts'
+import { checkImmutableData, checkUnchanged } from '../shared/immutable.ts'
 import { SECRET_TYPES, type SecretType, TOKEN_SECRET_TYPES } from './types.ts'
 
 /** A Secret in stored form. No problem with it shows any of its values. */
@@ -46,7 +46,7 @@ function isJsonText(value: unknown): boolean {
 }
 
 /** The type is fixed, and the data of a Secret that was declared immutable. */
-export function keepSecret(next: Reader, old: Reader): void {
-  keepField(next, old, 'type')
-  keepData(next, old)
+export function checkSecretUpdate(next: Reader, old: Reader): void {
+  checkUnchanged(next, old, 'type')
+  checkImmutableData(next, old)
 }

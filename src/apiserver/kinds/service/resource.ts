@@ -5,7 +5,7 @@ import { captureWarnings, nodeCapture } from './allocation/external-ips.ts'
 import { allocationsOf, releaseOperations } from './allocation/release-operations.ts'
 import { columns } from './columns.ts'
 import { defaultService } from './defaults.ts'
-import { keepService } from './update.ts'
+import { checkServiceUpdate } from './update.ts'
 import { checkService } from './validation.ts'
 
 export const services: Resource = {
@@ -31,6 +31,6 @@ export const services: Resource = {
   }),
   columns,
   validate: checkService,
-  validateUpdate: keepService,
+  validateUpdate: checkServiceUpdate,
   defaults: defaultService,
 }

@@ -4,7 +4,7 @@ import type { Reader } from '../../../resources/reader.ts'
  * What is fixed once a load balancer exists: its class, and where it checks
  * for the health of a node. Both go with the type.
  */
-export function keepService(next: Reader, old: Reader): void {
+export function checkServiceUpdate(next: Reader, old: Reader): void {
   const [spec, before] = [next.object('spec'), old.object('spec')]
   if (!isBalanced(spec) || !isBalanced(before)) return
   if (spec.value('loadBalancerClass') !== before.value('loadBalancerClass')) {

@@ -1,3 +1,4 @@
+import { isIntegerIn } from '../../../resources/integer.ts'
 import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../../../resources/names.ts'
 import type { Fault } from '../../../resources/problem.ts'
 import type { Reader } from '../../../resources/reader.ts'
@@ -7,10 +8,12 @@ export function checkOneOf(object: Reader, key: string, values: readonly string[
   checkField(object, key, (value) => values.some((one) => one === value), { supported: values })
 }
 
+/** A field that may be absent or empty, and otherwise must be a DNS label. */
 export function checkLabel(object: Reader, key: string): void {
   checkField(object, key, (value) => typeof value === 'string' && isLabel(value), LABEL_FAULT)
 }
 
+/** A field that may be absent or empty, and otherwise must be a DNS subdomain. */
 export function checkSubdomain(object: Reader, key: string): void {
   checkField(object, key, (value) => typeof value === 'string' && isSubdomain(value), DNS_FAULT)
 }
@@ -28,7 +31,7 @@ export function checkAppProtocol(port: Reader): void {
   checkField(port, 'appProtocol', isName, APP_PROTOCOL_FAULT)
 }
 
-/** A list of texts; whether there is one in it. */
+/** A list of strings, which may be absent. @returns whether it has items */
 export function checkTexts(object: Reader, key: string): boolean {
   const texts = object.list(key)
   for (const [index, text] of texts.entries()) {
@@ -37,8 +40,19 @@ export function checkTexts(object: Reader, key: string): boolean {
   return texts.length > 0
 }
 
-export function checkCount(object: Reader, key: string, most: number): void {
+/** A list of at most `most` items, which may be absent. */
+export function checkItemCount(object: Reader, key: string, most: number): void {
   if (object.list(key).length > most) object.refuse(key, `must have at most ${most} items`)
+}
+
+/** A field that may be absent, and otherwise must be an integer from `least` to the largest int32. */
+export function checkInteger(object: Reader, key: string, least: number): void {
+  const isValid = (value: unknown): boolean => isInt32From(value, least)
+  checkField(object, key, isValid, `must be an integer of at least ${least}`)
+}
+
+export function isInt32From(value: unknown, least: number): boolean {
+  return isIntegerIn(value, least, 2 ** 31 - 1)
 }
 
 /** A field that may be absent or empty, and otherwise must pass a test. */

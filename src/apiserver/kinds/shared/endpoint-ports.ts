@@ -1,5 +1,5 @@
 import type { Reader } from '../../../resources/reader.ts'
-import { checkAppProtocol, checkCount } from './checks.ts'
+import { checkAppProtocol, checkItemCount } from './checks.ts'
 
 /** As many as Kubernetes allows: a Service may have more than a hundred. */
 const MAX_PORTS = 20_000
@@ -7,7 +7,7 @@ const MAX_PORTS = 20_000
 /** The rules between endpoint ports; each by itself is checked where it is read. */
 export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boolean }): void {
   const ports = object.objects('ports')
-  checkCount(object, 'ports', MAX_PORTS)
+  checkItemCount(object, 'ports', MAX_PORTS)
   const names = new Set<unknown>()
   for (const port of ports) {
     const name = port.value('name') ?? ''

@@ -10,33 +10,37 @@ export interface Credential {
   readonly expiresAt?: number
 }
 
-/** Where a credential comes from: who renews it follows from that. */
+/** The source of a credential, which determines who renews it. */
 export type CredentialKind = 'certificate' | 'token' | 'token-file' | 'exec'
 
+/** Provides the credential of each request. */
 export interface CredentialSource {
   /** `token`: written in the configuration, so nothing renews it. */
   readonly kind: Exclude<CredentialKind, 'certificate'>
-  /** The credential of now; rejects with a NodeProxyError without secrets in it. */
+  /** The present credential. @throws NP_CLIENT_CREDENTIAL, whose message has no secrets */
   current(): Promise<Credential>
   /**
-   * The server answered 401: the cached credential is not valid any more. Returns
-   * whether `current` may bring something else now.
+   * Drops the cached credential, which the server refused with 401.
+   * @returns whether `current` may return another one now
    */
   reject(): boolean
   /**
-   * Checks that the file exists which the first request needs; rejects with a
-   * NodeProxyError. Absent: the source cannot be checked before the first request.
+   * Checks the file that the first request needs. Absent: the source cannot be checked before the first
+   * request.
+   * @throws NP_CLIENT_CREDENTIAL
    */
   check?(): Promise<void>
 }
 
-/** The same credential for ever. */
+/** A source that always returns the same credential. */
 export function fixedCredential(credential: Credential): CredentialSource {
   return { kind: 'token', current: () => Promise.resolve(credential), reject: () => false }
 }
 
+/** No credential. */
 export const anonymous: CredentialSource = fixedCredential({})
 
+/** The credential of a bearer token, with its expiry if it is a JSON Web Token. */
 export function bearer(token: string): Credential {
   const expiresAt = tokenExpiry(token)
   return { authorization: `Bearer ${token}`, ...(expiresAt !== undefined && { expiresAt }) }

@@ -7,6 +7,7 @@ import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 import { checkToken } from './token-file.ts'
 
+/** The supported versions of ExecCredential (client-go credential plugins). */
 export type ExecApiVersion =
   | 'client.authentication.k8s.io/v1'
   | 'client.authentication.k8s.io/v1beta1'
@@ -23,12 +24,12 @@ export interface ExecPlugin {
   readonly cluster: JsonRecord | undefined
 }
 
-/** As long as an answer may take, so that a plugin that hangs is reported in half a minute. */
+/** Milliseconds. The same as for requests, so that a plugin that hangs is reported within half a minute. */
 const TIMEOUT_MS = 25_000
 const OUTPUT_LIMIT = 1024 * 1024
-/** Renewed this long before its expiry, so that no request travels with a dying token. */
+/** Milliseconds before its expiry at which a credential is renewed, so that none expires during a request. */
 const EARLY_MS = 30_000
-/** Long runs of token characters in what a plugin complains about. */
+/** Long runs of token characters, which are removed from the stderr of a plugin. */
 const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
 
 interface Cached {
@@ -37,7 +38,7 @@ interface Cached {
   readonly renewAt: number
 }
 
-/** A credential made by a program; run without a shell, once until it expires or is refused. */
+/** A credential from a plugin, which runs without a shell: once until its credential expires or is refused. */
 export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSource {
   let cached: Cached | undefined
   let running: Promise<Cached> | undefined

@@ -4,11 +4,11 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Credential, CredentialSource } from './credential.ts'
 import { bearer } from './credential.ts'
 
-/** Tokens are rotated while old ones still live for minutes: once a minute is often enough. */
+/** Milliseconds for which a read token is used. An old token is valid for minutes after its rotation. */
 const FRESH_MS = 60_000
 const TOKEN = /^[\x21-\x7e]+$/
 
-/** A token in a file that another process rotates; read again every minute and after a 401. */
+/** The token in a file that another process rotates; the file is read every minute and after a 401. */
 export function tokenFileCredential(path: string, clock: Clock): CredentialSource {
   let cached: { readonly credential: Credential; readonly readAt: number } | undefined
 
@@ -30,7 +30,7 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
   }
 }
 
-/** A token must fit into a header line, whatever the file holds. */
+/** Checks that a token fits into a header. `object` is its file, field or command. @throws NP_CLIENT_CREDENTIAL */
 export function checkToken(token: string, object: string): string {
   if (TOKEN.test(token)) return token
   const message = 'the token is empty or has characters that no token has'

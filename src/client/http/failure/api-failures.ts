@@ -13,9 +13,11 @@ export interface ApiOperation {
   readonly resource: string
 }
 
-/** Where the outcome of requests is reported. */
+/** Receives the outcomes of requests. */
 export interface RequestReporter {
+  /** A request failed, or a watch broke. */
   failed(operation: ApiOperation, failure: ApiFailure): void
+  /** A request for this resource succeeded, or its watch was opened. */
   succeeded(resource: string): void
 }
 
@@ -45,7 +47,7 @@ interface Recovered {
   seconds: number
 }
 
-/** A success counts when no failure follows for this long: a watch may be opened and cut at once. */
+/** Milliseconds without a failure after which a success counts: a watch may be opened and broken at once. */
 const SETTLE_MS = 10_000
 
 /**
@@ -80,7 +82,7 @@ export class ApiFailures implements RequestReporter {
     this.#failing.set(resource, { reason, kind, since, description, cancel: undefined })
     metrics?.apiFailures.inc({ resource, reason })
     metrics?.apiFailing.set({ resource, reason }, 1)
-    if (before !== undefined && before.kind !== kind) this.#leave(resource, before)
+    if (before !== undefined && before.kind !== kind) this.#clear(resource, before)
     this.#record(operation, { failure, reason, kind, cause })
   }
 
@@ -89,7 +91,7 @@ export class ApiFailures implements RequestReporter {
     if (failing === undefined || failing.cancel !== undefined) return
     const { clock } = this.#options
     const seconds = (clock.now() - failing.since) / 1000
-    failing.cancel = clock.after(SETTLE_MS, () => this.#over(resource, failing, seconds))
+    failing.cancel = clock.after(SETTLE_MS, () => this.#recover(resource, failing, seconds))
   }
 
   /** Why a resource fails at present, and the remedy; undefined if it does not. */
@@ -97,22 +99,22 @@ export class ApiFailures implements RequestReporter {
     return this.#failing.get(resource)?.description
   }
 
-  #over(resource: string, failing: Failing, seconds: number): void {
+  #recover(resource: string, failing: Failing, seconds: number): void {
     this.#failing.delete(resource)
     const recovered = this.#recovered.get(failing.kind) ?? { resources: [], seconds: 0 }
     recovered.resources.push(resource)
     recovered.seconds = Math.max(recovered.seconds, seconds)
     this.#recovered.set(failing.kind, recovered)
-    this.#leave(resource, failing)
+    this.#clear(resource, failing)
   }
 
   /** The resource does not fail for this reason any more; the last one of its kind ends the kind. */
-  #leave(resource: string, { reason, kind }: Failing): void {
+  #clear(resource: string, { reason, kind }: Failing): void {
     const { log, server, metrics, fields } = this.#options
     metrics?.apiFailing.set({ resource, reason }, 0)
     const recovered = this.#recovered.get(kind)
-    const lasts = [...this.#failing.values()].some((failing) => failing.kind === kind)
-    if (lasts || recovered === undefined) return
+    const isOngoing = [...this.#failing.values()].some((failing) => failing.kind === kind)
+    if (isOngoing || recovered === undefined) return
     this.#recovered.delete(kind)
     const resources = recovered.resources.toSorted()
     const seconds = Math.round(recovered.seconds * 10) / 10

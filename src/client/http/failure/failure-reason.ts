@@ -3,15 +3,17 @@ import { type ApiFailure, unstated } from './failure.ts'
 /** Why requests to an API server fail: the closed set of values of the label `reason`. */
 export type FailureReason = keyof typeof REASONS
 
+/** How failures of one reason are reported. */
 export interface ReasonFacts {
   /** `warn` for what usually passes by itself, `error` for what an operator has to repair. */
   readonly level: 'info' | 'warn' | 'error'
-  /** Whether it concerns the server as a whole, or each resource by itself. */
+  /** Whether the reason concerns the server as a whole, or each resource by itself. */
   readonly scope: 'server' | 'resource'
   /** What the operator does about it. */
   readonly remedy: string
 }
 
+/** All reasons, with level, scope and remedy. */
 export const REASONS = {
   refused: {
     level: 'warn',
@@ -111,15 +113,15 @@ const BY_CODE: ReadonlyMap<string, FailureReason> = new Map([
   ['NP_CLIENT_WATCH_ENDED', 'watch_ended'],
 ])
 
-/** What our own failures without an answer are called in `ApiFailure.reason`. */
+/** By `ApiFailure.reason` of failures without a response. */
 const BY_REASON: ReadonlyMap<string, FailureReason> = new Map([
   ['ConnectionRefused', 'refused'],
   ['NameResolution', 'dns'],
 ])
 
 /**
- * The reason of a failure; undefined for what is none to report: a request that was given up, and
- * an expired version (410), after which everything is listed again.
+ * The reason of a failure; undefined for a failure that is not reported: an aborted request, and
+ * an expired version (410), after which the client lists again.
  */
 export function reasonOf(failure: ApiFailure): FailureReason | undefined {
   const { code, errorCode, reason } = failure
@@ -134,6 +136,7 @@ export function reasonOf(failure: ApiFailure): FailureReason | undefined {
   return BY_REASON.get(reason) ?? 'unreachable'
 }
 
+/** Level, scope and remedy of a reason. */
 export function factsOf(reason: FailureReason): ReasonFacts {
   return REASONS[reason]
 }

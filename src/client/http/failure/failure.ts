@@ -2,32 +2,33 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import { isRecord } from '../../json.ts'
 import { printable } from '../../printable.ts'
 
-/** Why an API request failed; a value, because every caller has to expect it. */
+/** Why an API request failed: a value, not an exception, because every caller has to expect it. */
 export interface ApiFailure {
   /** HTTP status; 0 when no usable answer arrived. */
   readonly code: number
-  /** `Status.reason` of the server, or one of ours (`Unreachable`, `Timeout`, `Redirect`, …). */
+  /** `Status.reason` of the server, or one of this client (`Unreachable`, `Timeout`, `Redirect`, …). */
   readonly reason: string
   /** One printable line of at most 512 characters. */
   readonly message: string
-  /** Row of docs/errors.md. */
+  /** A code of docs/errors.md: `NP_CLIENT_…`. */
   readonly errorCode: string
   /** The delay that the server requests in `Retry-After`, milliseconds. */
   readonly retryAfterMs: number | undefined
 }
 
+/** The value of a request, or why it failed. */
 export type ApiResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: ApiFailure }
 
-/** A failure without an HTTP answer. */
+/** A failure without an HTTP response. */
 export function localFailure(errorCode: string, reason: string, message: string): ApiFailure {
   return { code: 0, reason, message: printable(message), errorCode, retryAfterMs: undefined }
 }
 
 /**
- * The failure a `Status` object describes; anything else (HTML of a proxy, an
- * empty body) becomes a failure of the HTTP status alone.
+ * The failure that a `Status` object describes; of any other body (HTML of a proxy, an
+ * empty one) only the HTTP status is used.
  */
 export function statusFailure(code: number, body: unknown): ApiFailure {
   const status = isRecord(body) && body['kind'] === 'Status' ? body : {}
@@ -43,23 +44,23 @@ export function statusFailure(code: number, body: unknown): ApiFailure {
   }
 }
 
-/** The reason of an answer that gives none of its own. */
+/** The reason of a response without a Status. */
 export function unstated(code: number): string {
   return `HTTP ${code}`
 }
 
-/** The cause in one line: of a response its status, reason and message. */
+/** The cause in one line; of a response with HTTP status, reason and message. */
 export function causeOf({ code, reason, message, errorCode }: ApiFailure): string {
   if (errorCode !== 'NP_CLIENT_REFUSED') return message
   return reason === unstated(code) ? message : `${code} ${reason}: ${message}`
 }
 
-/** Whether a namespace that is being emptied takes nothing new, which is to be expected. */
+/** Whether the server refused to create an object because its namespace is terminating, which is expected. */
 export function isTerminating({ code, message }: ApiFailure): boolean {
   return code === 403 && message.includes('because it is being terminated')
 }
 
-/** The same failure as an exception, for callers that cannot go on. */
+/** The failure as an exception about `object`, for callers that cannot continue. */
 export function failureError(failure: ApiFailure, object: string): NodeProxyError {
   return new NodeProxyError(failure.errorCode, `${failure.reason}: ${failure.message}`, { object })
 }

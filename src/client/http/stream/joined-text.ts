@@ -1,4 +1,4 @@
-/** The UTF-8 text of pieces that belong together; a single piece is not copied first. */
+/** The concatenated pieces as UTF-8 text; a single piece is decoded without a copy. */
 export function joinedText(parts: readonly Uint8Array[]): string {
   const [only] = parts
   if (only === undefined || parts.length > 1) return Buffer.concat(parts).toString('utf8')

@@ -2,6 +2,7 @@ import { joinedText } from './joined-text.ts'
 
 const NEWLINE = 0x0a
 
+/** Splits a byte stream into lines. */
 export interface LineSplitter {
   /**
    * The lines that `chunk` completes, without their newlines; undefined stands
@@ -11,9 +12,9 @@ export interface LineSplitter {
 }
 
 /**
- * Cuts a byte stream into lines and keeps at most `limit` bytes of one of them:
- * a longer line is thrown away as it arrives. A line without
- * its newline is never handed out: the connection may have died in its middle.
+ * Creates a splitter that keeps at most `limit` bytes of a line: a longer line is dropped
+ * while it arrives. A last line without its newline is never returned, because the connection may
+ * have broken in its middle.
  */
 export function createLineSplitter(limit: number): LineSplitter {
   let parts: Uint8Array[] = []

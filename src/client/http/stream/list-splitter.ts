@@ -15,19 +15,19 @@ const ITEMS = 'items'
 const ENVELOPE_LIMIT = 1024 * 1024
 
 export interface ListSplitterOptions {
-  /** Bytes of one item that are kept at most. */
+  /** Bytes of one item; a larger one is dropped. */
   readonly itemLimit: number
-  /** JSON text of one element of `items`. */
+  /** Receives the JSON text of each element of `items`. */
   onItem(text: string): void
-  /** An element was longer than `itemLimit` and is lost. */
+  /** Called for each dropped item. */
   onOversized(): void
 }
 
 /**
- * Cuts the JSON text of a list into its items while it arrives, so that neither
- * the page nor its object tree ever exists as a whole: a server that ignores
- * `limit` costs no more memory than one that pages. Only brackets and strings
- * are looked at; each item's own JSON is the receiver's to parse.
+ * Splits the JSON text of a list into its items while it arrives. Neither
+ * the page nor its object tree is ever in memory as a whole, so a server that ignores
+ * `limit` costs no more memory than one that pages. Reads only brackets and strings;
+ * the receiver parses each item.
  */
 export class ListSplitter {
   readonly #options: ListSplitterOptions
@@ -40,16 +40,16 @@ export class ListSplitter {
   #depth = 0
   #inString = false
   #escaped = false
-  /** The string last begun directly in the list object: a key, perhaps `items`. */
-  #word = ''
+  /** The last string directly in the list object: a key, perhaps `items`. */
+  #lastString = ''
   /** The last character directly in the list object that is not white space. */
-  #mark = 0
+  #lastByte = 0
 
   constructor(options: ListSplitterOptions) {
     this.#options = options
   }
 
-  /** Throws NodeProxyError when this cannot be a list. */
+  /** Reads the next bytes. @throws NP_CLIENT_GARBAGE when this is no list, NP_CLIENT_TOO_LARGE */
   push(chunk: Uint8Array): void {
     let at = 0
     while (at < chunk.length) {
@@ -59,7 +59,7 @@ export class ListSplitter {
     }
   }
 
-  /** The list without its items (`items` is empty or null). Call once, at the end. */
+  /** The list without its items (`items` is empty or null). To be called once, at the end. @throws NP_CLIENT_GARBAGE */
   end(): unknown {
     const text = joinedText(this.#envelope)
     try {
@@ -121,20 +121,20 @@ export class ListSplitter {
     if (this.#escaped) this.#escaped = false
     else if (byte === BACKSLASH) this.#escaped = true
     else if (byte === QUOTE) this.#inString = false
-    else if (this.#depth === 1 && this.#word.length <= ITEMS.length) {
-      this.#word += String.fromCharCode(byte)
+    else if (this.#depth === 1 && this.#lastString.length <= ITEMS.length) {
+      this.#lastString += String.fromCharCode(byte)
     }
   }
 
   #structure(byte: number): void {
     if (byte === QUOTE) {
       this.#inString = true
-      if (this.#depth === 1) this.#word = ''
+      if (this.#depth === 1) this.#lastString = ''
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      const key = this.#depth === 1 && this.#mark === COLON && this.#word === ITEMS
+      const key = this.#depth === 1 && this.#lastByte === COLON && this.#lastString === ITEMS
       if (byte === OPEN_BRACKET && key) this.#position = 'between'
       this.#depth++
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
-    if (this.#depth === 1) this.#mark = byte
+    if (this.#depth === 1) this.#lastByte = byte
   }
 }

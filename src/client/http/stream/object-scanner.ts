@@ -5,7 +5,7 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Finds where one JSON object ends in a stream of bytes, and knows nothing else of it. */
+/** Finds the end of a JSON object in a stream of bytes. */
 export class ObjectScanner {
   #depth = 0
   #inString = false

@@ -1,9 +1,9 @@
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import type { ZoneCapacity } from '../../cache/zone-capacity.ts'
-import type { Distribution } from '../../objects/distribution.ts'
+import type { TrafficDistribution } from '../../objects/traffic-distribution.ts'
 import { type HintsProblem, zoneHints } from './zone-hints.ts'
 
-/** An endpoint of a slice, as far as hints depend on it. */
+/** The part of an endpoint on which hints depend. */
 export interface HintableEndpoint {
   /** Equal for the same Pod at the same address. */
   readonly id: string
@@ -11,6 +11,7 @@ export interface HintableEndpoint {
   readonly body: JsonObject
 }
 
+/** Endpoints with their hints. */
 export interface HintedEndpoints<T> {
   readonly endpoints: readonly T[]
   /** Why there are no hints although an annotation requests them. */
@@ -23,7 +24,7 @@ export interface HintedEndpoints<T> {
  */
 export function addHints<T extends HintableEndpoint>(
   endpoints: readonly T[],
-  distribution: Distribution | undefined,
+  distribution: TrafficDistribution | undefined,
   capacity: ZoneCapacity,
 ): HintedEndpoints<T> {
   if (distribution === undefined) return { endpoints }
@@ -42,7 +43,7 @@ function withHints<T extends HintableEndpoint>(endpoint: T, hints: JsonObject): 
   return { ...endpoint, body: { ...endpoint.body, hints } }
 }
 
-/** The zone and, on request, the node of an endpoint, as far as they are known. */
+/** Hints for the zone and, with `SameNode`, the node of an endpoint, if they are known. */
 function near(body: JsonObject, distribution: 'SameZone' | 'SameNode'): JsonObject {
   const nodeName = distribution === 'SameNode' ? stringAt(body, 'nodeName') : ''
   return {

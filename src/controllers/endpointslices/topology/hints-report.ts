@@ -1,5 +1,9 @@
 import { TOPOLOGY_CONDITION } from '../../../resources/condition-names.ts'
-import { isSaid, setCondition, type WantedCondition } from '../../../resources/status-condition.ts'
+import {
+  conditionMatches,
+  setCondition,
+  type WantedCondition,
+} from '../../../resources/status-condition.ts'
 import type { ServiceObject } from '../../objects/service-object.ts'
 import { type EventContent, eventWrite } from '../../runner/writing/event-write.ts'
 import type { Write } from '../../runner/writing/write.ts'
@@ -12,9 +16,8 @@ const HINTS = 'EndpointSlices carry hints by which nodes use endpoints for their
 const NOT_REQUESTED = 'No annotation of the Service requests zone hints.'
 
 /**
- * The writes that report whether a Service has the zone hints that its annotation
- * requests: a condition in its status, which is also the record of what has been
- * reported, and one Event for each change of it.
+ * The writes that report whether a Service has the zone hints that its annotation requests: a condition in its
+ * status, which also records what was reported, and one Event for each change of status or reason.
  */
 export function hintsReport(
   service: ServiceObject,
@@ -23,7 +26,7 @@ export function hintsReport(
 ): readonly Write[] {
   const { meta, topologyCondition: known } = service
   const wanted = wantedCondition(service, problem)
-  if (wanted === undefined || isSaid(known, wanted)) return []
+  if (wanted === undefined || conditionMatches(known, wanted)) return []
   const status = { conditions: [setCondition(known, wanted, now)] }
   const patch = { verb: 'patch', collection: 'services', meta, subresource: 'status' } as const
   const report = reportOf(service, wanted, problem)
@@ -33,13 +36,13 @@ export function hintsReport(
   return [{ ...patch, body: { status } }, eventWrite(subject, content, now)]
 }
 
-/** Undefined where nothing was ever requested. */
+/** Undefined: the Service has no condition and needs none, because it never requested hints. */
 function wantedCondition(
-  { distribution, selector, externalName, topologyCondition }: ServiceObject,
+  { distribution, selector, isExternalName, topologyCondition }: ServiceObject,
   problem: HintsProblem | undefined,
 ): WantedCondition | undefined {
   const type = TOPOLOGY_CONDITION
-  if (distribution !== 'Auto' || selector === undefined || externalName) {
+  if (distribution !== 'Auto' || selector === undefined || isExternalName) {
     const wasReported = topologyCondition.status !== ''
     const status = 'Unknown'
     return wasReported ? { type, status, reason: 'NotWanted', message: NOT_REQUESTED } : undefined

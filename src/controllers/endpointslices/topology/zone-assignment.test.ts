@@ -14,7 +14,7 @@ function sizes(assigned: ReadonlyMap<string, string>): Readonly<Record<string, n
   return Object.fromEntries([...groups].map(([zone, { length }]) => [zone, length]))
 }
 
-test('endpoints stay in their own zone as far as it has use for them', () => {
+test('endpoints are for their own zone while its count allows', () => {
   const endpoints = [...placed('a', 6), ...placed('b', 1)]
   const assigned = assignZones(
     endpoints,
@@ -28,7 +28,7 @@ test('endpoints stay in their own zone as far as it has use for them', () => {
   expect(assigned.get('10.0.b.0')).toBe('b')
 })
 
-test('what a zone gives away is spread over its nodes, whose addresses are neighbours', () => {
+test('the endpoints that a zone gives to others are from all its nodes, whose addresses are neighbours', () => {
   const all = [0, 1, 2, 3].flatMap((node) =>
     Array.from({ length: 25 }, (_, i) => ({ id: `10.244.${node}.${100 + i}`, zone: 'a' })),
   )

@@ -8,11 +8,10 @@ export interface PlacedEndpoint {
 }
 
 /**
- * The zone that each endpoint is for, so that every zone has as many as `counts` has for it.
- * An endpoint stays in its own zone where that has no more than its count. Which of them
- * a zone gives away, and which of those another zone takes, depends on a hash of zone and
- * endpoint, never on the past: controllers agree without memory, and one endpoint more or
- * less moves few of the other endpoints, however many there are.
+ * The zone that each endpoint is for, by id, so that every zone has the number of endpoints in `counts`. An
+ * endpoint is for its own zone while that number allows. Which endpoints of a zone are for another one, and for
+ * which, depends on a hash of zone and endpoint and never on the past: controllers agree without memory, and one
+ * endpoint more or less changes the zone of few others, however many there are.
  */
 export function assignZones(
   endpoints: readonly PlacedEndpoint[],
@@ -36,8 +35,8 @@ export function assignZones(
 }
 
 /**
- * Rendezvous hashing: an order of its own for each zone, in which endpoints of one node,
- * whose addresses are neighbours, stand far apart.
+ * The endpoints in an order of each zone's own (rendezvous hashing), in which endpoints of one node are far apart
+ * although their addresses are similar.
  */
 function ranking(zone: string, endpoints: readonly PlacedEndpoint[]): readonly PlacedEndpoint[] {
   return endpoints

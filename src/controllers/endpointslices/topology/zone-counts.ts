@@ -1,4 +1,4 @@
-/** An endpoint may carry 6/5 of the load that each would carry were all equal, and no more. */
+/** An endpoint may get at most 6/5 of the load that each would get without hints. */
 const OVERLOAD = { numerator: 6, denominator: 5 }
 
 interface ZoneCount {
@@ -9,12 +9,11 @@ interface ZoneCount {
 }
 
 /**
- * How many endpoints each zone is to have, in proportion to its processors (`capacity`).
- * Each zone gets as many as keep the overload of its endpoints at 20 % or less; the rest
- * go, one by one, to the zone that is farthest below its share; an endpoint of its own
- * (`own`, by zone) stays unless another zone is half an endpoint farther below. Undefined
- * when there are too few endpoints for these minima. Exact: numbers are whole, and the
- * result does not depend on the order of the maps.
+ * How many endpoints each zone gets, in proportion to its processors (`capacity`, thousandths by zone). Each zone
+ * first gets the minimum that keeps the overload of its endpoints at 20 % or less. The others go, one by one, to
+ * the zone that is farthest below its share; a zone with more endpoints of its own (`own`, by zone) is preferred
+ * up to half an endpoint. Undefined when there are too few endpoints for the minima. All numbers are whole, so
+ * that the result does not depend on the order of the maps.
  */
 export function countsPerZone(
   capacity: ReadonlyMap<string, number>,

@@ -7,20 +7,20 @@ import { countsPerZone } from './zone-counts.ts'
 export interface HintsProblem {
   /** Reason of the condition, stable. */
   readonly reason: string
-  /** One clause, the same for as long as the reason is. */
+  /** One clause, always the same for one reason. */
   readonly message: string
-  /** Numbers of this moment. */
+  /** The numbers that led to the problem, which may change while the reason stays. */
   readonly detail: string
 }
 
+/** The zone of each ready endpoint by its id, or why none gets a hint. */
 export type ZoneHints =
   | { readonly zones: ReadonlyMap<string, string>; readonly problem?: undefined }
   | { readonly problem: HintsProblem }
 
 /**
- * The zone that each ready endpoint of one address type is for, by id; or, where hints
- * would overload a zone or leave one without endpoints, the reason why none is written
- * (the safeguards of KEP-2433).
+ * The zone that each ready endpoint of one address type is for, by id; or the reason why none gets a hint, if
+ * hints would overload a zone or leave one without endpoints (the safeguards of KEP-2433).
  */
 export function zoneHints(
   endpoints: readonly PlacedEndpoint[],

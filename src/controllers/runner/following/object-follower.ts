@@ -9,6 +9,7 @@ import type { Random } from '../../../lib/random.ts'
 import type { CollectionName, Objects } from '../../cache/collections.ts'
 import { COLLECTIONS, pathOf } from '../../cache/collections.ts'
 
+/** The callbacks for the changes of a collection. */
 export interface FollowHandlers<T> {
   changed(changes: readonly Change<T>[]): void
   /** A list, as of `version`, is complete; all of it has gone through `changed`. */
@@ -27,6 +28,7 @@ export interface ObjectFollower {
   isConnected(): boolean
 }
 
+/** See `createObjectFollower`. */
 export interface ObjectFollowerOptions {
   readonly client: ApiClient
   readonly clock: Clock

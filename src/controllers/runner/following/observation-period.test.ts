@@ -17,7 +17,7 @@ beforeEach(() => {
 /** How long it has been followed without a break. */
 const lasts = (): number => clock.now() - observation.since()
 
-test('time that is watched counts', async () => {
+test('the period includes the time in which every watch is open', async () => {
   await clock.advance(60_000)
   expect(lasts()).toBe(60_000)
   observation.begin()
@@ -31,7 +31,7 @@ test.each([16_000, -16_000])('a leap of the clock by %i ms is a break', async (m
   expect(lasts()).toBe(0)
 })
 
-test('a short delay is none', async () => {
+test('a short delay of a tick is no break', async () => {
   clock.elapse(14_000)
   expect(lasts()).toBe(14_000)
 })

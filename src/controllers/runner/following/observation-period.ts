@@ -1,14 +1,13 @@
 import type { Clock } from '../../../lib/clock.ts'
 
 const TICK_MS = 5000
-/** A tick that comes so late was not only waiting for its turn. */
+/** Between two ticks so far apart, the machine was suspended or its clock was set. */
 const PAUSE_MS = 15_000
 
 /**
- * Since when this process has watched the cluster without a break: the silence of
- * a node counts from then on only. A break is a call of `begin`, a watch
- * that is not connected, and a leap of the clock: the machine slept, or its time
- * was set.
+ * Since when this process has watched the cluster without a break; the silence of a node counts from then on. A
+ * break is a call of `begin`, a watch that is not connected, or a leap of the clock (the machine was suspended,
+ * or its clock was set).
  */
 export class ObservationPeriod {
   readonly #clock: Clock
@@ -22,11 +21,12 @@ export class ObservationPeriod {
     this.#since = this.#awakeAt = clock.now()
   }
 
+  /** Starts a new period now. */
   begin(): void {
     this.#since = this.#awakeAt = this.#clock.now()
   }
 
-  /** In milliseconds since the epoch; a broken watch shows within five seconds. */
+  /** The start of the period, in milliseconds since the epoch; a broken watch is noticed within five seconds. */
   since(): number {
     const now = this.#clock.now()
     const hasLeapt = now < this.#awakeAt || now - this.#awakeAt > PAUSE_MS

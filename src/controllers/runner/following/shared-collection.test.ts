@@ -6,7 +6,7 @@ import { rawEndpoints } from '../../testing/fixtures.ts'
 import type { ObjectFollower } from './object-follower.ts'
 import { SharedCollection } from './shared-collection.ts'
 
-test('a list of a restored server counts for more than a write from before', () => {
+test('a list of a restored server replaces the result of a write from before', () => {
   const records: unknown[] = []
   const onChange = (change: ObjectChange<EndpointsObject>) =>
     records.push(change.after?.meta.version)

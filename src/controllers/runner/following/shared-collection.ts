@@ -8,7 +8,7 @@ import { ObjectCache } from '../../cache/object-cache.ts'
 import { readMeta } from '../../objects/object-meta.ts'
 import type { ObjectFollower } from './object-follower.ts'
 
-/** One collection that all controllers share: watched once for all. */
+/** The cache of one collection, watched once for all controllers. */
 export class SharedCollection<K extends CollectionName> {
   readonly cache: ObjectCache<Objects[K]>
   readonly #name: K
@@ -26,6 +26,7 @@ export class SharedCollection<K extends CollectionName> {
     this.#onChange = onChange
   }
 
+  /** Watches the collection until `signal` is aborted; `onListed` is called after each complete list. */
   follow(follower: ObjectFollower, onListed: () => void, signal: AbortSignal): Promise<unknown> {
     const handlers = {
       changed: (changes: readonly { key: string; value: Objects[K] | undefined }[]) => {
@@ -49,7 +50,7 @@ export class SharedCollection<K extends CollectionName> {
     }
   }
 
-  /** An object as a write or a read of it brought it; the watch delivers it later, and then changes nothing. */
+  /** Stores an object from the answer to a write or read; the watch delivers the same state later. */
   learned(raw: unknown): void {
     if (!isJsonObject(raw)) return
     this.cache.written(readMeta(raw).key, COLLECTIONS[this.#name].decode(raw))

@@ -4,16 +4,15 @@ import type { CollectionName } from '../../cache/collections.ts'
 import type { ObjectWriter } from './object-writer.ts'
 import type { Write } from './write.ts'
 
-/** What a writer needs of the caches. */
+/** The cache of one collection, as a writer updates it. */
 export interface LearningCache {
   learned(raw: unknown): void
   readonly cache: { removed(key: string, uid: string): unknown }
 }
 
 /**
- * Whether the answer to a deletion is an object that stays for now. Of what is
- * gone, a Status is answered, or the last state: marked as deleted if it is a
- * Pod, else as it was.
+ * Whether the answer to a deletion shows that the object is only marked for deletion. For a removed object the
+ * server answers a Status or the last state, which for a Pod has a deletionTimestamp, too.
  */
 function isKept(answer: unknown): boolean {
   if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'deletionTimestamp') === '') {
@@ -24,12 +23,13 @@ function isKept(answer: unknown): boolean {
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
+/** Makes a write; resolves to the failure, undefined on success. */
 export type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
 
 /**
- * Makes writes and updates the caches with their results at once. After a conflict another
- * client wrote first, or the caches are behind: the object is read, so that the next
- * attempt starts from what there is. Deleting what is gone is done.
+ * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote first,
+ * or the caches are behind) it reads the object, so that the next attempt starts from the present one. The
+ * deletion of an absent object is a success.
  */
 export function createCachedWriter(
   writer: ObjectWriter,

@@ -13,13 +13,14 @@ export interface EventContent {
   readonly message: string
 }
 
+/** The object that an Event is about. */
 export interface EventSubject {
   readonly apiVersion: string
   readonly kind: string
   readonly meta: ObjectMeta
 }
 
-/** The write of an Event with `content`. */
+/** The write of an Event about `subject`. `now`: milliseconds since the epoch. */
 export function eventWrite(subject: EventSubject, content: EventContent, now: number): EventWrite {
   const { apiVersion, kind, meta } = subject
   const { controller, type, reason, message } = content

@@ -42,14 +42,14 @@ test('a patch holds only for the object and the version that was seen', async ()
   ])
 })
 
-test('so does a deletion', async () => {
+test('a deletion holds only for the object and the version that was seen', async () => {
   expect(await request({ verb: 'delete', collection: 'endpoints', meta })).toEqual([
     `${ENDPOINTS}/web`,
     { preconditions: { uid: 'u', resourceVersion: '7' } },
   ])
 })
 
-test('a patch of a status goes there, and knows conditions by their type', async () => {
+test('a patch of a status is sent to the subresource, as a strategic merge patch', async () => {
   const body = { status: { conditions: [] } }
   const write = { verb: 'patch', collection: 'endpoints', meta, subresource: 'status' } as const
   expect(await request({ ...write, body })).toEqual([
@@ -132,7 +132,7 @@ test('a deletion may be one of any version, and without grace', async () => {
   ])
 })
 
-test('a patch of finalizers goes to their subresource', async () => {
+test('a patch of finalizers is sent to the subresource finalize', async () => {
   const body = { spec: { finalizers: [] } }
   const write = { verb: 'patch', collection: 'endpoints', meta, subresource: 'finalize' } as const
   expect(await request({ ...write, body })).toEqual([

@@ -47,13 +47,22 @@ export interface EventWrite {
   readonly body: JsonObject
 }
 
-/** One object among those that have had, or will have, its name. */
+/** One object; several have its name one after another, and differ in their uid. */
 export interface ObjectIdentity {
   readonly collection: CollectionName
   readonly namespace: string
   readonly name: string
-  /** Empty: any of that name. */
+  /** Empty: any object of that name. */
   readonly uid: string
+}
+
+/**
+ * The object of a collection with this key (`namespace/name`), whatever its uid. A deletion that names it as
+ * `absent` waits also for an object that the server cannot read: no list shows it, but it exists.
+ */
+export function objectNamed(collection: CollectionName, key: string): ObjectIdentity {
+  const slash = key.indexOf('/')
+  return { collection, namespace: key.slice(0, slash), name: key.slice(slash + 1), uid: '' }
 }
 
 /** One change that a reconcile requires. */

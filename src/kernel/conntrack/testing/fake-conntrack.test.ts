@@ -4,7 +4,7 @@ import { FakeConntrack } from './fake-conntrack.ts'
 
 const flow = { family: 4, protocol: 'UDP', ip: '10.96.0.10', port: 53 } as const
 
-test('cuts what the filters name', async () => {
+test('the fake deletes the flows that the filters match', async () => {
   const conntrack = new FakeConntrack()
   const kept = { ...flow, backend: '10.1.0.5:53' }
   const direct = { ...flow, ip: '192.0.2.1', backend: '192.0.2.1:53' }

@@ -12,7 +12,7 @@ const create: SetCommand = {
 }
 const destroy: SetCommand = { do: 'destroy', name: 'NP-A' }
 
-test('answers what the kernel answers', async () => {
+test('the fake answers as the kernel does', async () => {
   const walked = await walk(new FakeSets())
   for (const [at, { what, refused }] of STEPS.entries()) {
     expect([what, walked.refused[at]]).toEqual([what, refused])
@@ -20,7 +20,7 @@ test('answers what the kernel answers', async () => {
   expect(walked).toEqual(WALKED)
 })
 
-test('a set that a rule names cannot be destroyed', async () => {
+test('a set that a rule refers to cannot be destroyed', async () => {
   const sets = new FakeSets()
   const iptables = new FakeIptables({ sets })
   sets.isUsed = (name) => iptables.refersTo(name)
@@ -44,7 +44,7 @@ test('commands may be refused for a while', async () => {
   expect(await sets.run([create])).toEqual([])
 })
 
-test('speaks a protocol', async () => {
+test('the fake has a protocol version', async () => {
   const sets = new FakeSets()
   expect(await sets.protocolVersion()).toEqual({ newest: 7, oldest: 6 })
   sets.close()

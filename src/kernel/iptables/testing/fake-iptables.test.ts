@@ -68,7 +68,7 @@ test.each([
   expect((await fake.listChain(4, 'nat', 'NP-A')) !== undefined).toBe(before === 1)
 })
 
-test('the legacy variant names the very line of a jump to a missing chain', async () => {
+test('the legacy variant reports the line of a jump to a missing chain', async () => {
   const fake = new FakeIptables({ backend: 'legacy' })
   const text = nat(':NP-A - [0:0]', '-A NP-A -j NP-NONE', '-A NP-A -j RETURN')
   const message = "Chain 'NP-NONE' does not exist"
@@ -109,7 +109,7 @@ test('another process may alter the rules without being counted', async () => {
   expect(fake.transactions).toBe(1)
 })
 
-test('families and tables are apart', async () => {
+test('families and tables are independent of each other', async () => {
   const fake = new FakeIptables()
   await fake.restore(6, '*filter\n:NP-A - [0:0]\n-A NP-A -s fd00::/64 -j DROP\nCOMMIT\n')
   expect(await fake.listChain(6, 'filter', 'NP-A')).toEqual(['-s fd00::/64 -j DROP'])
@@ -117,7 +117,7 @@ test('families and tables are apart', async () => {
   expect(await fake.listChain(6, 'nat', 'NP-A')).toBeUndefined()
 })
 
-test('a chain can be removed exactly when nothing refers to it, whatever came before', async () => {
+test('after any history a chain can be removed exactly when no rule refers to it', async () => {
   const chain = fc.constantFrom('A', 'B', 'C')
   const step = fc.oneof(
     fc.tuple(chain, chain).map(([from, to]) => `-A NP-${from} -j NP-${to}`),

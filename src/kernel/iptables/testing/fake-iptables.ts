@@ -1,7 +1,7 @@
 import type { Family } from '../../../lib/ip.ts'
 import type {
-  Backend,
   Iptables,
+  IptablesVariant,
   RestoreFailureKind,
   RestoreResult,
   SavedChain,
@@ -19,14 +19,14 @@ export interface InjectedFailure {
 }
 
 export interface FakeIptablesOptions {
-  readonly backend?: Backend
+  readonly backend?: IptablesVariant
   /** Which IP sets exist; a FakeSets fits. Without it there is none. */
   readonly sets?: { has(name: string): boolean }
 }
 
 /** Executes restore texts as iptables and the kernel would, and refuses what they refuse. */
 export class FakeIptables implements Iptables {
-  readonly backend: Backend
+  readonly backend: IptablesVariant
   readonly version = '1.8.9'
   /** COMMITs that took effect. */
   transactions = 0

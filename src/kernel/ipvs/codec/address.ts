@@ -6,10 +6,12 @@ const ADDRESS = 16
 const USED = { 4: 4, 6: 16 } as const
 const ZERO = '0'.charCodeAt(0)
 
+/** Writes an address as `union nf_inet_addr`, padded to 16 bytes. */
 export function writeAddress(writer: AttributeWriter, type: number, ip: IpAddress): void {
   writer.bytes(type, familyOf(ip) === 4 ? quadBytes(ip) : ipBytes(ip), ADDRESS)
 }
 
+/** The address in a `union nf_inet_addr`; undefined when absent or too short. */
 export function decodeAddress(value: Buffer | undefined, family: Family): IpAddress | undefined {
   const used = USED[family]
   if (value === undefined || value.length < used) return undefined

@@ -69,7 +69,7 @@ describe('golden bytes out: what ipvsadm sends', () => {
     expect(hex(request)).toBe(SENT_BY_IPVSADM[command])
   })
 
-  test('the questions of ipvsadm -Ln', () => {
+  test('the requests of ipvsadm -Ln', () => {
     expect(hex(encodeGetInfo())).toBe(DUMPS_OF_IPVSADM.info)
     expect(hex(encodeGetService())).toBe(DUMPS_OF_IPVSADM.services)
     expect(hex(encodeGetServers(TCP))).toBe(DUMPS_OF_IPVSADM.serversOfTcp)
@@ -191,7 +191,7 @@ describe('golden bytes in: decoding kernel messages', () => {
     })
   })
 
-  test('an answer to another command is no answer', () => {
+  test('an answer to another command is not decoded', () => {
     const { config, info, tcpService, tunnelServer6 } = SENT_BY_KERNEL
     expect(decodeGetService(message(tunnelServer6))).toBeUndefined()
     expect(decodeGetServers(message(tcpService), 4)).toBeUndefined()

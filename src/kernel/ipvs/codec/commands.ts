@@ -10,6 +10,7 @@ import { ipvsRequest } from './family.ts'
 import { writeServer, writeServerId } from './real-server.ts'
 import { writeService } from './virtual-server.ts'
 
+/** The request for one command. */
 export function encodeCommand(command: IpvsCommand): GenericRequest {
   switch (command.do) {
     case 'addService':

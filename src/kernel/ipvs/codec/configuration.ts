@@ -13,6 +13,7 @@ export function encodeGetInfo(): GenericRequest {
   return ipvsRequest('getInfo')
 }
 
+/** The answer to `encodeGetInfo`; undefined for any other message. */
 export function decodeGetInfo(message: NetlinkMessage): IpvsInfo | undefined {
   if (commandOf(message) !== COMMAND.setInfo) return undefined
   const attributes = message.payload.subarray(GENERIC_HEADER)

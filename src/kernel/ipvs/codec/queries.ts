@@ -14,6 +14,7 @@ export function encodeGetService(id?: VirtualServerId): GenericRequest {
   })
 }
 
+/** The virtual server in an answer to `encodeGetService`; undefined when it is of an unknown kind. */
 export function decodeGetService(message: NetlinkMessage): VirtualServer | undefined {
   if (commandOf(message) !== COMMAND.newService) return undefined
   const service = findAttribute(message.payload, CMD_ATTR.service, GENERIC_HEADER)

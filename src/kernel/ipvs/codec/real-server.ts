@@ -46,7 +46,7 @@ export function decodeServerId(server: Buffer, serviceFamily: Family): RealServe
   return ip === undefined || port === undefined ? undefined : { ip, port }
 }
 
-/** Undefined: forwarded in a way that we do not know, or damaged. */
+/** Undefined: the forwarding method is unknown, or attributes are missing. */
 export function decodeServer(server: Buffer, serviceFamily: Family): RealServerState | undefined {
   const id = decodeServerId(server, serviceFamily)
   const forwarding = FORWARDINGS[findU32(server, FORWARDING) ?? -1]

@@ -55,7 +55,7 @@ const server: fc.Arbitrary<RealServer> = fc.record({
 /** What is added has the form of what is listed. */
 const listed = ({ payload }: GenericRequest) => ({ type: 28, flags: 2, seq: 1, port: 0, payload })
 
-test('a virtual server comes back as it was sent', () => {
+test('a decoded virtual server equals the encoded one', () => {
   const service = id.chain((of) => fc.tuple(fc.constant(of), settingsOf(of.family)))
   fc.assert(
     fc.property(service, ([of, settings]) => {
@@ -66,7 +66,7 @@ test('a virtual server comes back as it was sent', () => {
   )
 })
 
-test('a real server comes back as it was sent, of either family', () => {
+test('a decoded real server equals the encoded one, of either family', () => {
   fc.assert(
     fc.property(id, server, (of, real) => {
       const decoded = decodeGetServers(listed(encodeAddServer(of, real)), of.family)
@@ -76,7 +76,7 @@ test('a real server comes back as it was sent, of either family', () => {
   )
 })
 
-test('timeouts come back as they were sent; those that were not are 0', () => {
+test('decoded timeouts equal the encoded ones; absent ones are 0', () => {
   fc.assert(
     fc.property(fc.record({ tcp: u32, tcpFin: u32, udp: u32 }, { requiredKeys: [] }), (given) => {
       const decoded = decodeGetConfig(listed(encodeSetConfig(given)))
@@ -102,14 +102,14 @@ function expectHarmless(payload: Buffer): void {
   }
 }
 
-test('what is cut off anywhere is read without an exception', () => {
+test('messages that end at any byte are read without an exception', () => {
   for (const body of Object.values(SENT_BY_KERNEL)) {
     const whole = Buffer.from(body, 'hex')
     for (let length = 0; length < whole.length; length++) expectHarmless(whole.subarray(0, length))
   }
 })
 
-test('what is damaged anywhere, or noise, is read without an exception', () => {
+test('messages with any damaged byte, and random bytes, are read without an exception', () => {
   const damaged = fc
     .tuple(
       fc.constantFrom(...Object.values(SENT_BY_KERNEL)),

@@ -21,6 +21,7 @@ const WIDTH = { 4: 32, 6: 128 } as const
 
 type Persistence = VirtualServerSettings['persistence']
 
+/** Writes scheduler, flags and persistence of a virtual server. */
 export function writeSettings(
   writer: AttributeWriter,
   family: Family,
@@ -33,6 +34,7 @@ export function writeSettings(
     .bytes(NETMASK, encodeNetmask(family, persistence?.prefix ?? WIDTH[family]))
 }
 
+/** The settings in the attributes of a virtual server; undefined when they are incomplete. */
 export function decodeSettings(family: Family, service: Buffer): VirtualServerSettings | undefined {
   const scheduler = findAttribute(service, SCHEDULER)
   const flags = findAttribute(service, FLAGS)
@@ -66,7 +68,7 @@ function encodeNetmask(family: Family, prefix: number): Buffer {
   return bytes
 }
 
-/** Masks with gaps count up to their first gap. */
+/** The length of the prefix; a mask with gaps counts up to its first gap. */
 function decodeNetmask(family: Family, netmask: Buffer): number {
   return family === 6 ? netmask.readUInt32LE() : Math.clz32(~netmask.readUInt32BE())
 }

@@ -23,6 +23,7 @@ const MARK = 5
 const PROTOCOLS: Readonly<Record<IpvsProtocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
 const NAMES: Readonly<Record<number, IpvsProtocol>> = { 6: 'TCP', 17: 'UDP', 132: 'SCTP' }
 
+/** Writes the attributes that identify a virtual server. */
 export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): void {
   writer.u16(FAMILY, ADDRESS_FAMILY[id.family])
   if ('mark' in id) {
@@ -34,7 +35,7 @@ export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): vo
   writer.port(PORT, id.port)
 }
 
-/** Undefined: of a family or protocol that we do not know, or damaged. */
+/** Undefined: the family or protocol is unknown, or attributes are missing. */
 export function decodeServiceId(service: Buffer): VirtualServerId | undefined {
   const family = familyOfNumber(findU16(service, FAMILY))
   if (family === undefined) return undefined
@@ -63,7 +64,7 @@ export function writeService(
   })
 }
 
-/** Undefined: not one that we can know, or damaged. */
+/** Undefined: its identity is unknown, or attributes are missing. */
 export function decodeService(service: Buffer): VirtualServer | undefined {
   const id = decodeServiceId(service)
   const settings = id && decodeSettings(id.family, service)

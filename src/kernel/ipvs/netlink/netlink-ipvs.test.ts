@@ -40,7 +40,7 @@ function setUp() {
   return { kernel, ipvs: new NetlinkIpvs(kernel.open, clock) }
 }
 
-test('commands take effect in order; refusals say which and what to do', async () => {
+test('commands take effect in order; refusals have the index and the remedy', async () => {
   const { ipvs } = setUp()
   const unknown = { ...RR, scheduler: 'twos' }
   expect(
@@ -107,7 +107,7 @@ test('at most 500 commands go into one datagram, and indexes count over all', as
   expect(await ipvs.run([])).toEqual([])
 })
 
-test('what had its effect before its answer was lost is not refused', async () => {
+test('a command that took effect before its answer was lost is not reported as refused', async () => {
   const { ipvs, kernel } = setUp()
   await ipvs.run([addService(1), addService(2), addServer(2, server(5)), addServer(2, server(6))])
   await ipvs.run([addService(3)])
@@ -135,7 +135,7 @@ test('what had its effect before its answer was lost is not refused', async () =
   expect((await ipvs.service(service(81)))?.settings).toEqual(wrr)
 })
 
-test('what is really refused stays refused when answers were lost', async () => {
+test('a command that was refused stays refused when answers were lost', async () => {
   const { ipvs, kernel } = setUp()
   const wrr = { ...RR, scheduler: 'wrr' }
   await ipvs.run([addService(1), addService(2), addServer(2, server(5))])
@@ -156,7 +156,7 @@ test('what is really refused stays refused when answers were lost', async () => 
   ])
 })
 
-test('real servers: none and no such virtual server are two things', async () => {
+test('no real servers are an empty list, no virtual server is undefined', async () => {
   const { ipvs, kernel } = setUp()
   await ipvs.run([addService(80)])
   expect(await ipvs.servers(service(80))).toEqual([])
@@ -168,7 +168,7 @@ test('real servers: none and no such virtual server are two things', async () =>
   expect(kernel.sockets).toHaveLength(1)
 })
 
-test('the real servers of many', async () => {
+test('serversOf returns the real servers of many virtual servers', async () => {
   const { ipvs, kernel } = setUp()
   const ports = Array.from({ length: 200 }, (_, i) => i + 1)
   await ipvs.run(ports.flatMap((port) => [addService(port), addServer(port, server(port))]))
@@ -216,7 +216,7 @@ test('the error about a kernel without ip_vs names the remedy, until it has it',
   expect(await ipvs.services()).toEqual([])
 })
 
-test('without the right to it, reading throws and commands are refused', async () => {
+test('without CAP_NET_ADMIN reading throws and commands are refused', async () => {
   const { ipvs, kernel } = setUp()
   kernel.permitted = false
   const denied = { code: 'NP_KERNEL_NETLINK', hint: 'run with CAP_NET_ADMIN' }
@@ -260,7 +260,7 @@ const hostile = fc.array(
   { maxLength: 6 },
 )
 
-test('a kernel that talks nonsense ends as a NodeProxyError or an answer', async () => {
+test('random answers of the kernel end in a NodeProxyError or a result', async () => {
   const calls: ((ipvs: NetlinkIpvs) => Promise<unknown>)[] = [
     (ipvs) => ipvs.info(),
     (ipvs) => ipvs.services(),

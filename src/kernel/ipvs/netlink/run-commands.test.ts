@@ -22,7 +22,7 @@ const ADDITIONS = Array.from({ length: 1000 }, (_, i): IpvsCommand[] => [
   { do: 'addServer', id: service(i + 1), server: server(i === 700 ? 1 : 2) },
 ]).flat()
 
-test('commands run in the order given, in batches, and refusals name their place', async () => {
+test('commands run in their order, in batches, and refusals have their index', async () => {
   const kernel = new StubKernel()
   const socket = new IpvsSocket(kernel.open, systemClock)
   const refusals = await runCommands(socket, ADDITIONS)

@@ -31,7 +31,7 @@ test.each(CONFORMANCE)('$name', async (conformance) => {
   expect(refused).toEqual(conformance.refused)
 })
 
-test('what is left is what was added', async () => {
+test('the fake has the servers that were added and not deleted', async () => {
   const ipvs = await filled()
   expect((await ipvs.services()).map((service) => service.id)).toEqual([id])
   expect(await ipvs.service({ ...id, port: 81 })).toBeUndefined()
@@ -57,7 +57,7 @@ test('connections outlive their real server, as in the kernel', async () => {
   expect(await ipvs.servers(id)).toMatchObject([{ activeConnections: 3, inactiveConnections: 0 }])
 })
 
-test('counters are zeroed, and gone with their virtual server', async () => {
+test('counters are zeroed, and absent after their virtual server was deleted', async () => {
   const ipvs = await filled()
   ipvs.setCounters(id, { connections: 7 })
   expect((await ipvs.service(id))?.counters).toMatchObject({ connections: 7, incomingBytes: 0 })
@@ -68,13 +68,13 @@ test('counters are zeroed, and gone with their virtual server', async () => {
   expect((await ipvs.service(id))?.counters.connections).toBe(0)
 })
 
-test('a foreigner flushes', async () => {
+test('the fake can be flushed by another process', async () => {
   const ipvs = await filled()
   ipvs.flushByForeigner()
   expect(await ipvs.services()).toEqual([])
 })
 
-test('a kernel that takes a command no more, until it does again', async () => {
+test('the fake can refuse a command for a while', async () => {
   const ipvs = await filled()
   const end = ipvs.refuse('ENOMEM', (command) => command.do === 'setServer')
   const change = { do: 'setServer', id, server: { ...server, weight: 2 } } as const
@@ -84,7 +84,7 @@ test('a kernel that takes a command no more, until it does again', async () => {
   expect(await ipvs.servers(id)).toMatchObject([{ weight: 2 }])
 })
 
-test('timeouts: those that are given, not 0', async () => {
+test('setTimeouts sets the given timeouts that are not 0', async () => {
   const ipvs = new FakeIpvs()
   await ipvs.setTimeouts({ tcp: 10, udp: 0 })
   expect(await ipvs.timeouts()).toEqual({ tcp: 10, tcpFin: 120, udp: 300 })
@@ -93,7 +93,7 @@ test('timeouts: those that are given, not 0', async () => {
   })
 })
 
-test('a failure fails every call', async () => {
+test('an injected failure makes every call fail', async () => {
   const ipvs = await filled()
   ipvs.failure = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'gone')
   for (const call of [

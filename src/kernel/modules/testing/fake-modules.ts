@@ -29,6 +29,10 @@ export class FakeModules implements KernelModules {
     }
     const states = await this.states(names)
     const loaded = wanted.filter((name) => isPresent(states.get(name)))
-    return { states, loaded, said: [...states.values()].every(isPresent) ? '' : this.complaint }
+    return {
+      states,
+      loaded,
+      errorText: [...states.values()].every(isPresent) ? '' : this.complaint,
+    }
   }
 }

@@ -5,7 +5,7 @@ import { FakeRoutes } from './fake-routes.ts'
 
 const route = { family: 4, mark: 1, mask: 1, table: 100, priority: 7 } as const
 
-test('does what the kernel does', async () => {
+test('the fake adds, refuses and removes as the kernel does', async () => {
   const routes = new FakeRoutes()
   const walked = await walk(routes, {
     add: (foreign) => routes.foreignAdd(foreign),
@@ -25,7 +25,7 @@ test('changes may be refused for a while', async () => {
   routes.close()
 })
 
-test('who stopped watching hears nothing', () => {
+test('a watcher that was stopped is not called', () => {
   const routes = new FakeRoutes()
   let calls = 0
   const stop = routes.watch(() => calls++)

@@ -1,11 +1,11 @@
 import type { Family } from '../../../lib/ip.ts'
-import type { Backend } from '../../iptables/iptables.ts'
+import type { IptablesVariant } from '../../iptables/iptables.ts'
 import type { ChainId, FoundProcess, Traces } from '../traces.ts'
 
 /** Traces that the test names. */
 export class FakeTraces implements Traces {
   /** `4/nat/KUBE-SERVICES` */
-  readonly chains = new Map<string, readonly Backend[]>()
+  readonly chains = new Map<string, readonly IptablesVariant[]>()
   /** `6/kube-proxy` */
   readonly nftTables = new Set<string>()
   readonly present = new Set<string>()
@@ -14,7 +14,7 @@ export class FakeTraces implements Traces {
   searches = 0
   closed = false
 
-  async variantsWith({ family, table, chain }: ChainId): Promise<readonly Backend[]> {
+  async variantsWith({ family, table, chain }: ChainId): Promise<readonly IptablesVariant[]> {
     return this.chains.get(`${family}/${table}/${chain}`) ?? []
   }
 

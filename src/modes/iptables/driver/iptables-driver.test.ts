@@ -5,7 +5,7 @@ import { noopMonitor } from '../../../kernel/nftables-monitor/noop-monitor.ts'
 import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { iptablesDriver } from './iptables-driver.ts'
 
 function rig(monitor: FakeMonitor | typeof noopMonitor = new FakeMonitor()) {

@@ -1,5 +1,6 @@
 import type { Cidr } from '../../../lib/ip.ts'
 
+/** The schedulers that Linux has modules for (`ip_vs_rr`, …), as `ipvsadm -s` names them. */
 export const SCHEDULERS = [
   '',
   'rr',

@@ -3,16 +3,16 @@ import { deniedDriver } from '../../definition/denied-driver.ts'
 import type { CleanupHost, ModeDefinition, ModeHost } from '../../definition/mode-definition.ts'
 import type { ModeDriver } from '../../definition/mode-driver.ts'
 import { missingRules } from '../../netfilter/access.ts'
-import { cleanupSettings } from '../../netfilter/cleanup-settings.ts'
+import { cleanupSettings } from '../../netfilter/settings/cleanup-settings.ts'
 import { GAPS } from '../gaps.ts'
-import { CHAIN } from '../names.ts'
+import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 import { ipvsFields } from './fields.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
 
-/** The ipvs mode. */
+/** The ipvs mode, as the daemon's registry of modes has it. */
 export const ipvs: ModeDefinition<IpvsConfiguration> = {
   name: 'ipvs',
   gaps: GAPS,

@@ -5,7 +5,7 @@ import { type IpvsConfiguration, SCHEDULERS } from './configuration.ts'
 
 const MINUTES_15 = 900_000
 
-/** The settings of the ipvs mode. */
+/** The ipvs mode's flags and configuration fields; durations are milliseconds. */
 export const ipvsFields: FieldsOf<IpvsConfiguration> = {
   'ipvs.syncPeriod': {
     flag: 'ipvs-sync-period',

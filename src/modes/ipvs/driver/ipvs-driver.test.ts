@@ -9,7 +9,7 @@ import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/co
 import { configuration, recordingLog } from '../../../nodeproxy/testing/wiring.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import type { Missing } from '../../mode.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import type { IpvsSettings } from '../settings.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
 import { ipvsModules } from './missing-modules.ts'
@@ -45,17 +45,17 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
   const world = {
     missing: [] as Missing[],
     hasIpvs: true,
-    hears: true,
+    hasRuleMonitor: true,
     openError: undefined as Error | undefined,
   }
   const built: { mode: ScriptedMode; settings: IpvsSettings }[] = []
-  const grounds: { opened: 'open' | 'deaf'; isOpen: boolean }[] = []
-  const ground = (opened: 'open' | 'deaf') => async () => {
+  const runtimes: { purpose: 'forwarding' | 'cleanup'; isOpen: boolean }[] = []
+  const openFor = (purpose: 'forwarding' | 'cleanup') => async () => {
     if (world.openError !== undefined) throw world.openError
-    const state = { opened, isOpen: true }
-    grounds.push(state)
+    const state = { purpose, isOpen: true }
+    runtimes.push(state)
     return {
-      hears: world.hears,
+      hasRuleMonitor: world.hasRuleMonitor,
       build(settings: IpvsSettings) {
         const mode = new ScriptedMode()
         mode.probe = async () => ({ missing: world.missing, facts: { ipvs: '1.2.1' } })
@@ -72,10 +72,10 @@ function rig(states: Readonly<Record<string, ModuleState>> = {}, release = '6.1.
     ...{ modules, sysctl, clock, log, release },
     iptables: { listChain },
     hasIpvs: () => world.hasIpvs,
-    open: ground('open'),
-    openForCleanup: ground('deaf'),
+    open: openFor('forwarding'),
+    openForCleanup: openFor('cleanup'),
   })
-  return { driver, clock, lines, sysctl, modules, world, built, grounds, chains }
+  return { driver, clock, lines, sysctl, modules, world, built, runtimes, chains }
 }
 
 test('where everything is there it is ready, and says with what', async () => {
@@ -98,8 +98,8 @@ test('modules are loaded first, that of the configured scheduler too', async () 
   expect(facts).toMatchObject({ modules: { ip_vs_mh: 'loaded' } })
 })
 
-test('a kernel without ip_vs: one lack for each missing thing, and nothing stays open', async () => {
-  const { driver, world, grounds, sysctl } = rig({ ip_vs: 'absent', ip_vs_rr: 'absent' })
+test('a kernel without ip_vs: one requirement for each missing thing, and nothing stays open', async () => {
+  const { driver, world, runtimes, sysctl } = rig({ ip_vs: 'absent', ip_vs_rr: 'absent' })
   world.missing = [
     { what: 'IP virtual servers: no ip_vs', remedy: 'load the kernel module: modprobe ip_vs' },
     {
@@ -115,16 +115,16 @@ test('a kernel without ip_vs: one lack for each missing thing, and nothing stays
   ])
   expect(new Set(missing.map(({ code }) => code))).toEqual(new Set(['NP_IPVS_MODULE_MISSING']))
   expect(missing[0]?.remedy).toMatch(/modprobe ip_vs$/)
-  expect(grounds).toEqual([{ opened: 'open', isOpen: false }])
+  expect(runtimes).toEqual([{ purpose: 'forwarding', isOpen: false }])
   expect(sysctl.writes).toEqual([])
 })
 
-test('a module that is there and cannot be loaded is another matter', async () => {
+test('a module that is there and cannot be loaded has another remedy', async () => {
   const { driver, world, modules } = rig({ ip_vs: 'loadable' })
   modules.load = async (names) => ({
     states: await modules.states(names),
     loaded: [],
-    said: 'modprobe: ERROR: could not insert ip_vs: Operation not permitted; modprobe: other',
+    errorText: 'modprobe: ERROR: could not insert ip_vs: Operation not permitted; modprobe: other',
   })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
   const { missing } = await driver.prepare(inputs())
@@ -143,7 +143,7 @@ test('a scheduler that only waits for ip_vs is not missing itself', async () => 
     ['ip_vs', 'absent'],
     ['ip_vs_rr', 'loadable'],
   ])
-  modules.load = async () => ({ states, loaded: [], said: '' })
+  modules.load = async () => ({ states, loaded: [], errorText: '' })
   world.missing = [{ what: 'IP virtual servers', remedy: 'modprobe ip_vs' }]
   expect((await driver.prepare(inputs())).missing).toEqual([
     {
@@ -159,16 +159,16 @@ test('what the kernel can do counts, not what can be seen of its modules', async
   expect((await driver.prepare(inputs())).missing).toEqual([])
 })
 
-test('where modules cannot be seen the kernel’s own answer is told', async () => {
+test('where modules cannot be seen the kernel’s own answer is reported', async () => {
   const { driver, world } = rig({ ip_vs: 'unknown', ip_vs_rr: 'unknown' })
-  const lack = { what: 'IP virtual servers: no ip_vs', remedy: 'modprobe ip_vs' }
-  world.missing = [lack]
+  const missing = { what: 'IP virtual servers: no ip_vs', remedy: 'modprobe ip_vs' }
+  world.missing = [missing]
   expect((await driver.prepare(inputs())).missing).toEqual([
-    { code: 'NP_IPVS_MODULE_MISSING', ...lack },
+    { code: 'NP_IPVS_MODULE_MISSING', ...missing },
   ])
 })
 
-test('a kernel that cannot even be asked missing what its answer says', async () => {
+test('a kernel that refuses the request misses what its answer says', async () => {
   const { driver, world } = rig()
   world.openError = new NodeProxyError('NP_KERNEL_NETLINK', 'EPERM', { hint: 'be root' })
   const { missing } = await driver.prepare(inputs())
@@ -176,7 +176,7 @@ test('a kernel that cannot even be asked missing what its answer says', async ()
 })
 
 test('without its connections in conntrack the mode cannot work', async () => {
-  const { driver, sysctl, grounds } = rig()
+  const { driver, sysctl, runtimes } = rig()
   sysctl.readOnly.add(CONNTRACK)
   const { missing } = await driver.prepare(inputs())
   expect(missing).toEqual([
@@ -186,17 +186,17 @@ test('without its connections in conntrack the mode cannot work', async () => {
       remedy: 'set it on the host: sysctl -w net/ipv4/vs/conntrack=1',
     },
   ])
-  expect(grounds[0]?.isOpen).toBe(false)
+  expect(runtimes[0]?.isOpen).toBe(false)
 })
 
 test('a trial of another scheduler does not close what the mode at work uses', async () => {
-  const { driver, world, grounds } = rig()
+  const { driver, world, runtimes } = rig()
   await driver.prepare(inputs())
   world.missing = [{ what: 'IPVS scheduler sh', remedy: 'modprobe ip_vs_sh' }]
   await driver.prepare(inputs({ 'ipvs.scheduler': 'sh' }))
-  expect(grounds).toEqual([{ opened: 'open', isOpen: true }])
+  expect(runtimes).toEqual([{ purpose: 'forwarding', isOpen: true }])
   await driver.close()
-  expect(grounds[0]?.isOpen).toBe(false)
+  expect(runtimes[0]?.isOpen).toBe(false)
 })
 
 test('its spec follows its own settings and those of the node', async () => {
@@ -209,7 +209,7 @@ test('its spec follows its own settings and those of the node', async () => {
   expect(built.at(-1)?.settings).toBe(spec.settings)
   expect(built.at(-1)?.settings.nodeAddresses).toEqual(['192.0.2.1'])
   expect(driver.periods(inputs({ 'ipvs.syncPeriod': 9_000 }).config).syncPeriod).toBe(9_000)
-  world.hears = false
+  world.hasRuleMonitor = false
   await driver.close()
   await driver.prepare(inputs())
   expect(driver.spec(inputs()).verifyPeriodMs).toBe(30_000)
@@ -274,12 +274,12 @@ test('rules of an earlier run serve, where there is ip_vs', async () => {
 })
 
 test('what an earlier run left is removed with sockets of its own', async () => {
-  const { driver, built, grounds } = rig()
+  const { driver, built, runtimes } = rig()
   const leftovers = driver.leftovers(() => inputs())
   const leaving = leftovers?.drainAndCleanup(new AbortController().signal)
   await leaving
   expect(built[0]?.mode.calls).toEqual(['drainAndCleanup'])
-  expect(grounds).toEqual([{ opened: 'deaf', isOpen: false }])
+  expect(runtimes).toEqual([{ purpose: 'cleanup', isOpen: false }])
 })
 
 test('what drains in it shows while it does', async () => {
@@ -296,12 +296,12 @@ test('what drains in it shows while it does', async () => {
 })
 
 test('a kernel without ip_vs has no leftovers, and nothing is loaded for them', () => {
-  const { driver, world, grounds } = rig()
+  const { driver, world, runtimes } = rig()
   world.hasIpvs = false
-  expect([driver.leftovers(() => inputs()), grounds]).toEqual([undefined, []])
+  expect([driver.leftovers(() => inputs()), runtimes]).toEqual([undefined, []])
 })
 
-test('a module that somebody removed is loaded again, and its settings made again', async () => {
+test('a module that another process removed is loaded again, and its settings are made again', async () => {
   const { driver, modules, sysctl, lines } = rig()
   modules.known.set('ip_vs', 'loadable')
   await driver.recover(inputs().config)
@@ -321,7 +321,7 @@ test('a module that stays away is an error with its remedy, once a minute', asyn
   expect(lines[0]).toMatch(/^error kernel module ip_vs .*"code":"NP_IPVS_MODULE_MISSING","remedy":/)
 })
 
-test('trouble of another kind leaves modules and settings alone', async () => {
+test('a failure of another kind leaves modules and settings alone', async () => {
   const { driver, modules, sysctl, lines } = rig()
   await driver.recover(inputs().config)
   expect([modules.loadRequests, sysctl.writes, lines]).toEqual([[], [], []])

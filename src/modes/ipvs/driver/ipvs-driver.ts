@@ -9,9 +9,9 @@ import type { ModeDriver, Periods, Readiness } from '../../definition/mode-drive
 import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Missing, MissingRequirement } from '../../mode.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
-import { CHAIN } from '../names.ts'
+import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
@@ -25,19 +25,20 @@ import {
 import { IpvsPendingCleanup } from './pending-cleanup.ts'
 import { CONNTRACK, ipvsSysctls, reuseReason } from './sysctls.ts'
 
+/** What `IpvsDriver` works with; tests pass fakes. */
 export interface IpvsDriverParts {
   readonly iptables: Pick<Iptables, 'listChain'>
   readonly modules: KernelModules
   readonly sysctl: Sysctl
   readonly clock: Clock
   readonly log: Logger
-  /** As `uname -r` says. */
+  /** The kernel's release, as `uname -r` prints it. */
   readonly release: string
-  /** Whether ip_vs is at work in this kernel, so that an earlier run may have left something. */
+  /** Whether ip_vs is loaded in this kernel, so that an earlier run may have left something. */
   readonly hasIpvs: () => boolean
-  /** For a mode that works. */
+  /** For a mode that forwards. */
   readonly open: () => Promise<IpvsRuntime>
-  /** For one that is only to be removed. */
+  /** For a mode that is only removed. */
   readonly openForCleanup: () => Promise<IpvsRuntime>
 }
 
@@ -45,7 +46,7 @@ export interface IpvsDriverParts {
 const VERIFY_MS = 600_000
 const RECOVERY_PAUSE_MS = 60_000
 
-/** The ipvs mode. Nothing of it is loaded or opened before it is asked for. */
+/** The ipvs mode. Nothing of it is loaded or opened before `prepare` or a cleanup needs it. */
 export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
   readonly name = 'ipvs'
   readonly #parts: IpvsDriverParts
@@ -85,7 +86,7 @@ export class IpvsDriver implements ModeDriver<IpvsConfiguration> {
       mode: this.name,
       settings,
       minPeriodMs: minSyncPeriod,
-      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
       build: () => runtime.build(settings),
     }
   }

@@ -3,8 +3,8 @@ import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { Node } from '../../../resources/types.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
-import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
 import { ipvsSettings } from './ipvs-settings.ts'
 
 const node: Node = {
@@ -76,7 +76,7 @@ test('addresses of a family that is not served serve nothing', () => {
   expect(settingsFor({}, { facts }).nodeAddresses).toEqual(['192.0.2.1', '10.0.0.1'])
 })
 
-test('loopback is guarded only where somebody else routes it', () => {
+test('loopback is guarded only where another program routes it', () => {
   const values = { 'iptables.localhostNodePorts': true }
   const facts = { families: [4], hairpin: 'bpf', randomFully: true, routesLocalnet: true } as const
   expect(settingsFor(values).netfilter).toEqual({

@@ -1,12 +1,12 @@
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
-import { netfilterSettings } from '../../netfilter/netfilter-settings.ts'
-import { nodeAddresses } from '../../netfilter/node-addresses.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import { nodeAddresses } from '../../netfilter/settings/node-addresses.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 
 const DEFAULT_SCHEDULER = 'rr'
 
-/** What configuration, Node object, kernel and interfaces ask of the ipvs mode together. */
+/** The settings of the ipvs mode, from configuration, Node object, kernel and interfaces. */
 export function ipvsSettings(inputs: ModeInputs<IpvsConfiguration>): IpvsSettings {
   const { config, node, facts } = inputs
   const { ipvs } = config

@@ -3,8 +3,8 @@ import type { ModuleState } from '../../../kernel/modules/kernel-modules.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { missingModuleRequirements, missingRequirements, unanswered } from './missing-modules.ts'
 
-const report = (states: Readonly<Record<string, ModuleState>>, said = '') => ({
-  ...{ states: new Map(Object.entries(states)), said },
+const report = (states: Readonly<Record<string, ModuleState>>, errorText = '') => ({
+  ...{ states: new Map(Object.entries(states)), errorText },
   loaded: [],
 })
 const whatOf = (missing: readonly { readonly what: string }[]) => missing.map(({ what }) => what)
@@ -35,10 +35,10 @@ test('a module explains what mentions it as a word, and nothing else', () => {
 })
 
 test('each module gets modprobe’s own words about it, or all of them', () => {
-  const said = 'ip_vs: Operation not permitted; xt_set: not found'
+  const errorText = 'ip_vs: Operation not permitted; xt_set: not found'
   const states = { ip_vs: 'loadable', xt_set: 'absent', xt_mark: 'absent' } as const
   expect(
-    whatOf(missingModuleRequirements(report(states, said))).map((what) =>
+    whatOf(missingModuleRequirements(report(states, errorText))).map((what) =>
       what.split(': ').slice(1),
     ),
   ).toEqual([

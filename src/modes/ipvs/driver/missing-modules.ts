@@ -24,10 +24,10 @@ export function ipvsModules(scheduler: string): readonly string[] {
 /** Modules that this kernel is known not to have at work. */
 export function missingModuleRequirements({
   states,
-  said,
+  errorText,
 }: LoadReport): readonly MissingRequirement[] {
   return [...missingModules(states)].map(([name, why]) => {
-    const words = said.split('; ').find((line) => mentions(line, name)) ?? said
+    const words = errorText.split('; ').find((line) => mentions(line, name)) ?? errorText
     const what = `kernel module ${name} ${why.is}${words === '' ? '' : `: ${words}`}`
     return { code: MISSING, what, remedy: `${why.remedy}modprobe ${name}` }
   })
@@ -47,11 +47,11 @@ export function missingRequirements(
   )
   return [
     ...missingModuleRequirements(report),
-    ...others.map((lack) => ({ code: MISSING, ...lack })),
+    ...others.map((other) => ({ code: MISSING, ...other })),
   ]
 }
 
-/** A probe that could not even ask. */
+/** What is missing where the probe itself failed. */
 export function unanswered(error: unknown): Missing {
   const what = error instanceof Error ? error.message : String(error)
   const hint = error instanceof NodeProxyError ? error.hint : undefined

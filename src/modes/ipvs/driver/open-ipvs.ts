@@ -17,10 +17,11 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
 import { IpvsMode } from '../mode.ts'
-import { OWNED_CHAINS } from '../owned-chains.ts'
+import { OWNED_CHAINS } from '../objects/owned-chains.ts'
 import { hasIpvs } from './has-ipvs.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
 
+/** What the ipvs mode shares with the other modes of this process. */
 export interface IpvsRuntimeOptions {
   readonly iptables: Iptables
   readonly sets: Sets
@@ -28,14 +29,14 @@ export interface IpvsRuntimeOptions {
   readonly families: readonly Family[]
 }
 
-/** Opens it to work; sockets open with the first question to each. */
+/** Opens it to forward; each socket opens with the first request to it. */
 export async function openIpvs({ families, ...base }: IpvsRuntimeOptions): Promise<IpvsRuntime> {
   const { iptables, clock } = base
   const monitor = await openMonitor(iptables, { clock, families, owned: OWNED_CHAINS })
   return runtime(base, monitor)
 }
 
-/** Opens it to be removed: nobody listens for changes, and no kernel module is loaded to look. */
+/** Opens it to be removed: without a monitor, and no kernel module is loaded to look. */
 export function openIpvsForCleanup(base: Omit<IpvsRuntimeOptions, 'families'>): IpvsRuntime {
   return runtime(base, noopMonitor, hasIpvs() ? undefined : absentIpvs)
 }
@@ -50,7 +51,7 @@ function runtime(
   const relays = new SocketRelays(clock)
   const kernel = { iptables, monitor, ipvs, sets, routes, relays, clock }
   return {
-    hears: monitor !== noopMonitor,
+    hasRuleMonitor: monitor !== noopMonitor,
     build: (settings) => new IpvsMode(settings, kernel),
     async close() {
       await relays.closeAll()
@@ -59,7 +60,7 @@ function runtime(
   }
 }
 
-/** Every question to such a kernel is answered by this refusal. */
+/** Every request to such a kernel throws this refusal. */
 export const absentIpvs: OpenTransport = () => {
-  throw new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'ip_vs is not at work in this kernel')
+  throw new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'ip_vs is not loaded in this kernel')
 }

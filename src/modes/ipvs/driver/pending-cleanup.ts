@@ -1,6 +1,6 @@
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Mode } from '../../mode.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import type { IpvsConfiguration } from './configuration.ts'
 import type { IpvsRuntime } from './ipvs-runtime.ts'
 import { ipvsSettings } from './ipvs-settings.ts'

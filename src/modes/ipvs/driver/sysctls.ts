@@ -1,6 +1,9 @@
 import type { IpvsConfiguration } from './configuration.ts'
 
-/** A kernel setting of the ipvs mode; `net/ipv4/vs` exists once ip_vs is loaded. */
+/**
+ * A kernel setting of the ipvs mode, its path below /proc/sys; `net/ipv4/vs` exists once ip_vs is
+ * loaded. Source: Documentation/networking/ipvs-sysctl.rst of Linux.
+ */
 export interface IpvsSysctl {
   readonly path: string
   readonly value: string
@@ -14,7 +17,7 @@ export const CONNTRACK: IpvsSysctl = {
   why: 'connections that IPVS forwards are masqueraded and matched like any other',
 }
 
-/** What else the kernel should be told; each can be missed. */
+/** The other settings that the mode makes; it works without any of them. `release` as `uname -r` prints it. */
 export function ipvsSysctls({ ipvs }: IpvsConfiguration, release: string): readonly IpvsSysctl[] {
   return [
     {
@@ -47,7 +50,7 @@ const STRICT_ARP: readonly IpvsSysctl[] = [
   { path: 'net/ipv4/conf/all/arp_announce', value: '2', why: ARP },
 ]
 
-/** Linux 4.1 brought the setting, 5.9 took the delay away. */
+/** Linux 4.1 brought the setting, 5.9 took the delay away; kube-proxy draws the same line. */
 function delaysReusedPorts(release: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? []
   const version = Number(major) * 1_000 + Number(minor)

@@ -24,7 +24,7 @@ test('everything else is that of the forwarder', async () => {
   fake.setDraining(3)
   expect(forwarder.counts().drainingNow).toBe(3)
   await forwarder.apply(new Map())
-  expect(fake.told).toEqual([[]])
+  expect(fake.applied).toEqual([[]])
   await forwarder.close()
   await expect(forwarder.apply(new Map())).rejects.toThrow('closed')
 })

@@ -10,9 +10,9 @@ import type { Family } from '../../../lib/ip.ts'
 import { openFilesLimit } from '../../../lib/open-files-limit.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import { openMonitor } from '../../netfilter/open-monitor.ts'
+import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import { ForwarderState } from '../forwarder-state.ts'
 import { type RedirectKernel, UserspaceMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../names.ts'
@@ -57,7 +57,7 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
   const forwarderState = new ForwarderState(forwarder)
   return {
     ...{ entry, forwarder },
-    hears: kernel?.monitor !== noopMonitor,
+    hasRuleMonitor: kernel?.monitor !== noopMonitor,
     suits: ({ iptables }) => !forwarder.isSpent && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
     async close({ serving, all }) {

@@ -8,7 +8,7 @@ import { NO_RULES } from '../../../nodeproxy/wiring/kernel/rights.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import type { Missing } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import { FakeForwarder } from '../testing/fake-forwarder.ts'
 import { bindMap } from './bind-map.ts'
@@ -50,7 +50,11 @@ function rig(netfilter: NetfilterAccess = ROOT) {
   const { log, lines } = recordingLog()
   const runtimes: Opened[] = []
   const built: UserspaceSettings[] = []
-  const world = { missing: [] as Missing[], openError: undefined as Error | undefined, hears: true }
+  const world = {
+    missing: [] as Missing[],
+    openError: undefined as Error | undefined,
+    hasRuleMonitor: true,
+  }
   const closing = Promise.withResolvers<void>()
   closing.resolve()
   const rig = { closing: closing.promise }
@@ -61,7 +65,7 @@ function rig(netfilter: NetfilterAccess = ROOT) {
       const runtime: Opened = {
         ...{ entry, former, closed: undefined, serving: undefined, isSpent: false },
         forwarder: new DrainingForwarder(new FakeForwarder()),
-        hears: world.hears,
+        hasRuleMonitor: world.hasRuleMonitor,
         suits: () => !runtime.isSpent,
         build(settings) {
           built.push(settings)
@@ -140,15 +144,18 @@ test('workers that cannot start are a missing requirement, a bug is none', async
 test.each([
   ['sees changes by other processes', true, 600_000],
   ['sees none', false, 9_000],
-])('everything is read again after a while, sooner where it %s', async (_, hears, verify) => {
-  const { driver, world } = rig()
-  world.hears = hears
-  const mine = inputs({ 'userspace.syncPeriod': 9_000, 'userspace.minSyncPeriod': 7 })
-  await driver.prepare(mine)
-  const { mode, minPeriodMs, verifyPeriodMs } = driver.spec(mine)
-  expect([mode, minPeriodMs, verifyPeriodMs]).toEqual(['userspace', 7, verify])
-  expect(driver.periods(mine.config).syncPeriod).toBe(9_000)
-})
+])(
+  'everything is read again after a while, sooner where it %s',
+  async (_, hasRuleMonitor, verify) => {
+    const { driver, world } = rig()
+    world.hasRuleMonitor = hasRuleMonitor
+    const mine = inputs({ 'userspace.syncPeriod': 9_000, 'userspace.minSyncPeriod': 7 })
+    await driver.prepare(mine)
+    const { mode, minPeriodMs, verifyPeriodMs } = driver.spec(mine)
+    expect([mode, minPeriodMs, verifyPeriodMs]).toEqual(['userspace', 7, verify])
+    expect(driver.periods(mine.config).syncPeriod).toBe(9_000)
+  },
+)
 
 test('other bindings make another mode over the same workers', async () => {
   const { driver, built, runtimes } = rig(USER)

@@ -8,9 +8,9 @@ import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { PendingCleanup } from '../../definition/pending-cleanup.ts'
 import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
 import { ownMark } from '../../netfilter/mark.ts'
-import type { ModeInputs } from '../../netfilter/mode-inputs.ts'
+import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
+import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { listenErrors, reviewBindings } from './binding-conditions.ts'
 import { chooseEntry } from './choose-entry.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
@@ -82,7 +82,7 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       // Bindings are compared as they were written, because a Map cannot be.
       settings: { settings, bindMap: config.userspace.bindMap, mark: ownMark(config.iptables) },
       minPeriodMs: minSyncPeriod,
-      verifyPeriodMs: runtime.hears ? VERIFY_MS : syncPeriod,
+      verifyPeriodMs: runtime.hasRuleMonitor ? VERIFY_MS : syncPeriod,
       build: () => runtime.build(settings),
     }
   }

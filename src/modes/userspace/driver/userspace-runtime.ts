@@ -1,5 +1,5 @@
 import type { Mode } from '../../mode.ts'
-import type { NetfilterConfiguration } from '../../netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 import type { DrainingForwarder } from './draining-forwarder.ts'
@@ -17,7 +17,7 @@ export interface UserspaceRuntime {
   readonly entry: 'redirect' | 'bind'
   readonly forwarder: DrainingForwarder
   /** A monitor reports changes of its rules by other processes, or it has no rules. */
-  readonly hears: boolean
+  readonly hasRuleMonitor: boolean
   /** Whether its workers take new connections, and are marked as this configuration wants it. */
   suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
   build(settings: UserspaceSettings): Mode

@@ -6,12 +6,12 @@ import type { Balancing } from '../route.ts'
 import {
   backend,
   callAt,
-  doorOf,
   type Endpoint,
   freeListener,
   ip,
   LOOPBACK,
   listener,
+  listenerOf,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -27,7 +27,7 @@ export function registerBackendTests(open: OpenLab): void {
     const dead = [await freeListener(), await freeListener()]
     const route = routeTo(await freeListener(), [...dead, good])
     await serve(forwarder, route)
-    expect(await visitTimes(4, doorOf(route))).toEqual(['good', 'good', 'good', 'good'])
+    expect(await visitTimes(4, listenerOf(route))).toEqual(['good', 'good', 'good', 'good'])
     const { connectFailures, unserved } = forwarder.counts()
     expect([connectFailures >= 1, unserved]).toEqual([true, 0])
   })
@@ -36,10 +36,10 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open()
     const route = routeTo(await freeListener(), [await freeListener(), await freeListener()])
     await serve(forwarder, route)
-    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
-    const empty = routeTo(doorOf(route), [])
+    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
+    const empty = routeTo(listenerOf(route), [])
     await serve(forwarder, empty)
-    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
     await expect
       .poll(() => forwarder.counts())
       .toMatchObject({
@@ -52,7 +52,7 @@ export function registerBackendTests(open: OpenLab): void {
     const dead = await Promise.all([freeListener(), freeListener(), freeListener()])
     const route = routeTo(await freeListener(), dead)
     await serve(forwarder, route)
-    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
     expect(forwarder.counts().connectFailures).toBe(2)
   })
 
@@ -62,9 +62,9 @@ export function registerBackendTests(open: OpenLab): void {
     const good = await namedBackend('good')
     const route = routeTo(await freeListener(), [silent, good])
     await serve(forwarder, route)
-    expect(await visitTimes(3, doorOf(route))).toEqual(['good', 'good', 'good'])
-    await serve(forwarder, routeTo(doorOf(route), [silent]))
-    expect(await endOf(callAt(doorOf(route)))).toBe('ECONNRESET')
+    expect(await visitTimes(3, listenerOf(route))).toEqual(['good', 'good', 'good'])
+    await serve(forwarder, routeTo(listenerOf(route), [silent]))
+    expect(await endOf(callAt(listenerOf(route)))).toBe('ECONNRESET')
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
   })
 
@@ -72,7 +72,7 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open({ connectMs: 50, attempts: 1 })
     const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
-    const client = callAt(doorOf(route))
+    const client = callAt(listenerOf(route))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
     client.resetAndDestroy()
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
@@ -85,7 +85,11 @@ export function registerBackendTests(open: OpenLab): void {
     )
     const route = routeTo(await freeListener(), [await silentBackend(), await freeListener(), good])
     await serve(forwarder, route)
-    const clients = [callAt(doorOf(route)), callAt(doorOf(route)), callAt(doorOf(route))]
+    const clients = [
+      callAt(listenerOf(route)),
+      callAt(listenerOf(route)),
+      callAt(listenerOf(route)),
+    ]
     for (const client of clients) client.end(words)
     expect(await Promise.all(clients.map(hear))).toEqual([1, 2, 3].map(() => `<${words}>`))
   })
@@ -94,7 +98,7 @@ export function registerBackendTests(open: OpenLab): void {
     const forwarder = await open()
     const route = routeTo(await freeListener(), [await silentBackend()])
     await serve(forwarder, route)
-    const end = endOf(callAt(doorOf(route)))
+    const end = endOf(callAt(listenerOf(route)))
     await expect.poll(() => forwarder.counts().connections).toBe(1)
     await forwarder.close()
     expect(await end).toBe('ECONNRESET')
@@ -163,11 +167,11 @@ async function introduced(open: OpenLab, proxyProtocol: 'v1' | 'v2', host: strin
   const forwarder = await open()
   const route = routeTo(await freeListener(host), [target], { proxyProtocol })
   await serve(forwarder, route)
-  const client = callAt(doorOf(route))
+  const client = callAt(listenerOf(route))
   await once(client, 'connect')
   const from = client.localPort ?? 0
   client.end('hello')
-  return { text: await heard.promise, from, to: doorOf(route).port }
+  return { text: await heard.promise, from, to: listenerOf(route).port }
 }
 
 /** A forwarder with one listener and backends `a`, `b` and `c`. */

@@ -6,10 +6,10 @@ import { endOf, serveTcp } from '../../../kernel/relay/testing/peers.ts'
 import {
   callAt,
   connected,
-  doorOf,
   freeListener,
   isAlive,
   listener,
+  listenerOf,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -33,7 +33,7 @@ export function registerChangeTests(open: OpenLab): void {
       listeners: [...route.listeners, listener(await freeListener())],
     })
     await serve(forwarder, { ...route, listeners: [] })
-    await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(callAt(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -65,7 +65,7 @@ function registerDrainTests(open: OpenLab): void {
   test('a backend that left keeps its clients and gets no new ones', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
-    const at = doorOf(route)
+    const at = listenerOf(route)
     await serve(forwarder, routeTo(at, [await namedBackend('new')]))
     expect(await visitTimes(2, at)).toEqual(['new', 'new'])
     expect(forwarder.counts().drainingNow).toBe(1)
@@ -79,7 +79,7 @@ function registerDrainTests(open: OpenLab): void {
     async (what) => {
       const { forwarder, route, client, server } = await connected(open, { drainMs: 100 })
       const ends = Promise.all([endOf(client), endOf(server)])
-      const left = what === 'route' ? undefined : routeTo(doorOf(route), [])
+      const left = what === 'route' ? undefined : routeTo(listenerOf(route), [])
       await forwarder.apply(new Map([[route.id, left]]))
       expect(await ends).toEqual(['ECONNRESET', 'ECONNRESET'])
       await expect
@@ -94,7 +94,7 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     await forwarder.apply(new Map([[route.id, undefined]]))
-    await expect(once(callAt(doorOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
+    await expect(once(callAt(listenerOf(route)), 'connect')).rejects.toThrow('ECONNREFUSED')
     expect(await isAlive(link)).toBe(true)
   })
 
@@ -103,7 +103,7 @@ function registerDrainTests(open: OpenLab): void {
     const { forwarder, route } = link
     const other = routeTo(await freeListener(), [await namedBackend('other')], { id: OTHER_ID })
     await serve(forwarder, other)
-    const { client } = await visit(doorOf(other))
+    const { client } = await visit(listenerOf(other))
     await forwarder.apply(
       new Map([
         [route.id, undefined],
@@ -119,18 +119,18 @@ function registerDrainTests(open: OpenLab): void {
     const link = await connected(open)
     const { forwarder, route } = link
     const idle = forwarder.untilIdle(new AbortController().signal)
-    expect(await isRefused(doorOf(route))).toBe(false)
+    expect(await isRefused(listenerOf(route))).toBe(false)
     expect(await isAlive(link)).toBe(true)
     await idle
     expect(forwarder.counts().connectionsNow).toBe(0)
-    expect(await isRefused(doorOf(route))).toBe(false)
+    expect(await isRefused(listenerOf(route))).toBe(false)
   })
 
   test('draining takes no new clients and ends with the last one', async () => {
     const link = await connected(open)
     const { forwarder, route } = link
     const drained = forwarder.drain(new AbortController().signal)
-    await expect.poll(() => isRefused(doorOf(route)), { timeout: 5000 }).toBe(true)
+    await expect.poll(() => isRefused(listenerOf(route)), { timeout: 5000 }).toBe(true)
     expect(await isAlive(link)).toBe(true)
     await drained
     expect(forwarder.counts().connectionsNow).toBe(0)
@@ -165,7 +165,7 @@ function registerDrainTests(open: OpenLab): void {
     expect(after.counts().connections).toBeGreaterThanOrEqual(5)
   })
 
-  test('draining ends when it is told to', async () => {
+  test('draining ends at a signal', async () => {
     const { forwarder } = await connected(open)
     const controller = new AbortController()
     const drained = forwarder.drain(controller.signal)
@@ -201,19 +201,19 @@ function registerListenerTests(open: OpenLab): void {
     expect(await visitTimes(1, address)).toEqual(['a'])
   })
 
-  test('a listener passes from one route to another, whoever is told first', async () => {
+  test('a listener passes from one route to another, in either order', async () => {
     const forwarder = await open()
     const at = await freeListener()
     const old = routeTo(at, [await namedBackend('old')])
-    const heir = routeTo(at, [await namedBackend('heir')], { id: OTHER_ID })
+    const successor = routeTo(at, [await namedBackend('successor')], { id: OTHER_ID })
     await serve(forwarder, old)
     const { client, name } = await visit(at)
-    await serve(forwarder, heir)
+    await serve(forwarder, successor)
     await forwarder.apply(new Map([[old.id, undefined]]))
-    expect([name, ...(await visitTimes(2, at))]).toEqual(['old', 'heir', 'heir'])
+    expect([name, ...(await visitTimes(2, at))]).toEqual(['old', 'successor', 'successor'])
     await forwarder.apply(
       new Map([
-        [heir.id, undefined],
+        [successor.id, undefined],
         [old.id, old],
       ]),
     )

@@ -7,10 +7,10 @@ import {
   callFrom,
   cidr,
   connected,
-  doorOf,
   freeListener,
   isAlive,
   listener,
+  listenerOf,
   namedBackend,
   type OpenLab,
   routeTo,
@@ -38,10 +38,10 @@ export function registerClientTests(open: OpenLab): void {
     ['one address', { perClient: 2 }, '127.0.0.1'],
   ])('beyond the limit of %s clients are reset, the others live', async (_, limits, from) => {
     const link = await connected(open, limits)
-    const second = callAt(doorOf(link.route))
+    const second = callAt(listenerOf(link.route))
     await once(second, 'connect')
     await expect.poll(() => link.forwarder.counts().connectionsNow).toBe(2)
-    expect(await endOf(callFrom(from, doorOf(link.route)))).toBe('ECONNRESET')
+    expect(await endOf(callFrom(from, listenerOf(link.route)))).toBe('ECONNRESET')
     await expect
       .poll(() => link.forwarder.counts())
       .toMatchObject({
@@ -54,7 +54,7 @@ export function registerClientTests(open: OpenLab): void {
     const { forwarder, route, client } = await connected(open, { connections: 1 })
     client.resetAndDestroy()
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(0)
-    const next = callAt(doorOf(route))
+    const next = callAt(listenerOf(route))
     await once(next, 'connect')
     await expect.poll(() => forwarder.counts().connectionsNow).toBe(1)
     expect(forwarder.counts().overLimit).toBe(0)
@@ -130,7 +130,7 @@ function registerAffinityTests(open: OpenLab): void {
     const [good, dead] = [await namedBackend('good'), await freeListener()]
     const route = routeTo(await freeListener(), [dead, good], { affinity: { seconds: 10_800 } })
     await serve(forwarder, route)
-    expect(new Set(await visitTimes(3, doorOf(route)))).toEqual(new Set(['good']))
+    expect(new Set(await visitTimes(3, listenerOf(route)))).toEqual(new Set(['good']))
     expect(forwarder.counts().connectFailures).toBeLessThanOrEqual(1)
   })
 }

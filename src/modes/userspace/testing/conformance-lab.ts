@@ -33,7 +33,7 @@ export const LIMITS: ForwarderLimits = {
   affinityClients: 64,
 }
 
-/** A route of one listener; without backends nobody serves it. */
+/** A route of one listener; without backends it is not served. */
 export function routeTo(
   at: Endpoint,
   backends: readonly (Endpoint & { readonly weight?: number })[],
@@ -65,7 +65,7 @@ export async function serve(forwarder: Forwarder, ...routes: readonly Route[]) {
   return forwarder.apply(new Map(routes.map((route) => [route.id, route])))
 }
 
-/** A backend that says its name to everybody, then nothing; and who is connected to it. */
+/** A backend that sends its name to each client, then nothing; and the clients that are connected to it. */
 export async function namedBackend(name: string) {
   const clients = new Set<Socket>()
   const address = await backend((socket) => {
@@ -131,17 +131,17 @@ export async function connected(open: OpenLab, limits?: Partial<ForwarderLimits>
   const forwarder = await open(limits)
   const route = routeTo(await freeListener(), [target])
   await serve(forwarder, route)
-  const client = callAt(doorOf(route))
+  const client = callAt(listenerOf(route))
   const server = await accepted.promise
   return { forwarder, route, client, server }
 }
 
-export function doorOf({ listeners: [first] }: Route): Endpoint {
+export function listenerOf({ listeners: [first] }: Route): Endpoint {
   if (first === undefined) throw new TypeError('a route without a listener')
   return first
 }
 
-/** An address at which nobody listens at the moment. */
+/** An address at which no process listens at the moment. */
 export async function freeListener(host: string = LOOPBACK): Promise<Endpoint> {
   const { server, address } = await serveTcp(() => undefined, { host })
   server.close()

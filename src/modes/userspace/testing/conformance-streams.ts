@@ -7,10 +7,10 @@ import {
   backend,
   callAt,
   connected,
-  doorOf,
   freeListener,
   LOOPBACK,
   listen,
+  listenerOf,
   type OpenLab,
   routeTo,
   serve,
@@ -66,7 +66,7 @@ export function registerStreamTests(open: OpenLab): void {
     const route = routeTo(await freeListener(), [{ ip: LOOPBACK, port }])
     await serve(forwarder, route)
     const accepted = once(backends, 'connection')
-    const client = callAt(doorOf(route))
+    const client = callAt(listenerOf(route))
     client.write('question')
     const [server] = (await accepted) as [Socket]
     await expect.poll(() => unreadAt(port)).toBe(true)
@@ -129,7 +129,7 @@ function registerBackPressureTests(open: OpenLab): void {
     },
   )
 
-  test('a connection of which nobody takes anything ends when it was idle for long', async () => {
+  test('a connection whose bytes are not taken ends when it was idle for long', async () => {
     const { forwarder, client, server } = await connected(open, { idleMs: 100 })
     client.write(Buffer.alloc(64 * MEBIBYTE))
     await expect.poll(() => forwarder.counts().connectionsNow, { timeout: 10_000 }).toBe(0)
@@ -143,7 +143,7 @@ function registerBackPressureTests(open: OpenLab): void {
     const other = { id: 'shop/other:http/TCP/4' } as Parameters<typeof routeTo>[2]
     const route = routeTo(await freeListener(), [target], other)
     await serve(forwarder, route)
-    const client = callAt(doorOf(route))
+    const client = callAt(listenerOf(route))
     const heard = listen(await accepted.promise)
     const hash = await speak(client, mebibytes)
     expect((await heard).hash).toBe(hash)

@@ -20,8 +20,8 @@ test('redirected packets need the native data path', async () => {
     mark: 0,
     onLost: () => undefined,
   }
-  const asked = openForwarder({ ...options, dataPath: 'javascript', listening: 'transparent' })
-  await expect(asked).rejects.toMatchObject({
+  const opening = openForwarder({ ...options, dataPath: 'javascript', listening: 'transparent' })
+  await expect(opening).rejects.toMatchObject({
     code: 'NP_USERSPACE_DATA_PATH',
     hint: expect.stringContaining('native'),
   })

@@ -11,7 +11,7 @@ const NONE: TrafficCounts = {
   ...{ affinityClientsNow: 0, affinityEvicted: 0 },
 }
 
-/** Moves no bytes, keeps the routes that it was told, and refuses what a real one would. */
+/** Moves no bytes, keeps the routes that it got, and refuses what a real one would. */
 export class FakeForwarder implements Forwarder {
   readonly dataPath = 'native'
   readonly workers = 2
@@ -19,8 +19,8 @@ export class FakeForwarder implements Forwarder {
   readonly ports: ReadonlyMap<Family, EntryPorts>
   readonly routes = new Map<EntryId, Route>()
   /** What each call of `apply` changed. */
-  readonly told: (readonly EntryId[])[] = []
-  /** Listeners that somebody else listens at, as `TCP 127.0.0.1 80`. */
+  readonly applied: (readonly EntryId[])[] = []
+  /** Addresses at which another process listens, as `TCP 127.0.0.1 80`. */
   readonly taken = new Set<string>()
   /** Of a forwarder that drains: ends the last connection. */
   endConnections: () => void = () => {}
@@ -41,7 +41,7 @@ export class FakeForwarder implements Forwarder {
     changes: ReadonlyMap<EntryId, Route | undefined>,
   ): Promise<ReadonlyMap<EntryId, KernelError>> {
     if (!this.#isOpen) throw new Error('the forwarder is closed')
-    this.told.push([...changes.keys()])
+    this.applied.push([...changes.keys()])
     for (const id of changes.keys()) this.routes.delete(id)
     const refused = new Map<EntryId, KernelError>()
     for (const [id, route] of changes) {
@@ -78,9 +78,9 @@ export class FakeForwarder implements Forwarder {
   }
 
   #refusalOf(id: EntryId, route: Route): KernelError | undefined {
-    if (route.id !== id) throw new TypeError(`${id} is told the route of ${route.id}`)
-    const others = [...this.routes.values()].flatMap(doorsOf)
-    const lost = doorsOf(route).find((listener, index, all) => {
+    if (route.id !== id) throw new TypeError(`${id} got the route of ${route.id}`)
+    const others = [...this.routes.values()].flatMap(listenersOf)
+    const lost = listenersOf(route).find((listener, index, all) => {
       return others.includes(listener) || this.taken.has(listener) || all.indexOf(listener) < index
     })
     if (lost === undefined) return undefined
@@ -88,6 +88,6 @@ export class FakeForwarder implements Forwarder {
   }
 }
 
-function doorsOf({ protocol, listeners }: Route): readonly string[] {
+function listenersOf({ protocol, listeners }: Route): readonly string[] {
   return listeners.map(({ ip, port }) => `${protocol} ${ip} ${port}`)
 }

@@ -1,9 +1,9 @@
 import { hostKey } from '../../../kernel/sockets/socket-address.ts'
 import type { RouteProtocol } from '../route.ts'
+import { mayEnter } from './may-enter.ts'
 import type { RouteTable } from './route-table.ts'
 import { type ConnectionRequest, Selection, type SelectionParts } from './selection.ts'
 import type { SessionBook } from './session-book.ts'
-import { mayEnter } from './source-ranges.ts'
 
 export interface AdmissionParts extends SelectionParts {
   readonly routeTable: RouteTable

@@ -1,5 +1,5 @@
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
-import type { NetfilterConfiguration } from '../../../modes/netfilter/configuration.ts'
+import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
 import type { SocketAddress } from '../../../settings/network-types.ts'
 import type { ModeConfiguration } from '../../modes/mode-registry.ts'
 

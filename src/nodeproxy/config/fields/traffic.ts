@@ -1,4 +1,4 @@
-import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/configuration.ts'
+import { DETECT_LOCAL_MODES } from '../../../modes/netfilter/settings/configuration.ts'
 import { cidrList, cidrPair } from '../../../settings/network-types.ts'
 import { oneOf, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './field.ts'

@@ -1,6 +1,6 @@
 import { NetlinkSets } from '../../../kernel/ipset/netlink-sets.ts'
 import { openIptables } from '../../../kernel/iptables/command-iptables.ts'
-import type { Backend, Iptables } from '../../../kernel/iptables/iptables.ts'
+import type { Iptables, IptablesVariant } from '../../../kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../kernel/netlink/transport.ts'
 import type { ProgramRunner } from '../../../kernel/spawner/program-runner.ts'
@@ -25,7 +25,7 @@ import { removeAll } from './removals.ts'
 import { removeBehindGuard } from './remove-behind-guard.ts'
 
 /** What `iptables` is here, and both variants by name where this machine has them. */
-const VARIANTS: readonly (Backend | undefined)[] = [undefined, 'nft', 'legacy']
+const VARIANTS: readonly (IptablesVariant | undefined)[] = [undefined, 'nft', 'legacy']
 
 /** Removes our objects, whichever mode and iptables variant they were made with. */
 export async function cleanUpKernel(
@@ -90,7 +90,7 @@ async function answering(variants: readonly Iptables[]): Promise<readonly Iptabl
 
 /** None where the machine has no such variant of iptables. */
 async function open(
-  variant: Backend | undefined,
+  variant: IptablesVariant | undefined,
   { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
 ): Promise<readonly Iptables[]> {
   try {

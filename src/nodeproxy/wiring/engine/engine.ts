@@ -1,5 +1,5 @@
+import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import type { ClusterStore } from '../../../cluster/cluster-store.ts'
-import type { ClusterEvent } from '../../../cluster/event.ts'
 import type { NodeContext } from '../../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../../forwarding/table.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -117,7 +117,7 @@ export class Engine {
     if (this.#isSuperseded(next)) return
     if (this.#active) {
       await this.#leave(this.#active, next.spec.mode)
-      next.model.moveTo(next.mode.program)
+      next.model.switchTo(next.mode.program)
     }
     this.#active = next
     next.loop.recompileAll()

@@ -1,5 +1,5 @@
 import { type Family, familyOf, type IpAddress } from '../../../lib/ip.ts'
-import { isInScope, type NodePortScope } from '../../../modes/netfilter/node-port-scope.ts'
+import { isInScope, type NodePortScope } from '../../../modes/netfilter/settings/node-port-scope.ts'
 
 export interface ListeningNode {
   /** What the interfaces have. */

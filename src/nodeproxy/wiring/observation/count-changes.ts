@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../../../cluster/event.ts'
+import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 import type { ChangeTimes } from './change-times.ts'
 

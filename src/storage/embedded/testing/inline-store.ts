@@ -1,8 +1,8 @@
-import { openForReading, openForWriting } from '../database.ts'
-import { LogReader } from '../log-reader.ts'
-import { LogWriter } from '../log-writer.ts'
+import { openForReading, openForWriting } from '../database/database.ts'
+import { LogReader } from '../log/log-reader.ts'
 import { type EmbeddedStore, SqliteStore } from '../sqlite-store.ts'
-import type { WriterThread } from '../writer-thread.ts'
+import { LogWriter } from '../writer/log-writer.ts'
+import type { WriterThread } from '../writer/writer-thread.ts'
 
 /** For tests that open very many stores: one that writes on this thread, and locks no directory. */
 export function openInlineStore(file: string, now: number): EmbeddedStore {
@@ -10,16 +10,16 @@ export function openInlineStore(file: string, now: number): EmbeddedStore {
   const log = new LogWriter(database)
   const readable = openForReading(file)
   const writer: WriterThread = {
-    obey: async (order) => {
-      if (order.do === 'commit') return log.commit(order.group)
-      if (order.do === 'compact') log.compact(order.revision)
+    execute: async (command) => {
+      if (command.do === 'commit') return log.commit(command.group)
+      if (command.do === 'compact') log.compact(command.revision)
       return []
     },
     end: async () => database.close(),
   }
   const retention = { revisions: 10_000, bytes: 64 << 20 }
   const store = new SqliteStore({ file, writer, reader: new LogReader(readable), retention })
-  store.held.defer(() => database.close())
-  store.held.defer(() => readable.close())
+  store.resources.defer(() => database.close())
+  store.resources.defer(() => readable.close())
   return store
 }

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { CertificateSubject, Credentials } from '../../auth/authentication/authenticator.ts'
+import type { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
+
+/** RFC 6750; the name of the scheme is written in any case. */
+const BEARER = /^bearer +(\S+)$/i
+
+/** What a request proves its sender with; 400 for an Authorization header that is not understood. */
+export function credentialsOf({
+  headers,
+  socket,
+}: Pick<IncomingMessage, 'headers' | 'socket'>): Credentials | StatusError {
+  const certificate = socket instanceof TLSSocket ? subjectOfPeer(socket) : undefined
+  const { authorization } = headers
+  const bearerToken = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+  if (authorization !== undefined && bearerToken === undefined) {
+    return badRequest('the header Authorization must be "Bearer <token>"')
+  }
+  return {
+    ...(bearerToken !== undefined && { bearerToken }),
+    ...(certificate !== undefined && { certificate }),
+  }
+}
+
+/** The subject of a client certificate that one of our authorities signed; undefined: there is none. */
+function subjectOfPeer(socket: TLSSocket): CertificateSubject | undefined {
+  if (!socket.authorized) return undefined
+  const { subject } = socket.getPeerCertificate() as { readonly subject?: Subject }
+  return subject && { commonNames: texts(subject.CN), organizations: texts(subject.O) }
+}
+
+/** Node returns a part that occurs several times as a list. */
+interface Subject {
+  readonly CN?: string | readonly string[]
+  readonly O?: string | readonly string[]
+}
+
+function texts(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return []
+  return typeof value === 'string' ? [value] : value
+}

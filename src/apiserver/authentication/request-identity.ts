@@ -1,0 +1,86 @@
+import type { IncomingMessage } from 'node:http'
+import type { Action } from '../../auth/action.ts'
+import type { Authenticator } from '../../auth/authentication/authenticator.ts'
+import { impersonatedUser, impersonationActions } from '../../auth/impersonation/impersonation.ts'
+import { readImpersonation } from '../../auth/impersonation/impersonation-headers.ts'
+import { ANONYMOUS, MASTERS, UNAUTHENTICATED, type User } from '../../auth/user.ts'
+import { StatusError } from '../status/status.ts'
+import { badRequest } from '../status/status-errors.ts'
+import { credentialsOf } from './request-credentials.ts'
+
+/** Who sends a request, and as whom it acts. */
+export interface RequestIdentity {
+  /** As whom the request acts. */
+  readonly user: User
+  /** Who sends it, where that is another user that the sender impersonates. */
+  readonly impersonator?: User
+}
+
+/** Finds out who sends a request; 401 when nobody can say, 403 for a forbidden impersonation. */
+export interface Identifier {
+  identify(request: IncomingMessage, path: string): Promise<RequestIdentity | StatusError>
+}
+
+export interface IdentifierOptions {
+  readonly authenticator: Authenticator
+  /** The paths that need no credentials, exactly or with a part after a slash. */
+  readonly anonymousPaths: readonly string[]
+  /** Undefined: the user may do it; else the answer to the request. */
+  readonly check: (user: User, action: Action) => StatusError | undefined
+  /** Receives why credentials were rejected, which the client is not told. */
+  readonly onRejected: (reason: string) => void
+}
+
+const ANYBODY: RequestIdentity = { user: { name: ANONYMOUS, groups: [UNAUTHENTICATED] } }
+
+/** Of a server without users, which only its own machine can reach. */
+export const everybodyIsMaster: Identifier = {
+  identify: () => Promise.resolve({ user: { name: 'system:unsecured', groups: [MASTERS] } }),
+}
+
+export function createIdentifier(options: IdentifierOptions): Identifier {
+  return { identify: (request, path) => identify(options, request, path) }
+}
+
+async function identify(
+  { authenticator, anonymousPaths, check, onRejected }: IdentifierOptions,
+  request: IncomingMessage,
+  path: string,
+): Promise<RequestIdentity | StatusError> {
+  const credentials = credentialsOf(request)
+  if (credentials instanceof StatusError) return credentials
+  const found = await authenticator.authenticate(credentials)
+  if (found !== undefined && 'rejected' in found) {
+    onRejected(found.rejected)
+    return unauthorized()
+  }
+  if (found === undefined && credentials.bearerToken !== undefined) {
+    onRejected('no authenticator knows the token')
+    return unauthorized()
+  }
+  if (found === undefined) return isOpen(path, anonymousPaths) ? ANYBODY : unauthorized()
+  return impersonated(found.user, request.rawHeaders, check)
+}
+
+function impersonated(
+  user: User,
+  rawHeaders: readonly string[],
+  check: IdentifierOptions['check'],
+): RequestIdentity | StatusError {
+  const impersonation = readImpersonation(rawHeaders)
+  if (impersonation === undefined) return { user }
+  if ('fault' in impersonation) return badRequest(impersonation.fault)
+  for (const action of impersonationActions(impersonation)) {
+    const refused = check(user, action)
+    if (refused !== undefined) return refused
+  }
+  return { user: impersonatedUser(impersonation), impersonator: user }
+}
+
+function isOpen(path: string, open: readonly string[]): boolean {
+  return open.some((one) => path === one || path.startsWith(`${one}/`))
+}
+
+function unauthorized(): StatusError {
+  return new StatusError({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' })
+}

@@ -1,0 +1,51 @@
+import type { AccountObjects, LiveObject } from '../../auth/authentication/account-objects.ts'
+import type { BoundKind } from '../../auth/tokens/account-claims.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import type { CacheReader } from '../cache/feed.ts'
+import type { Item } from '../cache/item.ts'
+import { nodes } from '../kinds/node/resource.ts'
+import { pods } from '../kinds/pod/resource.ts'
+import { secrets } from '../kinds/secret/resource.ts'
+import { TOKEN_SECRET_TYPES } from '../kinds/secret/types.ts'
+import { serviceAccounts } from '../kinds/service-account/resource.ts'
+import { type Resource, storageKey } from '../resource/resource.ts'
+
+const BOUND: Readonly<Record<BoundKind, Resource>> = { pod: pods, secret: secrets, node: nodes }
+
+/** The objects that tokens depend on, as the caches show them; each state is read once. */
+export function storedAccounts({ feed }: CacheReader): AccountObjects {
+  const live = readOnce(liveObject)
+  const token = readOnce(tokenOf)
+  const item = (resource: Resource, namespace: string, name: string): Item | undefined =>
+    feed.cache(resource).get(storageKey(resource, namespace, name))
+  return {
+    account: (namespace, name) => live(item(serviceAccounts, namespace, name)),
+    bound: (namespace, { kind, name }) => live(item(BOUND[kind], namespace, name)),
+    tokenInSecret: (namespace, name) => token(item(secrets, namespace, name)),
+  }
+}
+
+/** Remembers what was read of a state of an object as long as the cache has it. */
+function readOnce<T>(read: (object: JsonObject) => T): (item: Item | undefined) => T | undefined {
+  const known = new WeakMap<Item, { readonly value: T }>()
+  return (item) => {
+    if (item === undefined) return undefined
+    const found = known.get(item) ?? { value: read(JSON.parse(item.value.toString())) }
+    known.set(item, found)
+    return found.value
+  }
+}
+
+function liveObject(object: JsonObject): LiveObject {
+  const deletedAt = Date.parse(stringAt(object, 'metadata', 'deletionTimestamp'))
+  return {
+    uid: stringAt(object, 'metadata', 'uid'),
+    deletedAt: Number.isNaN(deletedAt) ? undefined : deletedAt,
+  }
+}
+
+function tokenOf(secret: JsonObject): string | undefined {
+  if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return undefined
+  const token = stringAt(secret, 'data', 'token')
+  return token === '' ? undefined : Buffer.from(token, 'base64').toString()
+}

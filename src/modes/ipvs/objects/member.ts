@@ -1,0 +1,45 @@
+import { type Member, memberText } from '../../../kernel/ipset/sets.ts'
+import type { VirtualServerId } from '../../../kernel/ipvs/ipvs.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { parseMember } from '../../netfilter/objects/member.ts'
+import { memberKey, memberOf } from '../../netfilter/objects/object-key.ts'
+import { familyOfSet } from '../../netfilter/sets/set-name.ts'
+import { type SetRole, setName } from './names.ts'
+import { serverIdOf, serverKey } from './object.ts'
+
+/** An address, protocol and port that a Service can be reached at. */
+export type Point = Exclude<VirtualServerId, { readonly mark: number }>
+
+/** `10.96.0.1,tcp:80`: the point as a member of our sets. */
+export function pointText({ ip, protocol, port }: Point): string {
+  return memberText({ ip, protocol, port })
+}
+
+/** The point that a member of a set of this family names; undefined: it is a bare address. */
+export function pointOf(family: Family, member: Member): Point | undefined {
+  const { ip, protocol, port } = member
+  return protocol === undefined || port === undefined ? undefined : { family, protocol, ip, port }
+}
+
+/** The member of LEAVING that a virtual server with an address has; none for one with a mark. */
+export function leavingKey(server: ObjectKey): readonly ObjectKey[] {
+  return inSet(server, 'LEAVING')
+}
+
+/** The member of SERVICES that records a virtual server with an address as ours; none for one with a mark. */
+export function servicesKey(server: ObjectKey): readonly ObjectKey[] {
+  return inSet(server, 'SERVICES')
+}
+
+function inSet(server: ObjectKey, role: SetRole): readonly ObjectKey[] {
+  const id = serverIdOf(server)
+  return 'mark' in id ? [] : [memberKey(setName(id.family, role), pointText(id))]
+}
+
+/** The virtual server at the point that a member is about; undefined: it names no point. */
+export function serverOfMember(key: ObjectKey): ObjectKey | undefined {
+  const { set, member } = memberOf(key)
+  const point = pointOf(familyOfSet(set), parseMember(member))
+  return point && serverKey(point)
+}

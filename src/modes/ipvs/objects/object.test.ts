@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { ipvsSettings } from '../../../../test/support/modes/fake-ipvs-node.ts'
+import type { EntryId } from '../../../forwarding/entry.ts'
+import type { ObjectKey } from '../../mode.ts'
+import { parseMember } from '../../netfilter/objects/member.ts'
+import { memberKey, memberOf, nameOf, ofKind } from '../../netfilter/objects/object-key.ts'
+import { familyOfSet } from '../../netfilter/sets/set-name.ts'
+import { ip } from '../../testing/mode-fixtures.ts'
+import { drainMillis } from '../draining/drain-time.ts'
+import { leavingKey, pointText, serverOfMember, servicesKey } from './member.ts'
+import { ROLES, setName, setType } from './names.ts'
+import { kindOf, serverIdOf, serverKey } from './object.ts'
+import { markOf, markPattern } from './short-circuit-mark.ts'
+
+const points = [
+  { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 },
+  { family: 4, protocol: 'SCTP', ip: ip('10.96.0.1'), port: 65_535 },
+  { family: 6, protocol: 'UDP', ip: ip('fd00::1'), port: 53 },
+] as const
+const key = (text: string) => text as ObjectKey
+
+test.each([...points, { family: 4, mark: 4261 }, { family: 6, mark: 4_294_967_295 }] as const)(
+  'the key of virtual server %o says which it is',
+  (id) => {
+    expect(serverIdOf(serverKey(id))).toEqual(id)
+    expect(kindOf(serverKey(id))).toBe('vs')
+  },
+)
+
+test.each(points)('the members about point %o', (point) => {
+  const server = serverKey(point)
+  const text = pointText(point)
+  const { family, ...member } = point
+  expect(parseMember(text)).toEqual(member)
+  expect(servicesKey(server)).toEqual([`member/NPVS-${family}-SERVICES/${text}`])
+  expect(leavingKey(server)).toEqual([`member/NPVS-${family}-LEAVING/${text}`])
+  expect(serverOfMember(memberKey(setName(family, 'DROP'), text))).toBe(server)
+  const net = family === 4 ? '203.0.113.0/24' : '2001:db8::/32'
+  expect(serverOfMember(memberKey(setName(family, 'ALLOWED'), `${text},${net}`))).toBe(server)
+  expect(parseMember(`${text},${net}`)).toEqual({ ...member, net })
+})
+
+test('an address alone names no virtual server, and a mark no member', () => {
+  expect(parseMember('fd00::1')).toEqual({ ip: 'fd00::1' })
+  expect(serverOfMember(key('member/NPVS-6-VIPS/fd00::1'))).toBeUndefined()
+  expect(servicesKey(key('vs/4/mark/4261'))).toEqual([])
+})
+
+test('kinds', () => {
+  const keys = ['4/nat/A', '6/nat/OUTPUT>-j A', 'vs/4/mark/1', 'set/A', 'route/4'].map(key)
+  expect(keys.map(kindOf)).toEqual(['rule', 'rule', 'vs', 'set', 'route'])
+  expect(ofKind(keys, 'set', 'vs')).toEqual(['vs/4/mark/1', 'set/A'])
+  expect(nameOf(key('vs/4/mark/1'))).toBe('4/mark/1')
+  expect(memberOf(key('member/NPVS-4-ALLOWED/1.2.3.4,tcp:80,10.0.0.0/8'))).toEqual({
+    set: 'NPVS-4-ALLOWED',
+    member: '1.2.3.4,tcp:80,10.0.0.0/8',
+  })
+})
+
+test('every set fits its name into 31 characters, and the name says the family', () => {
+  for (const role of ROLES) {
+    for (const family of [4, 6] as const) {
+      expect(setName(family, role).length).toBeLessThan(32)
+      expect(familyOfSet(setName(family, role))).toBe(family)
+      expect(setType(family, role)).toMatchObject({ family, maxElements: 1_048_576 })
+    }
+  }
+  expect(setType(4, 'VIPS').type).toBe('hash:ip')
+  expect(setType(4, 'ALLOWED').type).toBe('hash:ip,port,net')
+  expect(setType(4, 'SHORTCUT')).toMatchObject({ type: 'hash:ip,port', withMark: true })
+  expect(setType(4, 'SERVICES')).not.toHaveProperty('withMark')
+})
+
+test('each protocol has its time to drain, of marks too', () => {
+  const settings = ipvsSettings({ drain: { tcp: 1, udp: 2, sctp: 3 } })
+  expect(points.map((point) => drainMillis(serverKey(point), settings))).toEqual([
+    1_000, 3_000, 2_000,
+  ])
+  const pattern = markPattern(settings.netfilter)
+  const millis = (['TCP', 'UDP', 'SCTP'] as const).map((protocol) => {
+    const mark = markOf(`shop/a:http/${protocol}/4` as EntryId, 0, pattern)
+    return drainMillis(serverKey({ family: 4, mark }), settings)
+  })
+  expect(millis).toEqual([1_000, 2_000, 3_000])
+})

@@ -1,0 +1,83 @@
+import type {
+  Forwarding,
+  RealServer,
+  SchedulerFlag,
+  VirtualServerSettings,
+} from '../../../kernel/ipvs/ipvs.ts'
+import { contentHash } from '../../../lib/hash.ts'
+import { hostPort } from '../../../lib/ip.ts'
+import type { Digest } from '../../mode.ts'
+
+/** A virtual server with all its real servers. */
+export interface ServerSpec {
+  readonly settings: VirtualServerSettings
+  readonly servers: readonly RealServer[]
+}
+
+/**
+ * A virtual server in few bytes, for tens of thousands of them: settings, then
+ * `ip:port*weight` of each real server, sorted.
+ * `rr 10800/32 fallback|10.0.0.1:80*1 10.0.0.2:80*0`
+ */
+export function specText({ settings, servers }: ServerSpec): string {
+  return `${settingsText(settings)}|${servers.map(serverText).toSorted().join(' ')}`
+}
+
+/** What is compared: real servers of weight 0 take no new connections and do not count. */
+export function digestText(text: string): Digest {
+  const [settings, servers] = splitText(text)
+  const active = servers.split(' ').filter((server) => !/\*0(\/|$)/.test(server))
+  return contentHash(`${settings}|${active.join(' ')}`) as Digest
+}
+
+/** The two parts of a text: its settings, and its real servers. */
+export function splitText(text: string): readonly [string, string] {
+  const bar = text.indexOf('|')
+  return [text.slice(0, bar), text.slice(bar + 1)]
+}
+
+/** The text of the same virtual server without real servers. */
+export function bareText(text: string): string {
+  return `${splitText(text)[0]}|`
+}
+
+/** Real servers of a text by `ip:port`, with all that follows it. */
+export function serversIn(text: string): ReadonlyMap<string, string> {
+  const [, servers] = splitText(text)
+  if (servers === '') return new Map()
+  return new Map(servers.split(' ').map((server) => [server.replace(/\*.*/, ''), server]))
+}
+
+/** `rr`, `sh fallback`, or with persistence (seconds and prefix length) `rr 10800/32`. */
+export function settingsText({ scheduler, flags, persistence }: VirtualServerSettings): string {
+  const sticky = persistence ? [`${persistence.seconds}/${persistence.prefix}`] : []
+  return [scheduler, ...sticky, ...flags].join(' ')
+}
+
+/** `ip:port*weight`; what is not as this mode makes it follows: `/tunnel`, `/upper-lower`. */
+export function serverText(server: RealServer): string {
+  const { ip, port, weight, forwarding, upperThreshold, lowerThreshold } = server
+  const limits = upperThreshold + lowerThreshold > 0 ? `/${upperThreshold}-${lowerThreshold}` : ''
+  const other: Forwarding | '' = forwarding === 'masquerade' ? '' : forwarding
+  return `${hostPort(ip, port)}*${weight}${other && `/${other}`}${limits}`
+}
+
+/**
+ * Options without which a backend of weight 0 harms a Service: sh and mh keep
+ * choosing it for some clients and refuse them. mh counts the client's port in, as
+ * kube-proxy has it; sh promises that one client meets one backend.
+ */
+export function flagsOf(scheduler: string): readonly SchedulerFlag[] {
+  if (scheduler === 'sh') return ['fallback']
+  return scheduler === 'mh' ? ['fallback', 'sourcePort'] : []
+}
+
+/** The same virtual server with another scheduler and the flags that this one needs. */
+export function scheduledBy({ settings, servers }: ServerSpec, scheduler: string): ServerSpec {
+  return { settings: { ...settings, scheduler, flags: flagsOf(scheduler) }, servers }
+}
+
+/** dh has no such option: a backend of weight 0 would refuse all that hash to it. */
+export function canDrain(scheduler: string): boolean {
+  return scheduler !== 'dh'
+}

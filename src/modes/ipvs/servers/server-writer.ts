@@ -1,0 +1,186 @@
+import type { Ipvs, IpvsCommand } from '../../../kernel/ipvs/ipvs.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { inGroups } from '../../../lib/groups.ts'
+import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
+import { serverIdOf } from '../objects/object.ts'
+import { inOrderOfDeletion, isSearching } from './deletion-order.ts'
+import { FOREIGN, runPlans, type Step } from './run-plans.ts'
+import { planHold, planServer } from './server-commands.ts'
+import { bareText, digestText, type ServerSpec, scheduledBy } from './server-spec.ts'
+import type { VirtualServers } from './virtual-servers.ts'
+
+/** What `ServerWriter` works with. */
+export interface ServerWriterParts {
+  readonly ipvs: Ipvs
+  /** Where it records what it wrote. */
+  readonly servers: VirtualServers
+  readonly clock: Pick<Clock, 'now'>
+  /** What a virtual server should be; undefined: nothing any more. */
+  specOf(key: ObjectKey): ServerSpec | undefined
+  /** Whether connections of this virtual server outlive their backend. */
+  drains(key: ObjectKey): boolean
+  /** Stands in where the kernel has no module for the scheduler of a Service. */
+  readonly scheduler: string
+}
+
+/** Written at a time: their commands are freed before they cost memory. */
+const AT_ONCE = 48
+
+type Planner = (keys: readonly ObjectKey[]) => readonly Step[]
+
+/** What one change could not write, as in `ApplyResult`; filled step by step. */
+export interface WriteFailures {
+  readonly failed: Map<ObjectKey, KernelError>
+  /** How what was refused is now in the kernel. */
+  readonly left: Map<ObjectKey, Digest>
+}
+
+/** Of one `apply`. */
+export interface ServersResult {
+  readonly failed: ReadonlyMap<ObjectKey, KernelError>
+  /** How what was refused is now in the kernel. */
+  readonly left: ReadonlyMap<ObjectKey, Digest>
+  /** Unwanted ones that stay until their connections have ended. */
+  readonly held: readonly ObjectKey[]
+}
+
+/**
+ * Writes virtual servers with their real servers. Refusals are values by object, and
+ * what was refused is read back; lost answers throw `NodeProxyError`.
+ */
+export class ServerWriter {
+  readonly #parts: ServerWriterParts
+
+  constructor(parts: ServerWriterParts) {
+    this.#parts = parts
+  }
+
+  /** Makes `set` as `specOf` has them; deletes or, while they have connections, holds `unset`. */
+  async apply(set: readonly ObjectKey[], unset: readonly ObjectKey[]): Promise<ServersResult> {
+    const failures: WriteFailures = { failed: new Map(), left: new Map() }
+    await this.#write(set, (keys) => this.#plans(keys), failures)
+    await this.#withFallback(set, failures)
+    const held = await this.#remove(unset, failures)
+    return { ...failures, held }
+  }
+
+  #plans(keys: readonly ObjectKey[], scheduler?: string): readonly Step[] {
+    return keys.flatMap((key) => {
+      const wanted = this.#parts.specOf(key)
+      if (wanted === undefined) return []
+      const spec = scheduler === undefined ? wanted : scheduledBy(wanted, scheduler)
+      const held = this.#parts.servers.known.get(key)
+      const drains = this.#parts.drains(key)
+      return [{ key, plan: planServer(serverIdOf(key), spec, { held, drains }) }]
+    })
+  }
+
+  /** Where only the scheduler is missing, a Service is better served by another one than not. */
+  async #withFallback(set: readonly ObjectKey[], { failed, left }: WriteFailures): Promise<void> {
+    const unscheduled = set.filter((key) => failed.get(key)?.code === 'NP_IPVS_SCHEDULER')
+    if (unscheduled.length === 0) return
+    const again: WriteFailures = { failed: new Map(), left: new Map() }
+    const { scheduler } = this.#parts
+    await this.#write(unscheduled, (keys) => this.#plans(keys, scheduler), again)
+    for (const key of unscheduled) {
+      const why = again.failed.get(key)
+      if (why?.code === FOREIGN) failed.set(key, why)
+      this.#noteLeft(key, left)
+    }
+  }
+
+  async #write(keys: readonly ObjectKey[], plan: Planner, failures: WriteFailures): Promise<void> {
+    let written = 0
+    for (const group of inGroups(keys, AT_ONCE)) {
+      const isSlow = await this.#writeTimed(plan(group), failures)
+      written += group.length
+      const isMuchLeft = keys.length - written > AT_ONCE
+      if (isSlow && isMuchLeft) return this.#writeInOrder(keys.slice(written), plan, failures)
+    }
+  }
+
+  /** Makes those that are missing, without real servers; adds these as the kernel finds them fastest. */
+  async #writeInOrder(
+    keys: readonly ObjectKey[],
+    plan: Planner,
+    failures: WriteFailures,
+  ): Promise<void> {
+    for (const group of inGroups(keys, AT_ONCE)) {
+      await this.#writeSteps(plan(group).flatMap(creationOf), failures)
+    }
+    const made = keys.filter((key) => !failures.failed.has(key))
+    const order = inOrderOfDeletion(made, await this.#parts.ipvs.services())
+    for (const group of inGroups(order, AT_ONCE)) await this.#writeSteps(plan(group), failures)
+  }
+
+  /** Returns whether the kernel took long. */
+  async #writeTimed(steps: readonly Step[], failures: WriteFailures): Promise<boolean> {
+    const { clock } = this.#parts
+    const start = clock.now()
+    await this.#writeSteps(steps, failures)
+    const commands = steps.reduce((sum, step) => sum + step.plan.commands.length, 0)
+    return isSearching(clock.now() - start, commands)
+  }
+
+  async #writeSteps(steps: readonly Step[], { failed, left }: WriteFailures): Promise<void> {
+    const { ipvs, servers } = this.#parts
+    for (const { key, plan } of steps) servers.record(key, plan.text)
+    const { unmade, incomplete } = await runPlans(ipvs, steps)
+    servers.recordForeign([...unmade].flatMap(([key, { code }]) => (code === FOREIGN ? [key] : [])))
+    for (const key of unmade.keys()) servers.record(key, undefined)
+    await servers.reread([...incomplete.keys()])
+    for (const [key, why] of [...unmade, ...incomplete]) {
+      failed.set(key, why)
+      this.#noteLeft(key, left)
+    }
+  }
+
+  #noteLeft(key: ObjectKey, left: Map<ObjectKey, Digest>): void {
+    const text = this.#parts.servers.known.get(key)
+    if (text !== undefined) left.set(key, digestText(text))
+  }
+
+  /** Deletes those without established connections; returns the others, which now drain. */
+  async #remove(
+    unset: readonly ObjectKey[],
+    { failed }: WriteFailures,
+  ): Promise<readonly ObjectKey[]> {
+    const present = unset.filter((key) => this.#parts.servers.known.has(key))
+    const held = await this.#busyAmong(present.filter((key) => this.#parts.drains(key)))
+    const busy = new Set(held)
+    const idle = present.filter((key) => !busy.has(key))
+    await this.#delete(idle, failed)
+    await this.#write(held, (keys) => this.#holds(keys), { failed: new Map(), left: new Map() })
+    return held
+  }
+
+  async #busyAmong(keys: readonly ObjectKey[]): Promise<readonly ObjectKey[]> {
+    const states = await this.#parts.servers.states(keys)
+    return keys.filter((key) =>
+      states.get(key)?.some(({ activeConnections }) => activeConnections > 0),
+    )
+  }
+
+  async #delete(keys: readonly ObjectKey[], failed: Map<ObjectKey, KernelError>): Promise<void> {
+    const { ipvs, servers } = this.#parts
+    const commands = keys.map((key): IpvsCommand => ({ do: 'deleteService', id: serverIdOf(key) }))
+    const refusals = await ipvs.run(commands)
+    for (const key of keys) servers.record(key, undefined)
+    for (const { index, errno, message } of refusals) {
+      const key = keys[index]
+      if (key && errno !== 'ESRCH') failed.set(key, { code: 'NP_IPVS_REFUSED', message })
+    }
+    await servers.reread(keys.filter((key) => failed.has(key)))
+  }
+
+  #holds(keys: readonly ObjectKey[]): readonly Step[] {
+    const { known } = this.#parts.servers
+    return keys.map((key) => ({ key, plan: planHold(serverIdOf(key), known.get(key) ?? '|') }))
+  }
+}
+
+/** Of a plan that creates a virtual server, only that. */
+function creationOf({ key, plan }: Step): readonly Step[] {
+  const commands = plan.commands.filter((command) => command.do === 'addService')
+  return commands.length === 0 ? [] : [{ key, plan: { commands, text: bareText(plan.text) } }]
+}

@@ -1,0 +1,101 @@
+import type { PolicyRoute, Routes } from '../../../kernel/route/routes.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import { NodeProxyError } from '../../../lib/error.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ForeignChange, KernelError, ObjectKey } from '../../mode.ts'
+import { ALTERED, nameOf, PRESENT, routeKey } from '../objects/object-key.ts'
+import type { NetfilterSettings } from '../settings/settings.ts'
+import { policyRoute, type RouteTable } from './policy-route.ts'
+
+type Refusals = ReadonlyMap<ObjectKey, KernelError>
+
+/** The policy routes of a mode, by the keys `route/4` and `route/6`. */
+export class PolicyRoutes {
+  readonly #routes: Routes
+  readonly #settings: NetfilterSettings
+  readonly #table: RouteTable
+
+  constructor(settings: NetfilterSettings, routes: Routes, table: RouteTable) {
+    this.#settings = settings
+    this.#routes = routes
+    this.#table = table
+  }
+
+  set(keys: readonly ObjectKey[]): Promise<Refusals> {
+    return each(keys, (family) =>
+      this.#routes.ensure(policyRoute(this.#settings, family, this.#table)),
+    )
+  }
+
+  /** Of the families of these routes, removes those that an earlier start made for another mark. */
+  tidy(keys: readonly ObjectKey[]): Promise<Refusals> {
+    return each(keys, (family) => this.#removeStrays(family))
+  }
+
+  unset(keys: readonly ObjectKey[]): Promise<Refusals> {
+    return each(keys, (family) => this.#remove(family))
+  }
+
+  async observe(): Promise<ReadonlyMap<ObjectKey, Digest>> {
+    const seen = new Map<ObjectKey, Digest>()
+    for (const family of [4, 6] as const) {
+      const wanted = this.#wanted(family)
+      if ((await this.#strays(family)).length > 0) seen.set(routeKey(family), ALTERED)
+      else if (wanted && (await this.#routes.holds(wanted))) seen.set(routeKey(family), PRESENT)
+    }
+    return seen
+  }
+
+  watch(onForeignChange: (change: ForeignChange) => void): () => void {
+    const keys = this.#settings.families.map(routeKey)
+    return this.#routes.watch(() => onForeignChange({ keys, by: 'another program' }))
+  }
+
+  /** Removes the routes of both families, of earlier starts too. */
+  async removeAll(): Promise<void> {
+    for (const family of [4, 6] as const) await this.#remove(family)
+  }
+
+  async #remove(family: Family): Promise<void> {
+    await this.#removeStrays(family)
+    await this.#routes.remove(policyRoute(this.#settings, family, this.#table))
+  }
+
+  async #removeStrays(family: Family): Promise<void> {
+    for (const stray of await this.#strays(family)) await this.#routes.remove(stray)
+  }
+
+  /** Ours, but for a mark that nothing sets any more. */
+  async #strays(family: Family): Promise<readonly PolicyRoute[]> {
+    const wanted = this.#wanted(family)
+    const ours = (await this.#routes.list()).filter(({ table }) => table === this.#table)
+    return ours.filter((route) => route.family === family && !isDeepEqual(route, wanted))
+  }
+
+  #wanted(family: Family): PolicyRoute | undefined {
+    const { families } = this.#settings
+    return families.includes(family) ? policyRoute(this.#settings, family, this.#table) : undefined
+  }
+}
+
+async function each(
+  keys: readonly ObjectKey[],
+  work: (family: Family) => Promise<unknown>,
+): Promise<Refusals> {
+  const failed = new Map<ObjectKey, KernelError>()
+  for (const key of keys) {
+    const refusal = await refusalOf(() => work(nameOf(key) === '6' ? 6 : 4))
+    if (refusal) failed.set(key, refusal)
+  }
+  return failed
+}
+
+async function refusalOf(work: () => Promise<unknown>): Promise<KernelError | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+    return { code: error.code, message: error.message }
+  }
+}

@@ -1,0 +1,35 @@
+import type { Cidr } from '../../../lib/ip.ts'
+
+export const DETECT_LOCAL_MODES = [
+  '',
+  'ClusterCIDR',
+  'NodeCIDR',
+  'BridgeInterface',
+  'InterfaceNamePrefix',
+] as const
+
+export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
+
+/**
+ * What every mode reads of the daemon's configuration: the part that does not depend on the mode.
+ * The fields under `iptables` are named as Kubernetes names them; they hold for all modes.
+ */
+export interface NetfilterConfiguration {
+  readonly iptables: {
+    /** 0–31; the mark is `1 << masqueradeBit`. */
+    readonly masqueradeBit: number
+    readonly masqueradeAll: boolean
+    readonly localhostNodePorts: boolean
+  }
+  /** Empty: ClusterCIDR. */
+  readonly detectLocalMode: DetectLocalMode
+  readonly detectLocal: {
+    readonly bridgeInterface: string
+    readonly interfaceNamePrefix: string
+  }
+  /** None, one, or one of each family. */
+  readonly clusterCIDR: readonly Cidr[]
+  /** Empty: every address of the node; `primary`: the Node object's own addresses. */
+  readonly nodePortAddresses: readonly Cidr[] | 'primary'
+  readonly conntrack: { readonly tcpBeLiberal: boolean }
+}

@@ -1,0 +1,29 @@
+import type { Cidr, Family, IpAddress } from '../../../lib/ip.ts'
+import type { NetfilterConfiguration } from './configuration.ts'
+import type { NetfilterSettings } from './settings.ts'
+
+/** What modes read of the Node object of this node. */
+export interface NodeNetworks {
+  readonly addresses: readonly IpAddress[]
+  readonly podCIDRs: readonly Cidr[]
+}
+
+/** What the daemon found out about this kernel. */
+export interface KernelFacts {
+  readonly families: readonly Family[]
+  readonly hairpin: NetfilterSettings['hairpin']
+  readonly randomFully: boolean
+  readonly matchesSockets?: boolean
+  /** net.ipv4.conf.all.route_localnet is 1, whichever program set it. */
+  readonly routesLocalnet: boolean
+}
+
+/** What the settings of a mode are made from; `C` is the mode's own part of the configuration. */
+export interface ModeInputs<C = unknown> {
+  readonly config: NetfilterConfiguration & C
+  /** Undefined while the API server has no such Node. */
+  readonly node: NodeNetworks | undefined
+  readonly facts: KernelFacts
+  /** Of this node's interfaces, without link-local ones. */
+  readonly localAddresses: readonly IpAddress[]
+}

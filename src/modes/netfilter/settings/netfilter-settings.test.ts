@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
+import type { Node } from '../../../resources/types.ts'
+import { netfilterSettings } from './netfilter-settings.ts'
+
+const facts = {
+  families: [4, 6],
+  hairpin: 'bpf',
+  randomFully: true,
+  routesLocalnet: false,
+} as const
+const node: Node = {
+  name: 'here',
+  zone: undefined,
+  addresses: [ip('192.0.2.1'), ip('2001:db8::1')],
+  podCIDRs: [cidr('10.180.0.0/24'), cidr('fd00:10::/64')],
+  leaving: false,
+}
+const settingsFor = (values: Record<string, unknown> = {}, of: Node | undefined = node) =>
+  netfilterSettings(configuration(values), of, facts)
+
+test('the defaults distinguish no sources and open nothing', () => {
+  expect(settingsFor()).toEqual({
+    families: [4, 6],
+    hairpin: 'bpf',
+    randomFully: true,
+    masqueradeBit: 14,
+    masqueradeAll: false,
+    localTraffic: { by: 'none' },
+    nodePortScope: { kind: 'all' },
+    localhostNodePorts: false,
+    dropMartians: false,
+    dropInvalid: true,
+  })
+})
+
+test.each([
+  [{ clusterCIDR: [cidr('10.0.0.0/8')] }, { by: 'source', cidrs: ['10.0.0.0/8'] }],
+  [{ detectLocalMode: 'NodeCIDR' }, { by: 'source', cidrs: node.podCIDRs }],
+  [
+    { detectLocalMode: 'BridgeInterface', 'detectLocal.bridgeInterface': 'cbr0' },
+    { by: 'bridge', name: 'cbr0' },
+  ],
+  [
+    { detectLocalMode: 'InterfaceNamePrefix', 'detectLocal.interfaceNamePrefix': 'veth' },
+    { by: 'interfacePrefix', prefix: 'veth' },
+  ],
+])('%j', (values, localTraffic) => {
+  expect(settingsFor(values).localTraffic).toEqual(localTraffic)
+})
+
+test('until the Node object names pod networks nothing counts as a pod', () => {
+  const { localTraffic } = netfilterSettings(
+    configuration({ detectLocalMode: 'NodeCIDR' }),
+    undefined,
+    facts,
+  )
+  expect(localTraffic).toEqual({ by: 'source', cidrs: [] })
+})
+
+test.each([
+  [false, false, false],
+  [true, false, true],
+  [false, true, true],
+])('loopback %s, routed already %s: martians are dropped %s', (serve, routed, drop) => {
+  const config = configuration({ 'iptables.localhostNodePorts': serve })
+  const settings = netfilterSettings(config, node, { ...facts, routesLocalnet: routed })
+  expect([settings.localhostNodePorts, settings.dropMartians]).toEqual([serve, drop])
+})
+
+test('liberal tracking calls nothing invalid', () => {
+  expect(settingsFor({ 'conntrack.tcpBeLiberal': true }).dropInvalid).toBe(false)
+})

@@ -1,0 +1,56 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { NodeProxyError } from '../../../lib/error.ts'
+import { openForWriting } from '../database/database.ts'
+import { storageError } from '../database/sqlite-error.ts'
+import { LogWriter } from './log-writer.ts'
+import { OpenFiles } from './open-files.ts'
+import type {
+  TransactionOutcome,
+  WriterCommand,
+  WriterFailure,
+  WriterReply,
+  WriterSetup,
+} from './writer-messages.ts'
+
+const setup = workerData as WriterSetup
+
+/** The writer thread: opens the file, replies, then runs commands. It waits for the disk instead of the main thread. */
+function main(): void {
+  answer(() => {
+    const execute = openWriter()
+    parentPort?.on('message', (command: WriterCommand) => answer(() => execute(command)))
+    return []
+  })
+}
+
+function openWriter(): (command: WriterCommand) => readonly TransactionOutcome[] {
+  const database = openForWriting(setup.file, setup.now)
+  const writer = new LogWriter(database)
+  const files = new OpenFiles(setup.file)
+  return (command) => {
+    if (command.do !== 'close') files.refuseGone()
+    if (command.do === 'commit') return writer.commit(command.group)
+    if (command.do === 'compact') writer.compact(command.revision)
+    else database.close()
+    return []
+  }
+}
+
+function answer(work: () => readonly TransactionOutcome[]): void {
+  let message: WriterReply
+  try {
+    message = { outcomes: work() }
+  } catch (error) {
+    message = { failure: failureOf(storageError(error, setup.file)) }
+  }
+  parentPort?.postMessage(message)
+}
+
+function failureOf(error: unknown): WriterFailure {
+  if (!(error instanceof NodeProxyError)) {
+    return { code: undefined, message: String(error), hint: undefined }
+  }
+  return { code: error.code, message: error.message, hint: error.hint }
+}
+
+main()
