@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../lib/json.ts'
+import { type JsonObject, objectAt } from '../../lib/json.ts'
 import { type HandlerResult, jsonReply, STREAMING } from '../request/api-request.ts'
 import { badRequest, internalError, invalid, notFound } from '../status/status-errors.ts'
 import {
@@ -47,11 +47,11 @@ test('the events of a request, whole', () => {
   const record = on.log.begin(
     requestFor('create pods shop/', {
       url: '/api/v1/namespaces/shop/pods?fieldManager=kubectl',
+      impersonated: { name: 'bob', groups: ['ops'], extra: new Map([['scope', ['a', 'b']]]) },
       headers: { 'user-agent': 'kubectl/v1.33', 'x-forwarded-for': '203.0.113.9, ::ffff:10.0.0.1' },
     }),
   )
   on.clock.elapse(7)
-  record.impersonated({ name: 'bob', groups: ['ops'], extra: new Map([['scope', ['a', 'b']]]) })
   record.authorized('allow', 'RBAC: allowed by RoleBinding "dev/shop"')
   record.received(json({ kind: 'Pod', metadata: { name: 'web' } }), 'application/json')
   const response = newResponse()
@@ -63,6 +63,7 @@ test('the events of a request, whole', () => {
     requestURI: '/api/v1/namespaces/shop/pods?fieldManager=kubectl',
     verb: 'create',
     user: { username: 'ann', uid: 'u-1', groups: ['dev', 'system:authenticated'] },
+    impersonatedUser: { username: 'bob', groups: ['ops'], extra: { scope: ['a', 'b'] } },
     sourceIPs: ['203.0.113.9', '10.0.0.1', '192.0.2.7'],
     userAgent: 'kubectl/v1.33',
     requestReceivedTimestamp: '2026-01-01T00:00:00.000000Z',
@@ -78,7 +79,6 @@ test('the events of a request, whole', () => {
     {
       ...common,
       stage: 'ResponseComplete',
-      impersonatedUser: { username: 'bob', groups: ['ops'], extra: { scope: ['a', 'b'] } },
       objectRef: { ...objectRef, name: 'web', uid: 'p-1' },
       responseStatus: { metadata: {}, code: 201 },
       requestObject: { kind: 'Pod', metadata: { name: 'web' } },
@@ -117,6 +117,16 @@ test('a request that is not audited has no id, no event and the given answer', (
     expect(record.auditId).toBeUndefined()
   }
   expect(on.lines).toEqual([])
+})
+
+test('rules are for the sender of a request, not for whom it impersonates', () => {
+  const rules = '[{level: None, users: [bob]}, {level: Metadata, users: [ann]}]'
+  const on = audited(rules, 'omitStages: [RequestReceived]')
+  const bob = { name: 'bob', groups: [] }
+  expect(exchange(on, 'get pods shop/web', { impersonated: bob })).toMatchObject({
+    user: { username: 'ann' },
+    impersonatedUser: { username: 'bob' },
+  })
 })
 
 test('a request without credentials is audited without a user', () => {
@@ -276,10 +286,24 @@ describe('what a client may say', () => {
       })
       expect(event).toMatchObject({ responseStatus: { code: 422, details: { name: 'web' } } })
       expect(JSON.stringify(event)).not.toContain('causes')
-      return (event?.['responseStatus'] as JsonObject)['message']
+      return objectAt(event, 'responseStatus')['message']
     }
     expect(messageAt('Request')).toContain('quoted')
     expect(messageAt('Metadata')).toBeUndefined()
+  })
+})
+
+test('a bug in reading a body is reported, and costs the event its body alone', () => {
+  const on = audited('[{level: Request}]')
+  const record = on.log.begin(requestFor('update pods shop/web'))
+  record.received({ length: 5 } as Buffer, '')
+  const response = newResponse()
+  record.respond(jsonReply(200, json(POD)), response)
+  finish(response, 200)
+  expect(on.errors).toHaveLength(1)
+  expect(on.events()[1]).toMatchObject({
+    responseStatus: { code: 200 },
+    annotations: { 'audit.k8s.io/truncated': 'true' },
   })
 })
 

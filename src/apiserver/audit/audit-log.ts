@@ -18,7 +18,9 @@ export interface AuditLogOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly random: Pick<Random, 'uuid'>
   /** Counts an event that was made. */
-  readonly onEvent?: (level: Level) => void
+  readonly onEvent: (level: Level) => void
+  /** Gets what can only be a bug; the request goes on. */
+  readonly onError: (error: unknown) => void
 }
 
 /** A request as authentication leaves it. */
@@ -28,8 +30,13 @@ export interface AuditedRequest {
   readonly action: Action
   /** The resource that its path names; undefined: none. */
   readonly served: ServedVersion | undefined
-  /** Who authenticated, not who is impersonated; undefined: no credentials were accepted. */
+  /**
+   * Who sends it, not who is impersonated: rules are for senders. Undefined: no credentials were
+   * accepted.
+   */
   readonly user: User | undefined
+  /** As whom it acts, where the sender may impersonate that user. */
+  readonly impersonated?: User | undefined
 }
 
 /**
@@ -48,7 +55,7 @@ export class AuditLog {
    * matches costs the comparison with the rules alone.
    */
   begin(audited: AuditedRequest): AuditRecord {
-    const { policy, clock } = this.#options
+    const { policy, clock, onError } = this.#options
     const { action, user, served } = audited
     const rule = findRule(policy, user, action)
     if (rule === undefined || rule.level === 'None') return NOT_AUDITED
@@ -57,7 +64,7 @@ export class AuditLog {
       apiVersion: served ? apiVersionOf(served) : '',
       kind: served?.resource.kind ?? '',
     }
-    const context = { now: () => clock.now(), write: this.#write }
+    const context = { now: () => clock.now(), write: this.#write, onError }
     return new RequestRecord(context, { source: this.#sourceOf(audited, level), rule, expected })
   }
 
@@ -66,8 +73,9 @@ export class AuditLog {
     await Promise.all(this.#options.sinks.map((sink) => sink.close()))
   }
 
-  #sourceOf({ request, action, served, user }: AuditedRequest, level: Level): EventSource {
+  #sourceOf(audited: AuditedRequest, level: Level): EventSource {
     const { clock, random } = this.#options
+    const { request, action, served, user, impersonated } = audited
     return {
       auditId: random.uuid(),
       level,
@@ -75,6 +83,7 @@ export class AuditLog {
       action,
       version: served?.version ?? '',
       user,
+      impersonated,
       sourceIPs: sourceAddresses(request),
       userAgent: request.headers['user-agent'] ?? '',
       receivedAt: clock.now(),
@@ -82,14 +91,13 @@ export class AuditLog {
   }
 
   readonly #write = (line: string, level: Level): void => {
-    this.#options.onEvent?.(level)
+    this.#options.onEvent(level)
     for (const sink of this.#options.sinks) sink.write(line)
   }
 }
 
 const NOT_AUDITED: AuditRecord = {
   auditId: undefined,
-  impersonated: () => undefined,
   authorized: () => undefined,
   received: () => undefined,
   respond: (result) => result,

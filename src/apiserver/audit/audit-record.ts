@@ -1,19 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import { isPathAction } from '../../auth/action.ts'
-import type { User } from '../../auth/user.ts'
-import { isJsonObject, type Json, objectAt, stringAt } from '../../lib/json.ts'
-import { parseJson } from '../encoding/parse-json.ts'
+import type { Json } from '../../lib/json.ts'
 import type { ExpectedType } from '../protobuf/decode-protobuf.ts'
-import { type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
+import { type HandlerResult, STREAMING } from '../request/api-request.ts'
 import { StatusError } from '../status/status.ts'
-import {
-  type AnsweredStatus,
-  type CreatedObject,
-  type EventSource,
-  type EventStage,
-  eventLine,
-  truncatedAnnotation,
-} from './event/audit-event.ts'
+import { type AnsweredStatus, PANIC, withoutQuotes } from './event/answered-status.ts'
+import { type EventSource, eventLine, truncatedAnnotation } from './event/audit-event.ts'
+import { type CreatedObject, createdObject } from './event/created-object.ts'
 import { type Body, type ShownBody, shownBody } from './event/shown-body.ts'
 import { type AuditRule, includesRequest, type Level, type Stage } from './policy/audit-policy.ts'
 import { ReplyCapture } from './reply-capture.ts'
@@ -22,8 +14,6 @@ import { ReplyCapture } from './reply-capture.ts'
 export interface AuditRecord {
   /** For the header `Audit-Id` of the answer; undefined: the request is not audited. */
   readonly auditId: string | undefined
-  /** The user that the request acts as, once that is allowed. */
-  impersonated(user: User): void
   /** What authorization decided, and why. */
   authorized(decision: 'allow' | 'forbid', reason: string): void
   /** The body has arrived. `contentType` is the header; empty when absent. */
@@ -41,6 +31,7 @@ export interface AuditRecord {
 export interface RecordContext {
   readonly now: () => number
   readonly write: (line: string, level: Level) => void
+  readonly onError: (error: unknown) => void
 }
 
 export interface RecordOptions {
@@ -49,23 +40,11 @@ export interface RecordOptions {
   readonly expected: ExpectedType
 }
 
-const PANIC: AnsweredStatus = {
-  code: 500,
-  reason: 'InternalError',
-  message: 'the server failed because of a bug; its log says more',
-}
-
-/** Messages of these answers may repeat a part of the body. */
-const QUOTING_CODES = new Set([400, 409, 422])
-const MAX_DEPTH = 500
-const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection'])
-
 /** A request that is audited: `source.level` is at least Metadata. */
 export class RequestRecord implements AuditRecord {
   readonly #context: RecordContext
   readonly #options: RecordOptions
   readonly #annotations: Record<string, string> = {}
-  #impersonated: User | undefined
   #body: Body | undefined
   #capture: ReplyCapture | undefined
   #status: AnsweredStatus | undefined
@@ -80,10 +59,6 @@ export class RequestRecord implements AuditRecord {
 
   get auditId(): string {
     return this.#options.source.auditId
-  }
-
-  impersonated(user: User): void {
-    this.#impersonated = user
   }
 
   authorized(decision: 'allow' | 'forbid', reason: string): void {
@@ -122,25 +97,10 @@ export class RequestRecord implements AuditRecord {
       return result
     }
     this.#status = { code: result.code }
-    this.#created = this.#createdBy(result)
+    this.#created = createdObject(this.#options.source.action, result)
     if (this.#options.source.level !== 'RequestResponse') return result
     this.#capture = new ReplyCapture(result)
     return this.#capture.reply
-  }
-
-  /** A request that creates does not name the object in its path. */
-  #createdBy({ body, contentType }: Reply): CreatedObject | undefined {
-    const { action } = this.#options.source
-    if (isPathAction(action) || action.verb !== 'create' || action.name !== '') return undefined
-    if (!Array.isArray(body) || !contentType.startsWith('application/json')) return undefined
-    const object = parseJson(Buffer.concat(body as readonly Buffer[]), MAX_DEPTH)
-    if (object instanceof StatusError || !isJsonObject(object)) return undefined
-    const metadata = objectAt(object, 'metadata')
-    return {
-      name: stringAt(metadata, 'name'),
-      uid: stringAt(metadata, 'uid'),
-      resourceVersion: stringAt(metadata, 'resourceVersion'),
-    }
   }
 
   #complete(response: ServerResponse): void {
@@ -151,42 +111,49 @@ export class RequestRecord implements AuditRecord {
   }
 
   #requestBody(): ShownBody {
-    return this.#body && shownBody(this.#body, this.#options.rule.omitManagedFields)
+    return this.#body && this.#shown(this.#body)
   }
 
   #responseBody(): ShownBody {
     const capture = this.#capture
     if (capture === undefined) return undefined
-    const { bytes } = capture
-    if (bytes === 'cut') return 'cut'
-    const { expected, rule } = this.#options
-    const { contentType } = capture.reply
-    return shownBody({ bytes, contentType, expected }, rule.omitManagedFields)
+    const { bytes, reply } = capture
+    const { contentType } = reply
+    return bytes === 'cut' ? 'cut' : this.#shown({ bytes, contentType, ...this.#options })
+  }
+
+  /** A bug of a parser costs the event its body, and nothing else. */
+  #shown(body: Body): ShownBody {
+    try {
+      return shownBody(body, this.#options.rule.omitManagedFields)
+    } catch (error) {
+      this.#context.onError(error)
+      return 'cut'
+    }
   }
 
   #emit(stage: Stage, request?: ShownBody, response?: ShownBody): void {
     const { source, rule } = this.#options
     if (rule.omitStages.has(stage)) return
     const { now, write } = this.#context
+    const [requestObject, responseObject] = [documentOf(request), documentOf(response)]
     const isTruncated = request === 'cut' || response === 'cut'
-    const event: EventStage = {
+    const line = eventLine(source, {
       stage,
       at: now(),
-      impersonated: this.#impersonated,
       created: this.#created,
-      status: this.#status && this.#shownStatus(this.#status, documentOf(request) !== undefined),
-      requestObject: documentOf(request),
-      responseObject: documentOf(response),
+      status: this.#shownStatus(requestObject !== undefined),
+      requestObject,
+      responseObject,
       annotations: { ...this.#annotations, ...truncatedAnnotation(isTruncated) },
-    }
-    write(eventLine(source, event), source.level)
+    })
+    write(line, source.level)
   }
 
-  /** Without the message where that may repeat a part of a body that is not shown. */
-  #shownStatus(status: AnsweredStatus, isBodyShown: boolean): AnsweredStatus {
-    const { verb } = this.#options.source.action
-    const isQuoting = QUOTING_CODES.has(status.code) && WRITES.has(verb)
-    return isQuoting && !isBodyShown ? { ...status, message: undefined } : status
+  #shownStatus(isBodyShown: boolean): AnsweredStatus | undefined {
+    const status = this.#status
+    if (status === undefined || isBodyShown) return status
+    return withoutQuotes(status, this.#options.source.action.verb)
   }
 }
 

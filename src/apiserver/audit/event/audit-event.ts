@@ -2,8 +2,9 @@ import { type Action, isPathAction } from '../../../auth/action.ts'
 import type { User } from '../../../auth/user.ts'
 import type { Json } from '../../../lib/json.ts'
 import { canonicalGroup } from '../../../resources/api-groups.ts'
-import type { StatusDetails } from '../../status/status.ts'
 import type { Level, Stage } from '../policy/audit-policy.ts'
+import type { AnsweredStatus } from './answered-status.ts'
+import type { CreatedObject } from './created-object.ts'
 import { safeText } from './safe-text.ts'
 import { safeUri } from './safe-uri.ts'
 
@@ -18,6 +19,8 @@ export interface EventSource {
   readonly version: string
   /** Undefined: no credentials were accepted. */
   readonly user: User | undefined
+  /** As whom the request acts; undefined: as the user. */
+  readonly impersonated: User | undefined
   readonly sourceIPs: readonly string[]
   readonly userAgent: string
   /** Milliseconds since the epoch. */
@@ -29,27 +32,11 @@ export interface EventStage {
   readonly stage: Stage
   /** Milliseconds since the epoch. */
   readonly at: number
-  readonly impersonated?: User | undefined
-  /** Name, uid and version of an object that the path does not name. */
   readonly created?: CreatedObject | undefined
   readonly status?: AnsweredStatus | undefined
   readonly requestObject?: Json | undefined
   readonly responseObject?: Json | undefined
   readonly annotations: Readonly<Record<string, string>>
-}
-
-export interface CreatedObject {
-  readonly name: string
-  readonly uid: string
-  readonly resourceVersion: string
-}
-
-/** An answer's code alone, or what its Status says. */
-export interface AnsweredStatus {
-  readonly code: number
-  readonly reason?: string
-  readonly message?: string | undefined
-  readonly details?: StatusDetails
 }
 
 const MAX_TEXT = 1024
@@ -84,7 +71,7 @@ function eventDocument(source: EventSource, stage: EventStage): object {
     requestURI: safeUri(source.uri),
     verb: safeText(action.verb, MAX_NAME),
     user: user === undefined ? {} : userDocument(user),
-    impersonatedUser: stage.impersonated && userDocument(stage.impersonated),
+    impersonatedUser: source.impersonated && userDocument(source.impersonated),
     sourceIPs: source.sourceIPs,
     userAgent: source.userAgent === '' ? undefined : safeText(source.userAgent, MAX_TEXT),
     objectRef: objectReference(source, stage.created),

@@ -18,6 +18,8 @@ export interface Audited {
   /** The levels of `onEvent`. */
   readonly counted: readonly string[]
   readonly clock: FakeClock
+  /** Of `onError`. */
+  readonly errors: readonly unknown[]
   /** How often the sink was closed. */
   closed(): number
   /** The events so far. */
@@ -29,6 +31,7 @@ export function audited(rules: string, top = ''): Audited {
   const lines: string[] = []
   let closed = 0
   const counted: string[] = []
+  const errors: unknown[] = []
   const clock = new FakeClock()
   let serial = 0
   const text = `apiVersion: audit.orch.io/v1\nkind: Policy\n${top}\nrules: ${rules}\n`
@@ -38,6 +41,7 @@ export function audited(rules: string, top = ''): Audited {
     clock,
     random: { uuid: () => `id-${++serial}` },
     onEvent: (level) => void counted.push(level),
+    onError: (error) => void errors.push(error),
   })
   const events = (): readonly JsonObject[] => lines.map((line) => JSON.parse(line) as JsonObject)
   return { log, lines, closed: () => closed, counted, clock, events }
@@ -48,6 +52,7 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>
   readonly remoteAddress?: string
   readonly user?: User | undefined
+  readonly impersonated?: User
 }
 
 /** A request for a resource: `create pods shop/`, `get secrets shop/key`. */
@@ -67,10 +72,11 @@ export function requestForPath(text: string, parts: RequestParts = {}): AuditedR
   return { ...partsOf({ url: path, ...parts }), action: { verb, path }, served: undefined }
 }
 
-function partsOf(parts: RequestParts): Pick<AuditedRequest, 'request' | 'user'> {
+function partsOf(parts: RequestParts): Pick<AuditedRequest, 'request' | 'user' | 'impersonated'> {
   const { url = '/x', headers = {}, remoteAddress = '192.0.2.7' } = parts
   const user = 'user' in parts ? parts.user : ANN
-  return { request: { url, headers, socket: { remoteAddress } }, user }
+  const { impersonated } = parts
+  return { request: { url, headers, socket: { remoteAddress } }, user, impersonated }
 }
 
 function servedNamed(plural: string): ServedVersion | undefined {
