@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { PROTOBUF } from '../protobuf/decode-protobuf.ts'
 import { type HandlerResult, jsonReply, STREAMING } from '../request/api-request.ts'
 import { badRequest, internalError, invalid, notFound } from '../status/status-errors.ts'
 import {
@@ -296,7 +297,7 @@ describe('what a client may say', () => {
 test('a bug in reading a body is reported, and costs the event its body alone', () => {
   const on = audited('[{level: Request}]')
   const record = on.log.begin(requestFor('update pods shop/web'))
-  record.received({ length: 5 } as Buffer, '')
+  record.received({ length: 5 } as Buffer, PROTOBUF)
   const response = newResponse()
   record.respond(jsonReply(200, json(POD)), response)
   finish(response, 200)

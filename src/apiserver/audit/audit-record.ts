@@ -118,8 +118,9 @@ export class RequestRecord implements AuditRecord {
     const capture = this.#capture
     if (capture === undefined) return undefined
     const { bytes, reply } = capture
-    const { contentType } = reply
-    return bytes === 'cut' ? 'cut' : this.#shown({ bytes, contentType, ...this.#options })
+    if (bytes === 'cut') return 'cut'
+    const { expected } = this.#options
+    return this.#shown({ bytes, contentType: reply.contentType, expected })
   }
 
   /** A bug of a parser costs the event its body, and nothing else. */

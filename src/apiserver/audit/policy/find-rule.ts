@@ -69,6 +69,5 @@ function selects(selector: ResourceSelector, action: ResourceAction): boolean {
 function namesResource(pattern: string, { resource, subresource }: ResourceAction): boolean {
   if (pattern === '*') return true
   if (pattern === (subresource === '' ? resource : `${resource}/${subresource}`)) return true
-  if (subresource !== '' && pattern === `*/${subresource}`) return true
-  return pattern === `${resource}/*`
+  return pattern === `*/${subresource}` || pattern === `${resource}/*`
 }

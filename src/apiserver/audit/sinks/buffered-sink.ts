@@ -86,9 +86,7 @@ export class BufferedSink implements AuditSink {
     // Never in the call of the request that made the event.
     await (gatherMs > 0 ? sleep(clock, gatherMs, this.#closing.signal) : Promise.resolve())
     while (this.#queue.length > 0) {
-      const lines = this.#queue.take(batch)
-      if (this.#deadline.signal.aborted) this.#drop(lines.length)
-      else await this.#deliver(lines)
+      await this.#deliver(this.#queue.take(batch))
     }
     this.#work = undefined
   }
@@ -110,9 +108,9 @@ export class BufferedSink implements AuditSink {
   /** What hangs beyond the deadline is left alone. */
   #attempt(lines: readonly string[]): Promise<Delivery> {
     const { signal } = this.#deadline
+    if (signal.aborted) return Promise.resolve(LATE)
     const { promise, resolve } = Promise.withResolvers<Delivery>()
-    const giveUp = (): void => resolve({ lines: 0, failure: LATE })
-    if (signal.aborted) giveUp()
+    const giveUp = (): void => resolve(LATE)
     signal.addEventListener('abort', giveUp, { once: true })
     void this.#options.deliver(lines, signal).then((delivery) => {
       signal.removeEventListener('abort', giveUp)
@@ -148,7 +146,10 @@ export class BufferedSink implements AuditSink {
   }
 }
 
-const LATE: DeliveryFailure = {
-  error: new Error('the server closes, and the events were not taken in time'),
-  canRetry: false,
+const LATE: Delivery = {
+  lines: 0,
+  failure: {
+    error: new Error('the server closes, and the events were not taken in time'),
+    canRetry: false,
+  },
 }

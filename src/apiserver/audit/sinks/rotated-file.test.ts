@@ -9,6 +9,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -43,6 +44,24 @@ async function opened(options: Partial<RotatedFileOptions> = {}) {
   })
   await file.open()
   return { file, clock, failures }
+}
+
+/** Files on a disk that takes so many bytes more, and perhaps cannot even make a file shorter. */
+function fullDisk(disk: { bytesLeft: number }, canTruncate: boolean): typeof open {
+  return async (...parameters) => {
+    const handle = await open(...parameters)
+    const write = async (bytes: Buffer, offset: number): Promise<{ bytesWritten: number }> => {
+      const length = Math.min(bytes.length - offset, disk.bytesLeft)
+      if (length === 0) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+      disk.bytesLeft -= length
+      return handle.write(bytes, offset, length)
+    }
+    const truncate = (size: number): Promise<void> =>
+      canTruncate ? handle.truncate(size) : Promise.reject(new Error('no'))
+    const stat = () => handle.stat()
+    const close = () => handle.close()
+    return { write, truncate, stat, close } as unknown as FileHandle
+  }
 }
 
 function names(): readonly string[] {
@@ -209,6 +228,20 @@ describe('a rotated file', () => {
     expect(String(failure?.error)).toContain('ENOSPC')
     await file.close()
   })
+
+  test.each([true, false])(
+    'a line that could only be written in part is cut off again, or ended (%s)',
+    async (canTruncate) => {
+      const disk = { bytesLeft: 7 }
+      const { file } = await opened({ maxBytes: 100, open: fullDisk(disk, canTruncate) })
+      expect(await file.append(['one'])).toEqual({ lines: 1 })
+      expect(await file.append(['two', 'three'])).toMatchObject({ lines: 0 })
+      disk.bytesLeft = 100
+      expect(await file.append(['two', 'three'])).toEqual({ lines: 2 })
+      expect(textOf('audit.log')).toBe(canTruncate ? 'one\ntwo\nthree\n' : 'one\ntwo\ntwo\nthree\n')
+      await file.close()
+    },
+  )
 
   test('a path that cannot be opened is refused at the start', async () => {
     mkdirSync(path)

@@ -11,6 +11,8 @@ export interface RotatedFileOptions extends Retention {
   /** A line that would make the file larger goes into the next file. */
   readonly maxBytes: number
   readonly clock: Pick<Clock, 'now'>
+  /** Opens files; that of node:fs unless given. */
+  readonly open?: typeof open
   /** Gets why a full file could not be put aside, or an old one removed; writing goes on. */
   readonly onRotationFailure: (error: unknown) => void
 }
@@ -136,7 +138,8 @@ export class RotatedFile {
 
   async #reopen(): Promise<void> {
     await this.close()
-    const handle = await open(this.#options.path, 'a+', 0o600)
+    const { path, open: openFile = open } = this.#options
+    const handle = await openFile(path, 'a+', 0o600)
     const about = await handle.stat()
     this.#handle = handle
     this.#isRegular = about.isFile()

@@ -44,7 +44,7 @@ export function audited(rules: string, top = ''): Audited {
     onError: (error) => void errors.push(error),
   })
   const events = (): readonly JsonObject[] => lines.map((line) => JSON.parse(line) as JsonObject)
-  return { log, lines, closed: () => closed, counted, clock, events }
+  return { log, lines, counted, errors, closed: () => closed, clock, events }
 }
 
 export interface RequestParts {
