@@ -169,6 +169,15 @@ describe('stages', () => {
     expect(on.events()[1]).not.toHaveProperty('responseStatus')
   })
 
+  test('of a client that goes between answer and sending: no status either', () => {
+    const on = audited(ALL)
+    const response = newResponse()
+    on.log.begin(requestFor('list pods shop/')).respond(jsonReply(200, json(POD)), response)
+    response.emit('close')
+    expect(stagesOf(on)).toEqual(['RequestReceived', 'ResponseComplete'])
+    expect(on.events()[1]).not.toHaveProperty('responseStatus')
+  })
+
   test('of a bug: Panic, without its words, and nothing after it', () => {
     const on = audited(ALL)
     const record = on.log.begin(requestFor('update pods shop/web'))
@@ -207,6 +216,14 @@ describe('what a client may say', () => {
     expect(exchange(on, 'create pods shop/', { result })).toMatchObject({
       objectRef: { resource: 'pods', namespace: 'shop' },
       responseStatus: { code: 404, details: { name: 'shop', kind: 'namespaces' } },
+    })
+  })
+
+  test('an object that the path names is not taken for the one of the answer', () => {
+    const event = exchange(audited('[{level: Metadata}]'), 'create pods/eviction shop/api')
+    expect(objectAt(event, 'objectRef')).toEqual({
+      ...{ resource: 'pods', subresource: 'eviction', namespace: 'shop', name: 'api' },
+      apiVersion: 'v1',
     })
   })
 
