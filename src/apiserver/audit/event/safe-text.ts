@@ -5,18 +5,24 @@ const SEARCHED = 4
 
 /** Characters of tokens in a row; each row is examined once, so that no text takes long. */
 const ROW = /[A-Za-z0-9_.-]{20,}/g
+const SCHEME = /bearer|basic/i
 const CREDENTIALS = /(Bearer|Basic)(?:\s|%20|\+)+[A-Za-z0-9\-._~+/%]{8,}=*/gi
 const USER_INFO = /(https?:\/\/)[^\s/@"\\]+@/gi
 
 /** A text of a client at most `max` characters long, without tokens and passwords in URLs. */
 export function safeText(text: string, max: number): string {
-  const scrubbed = text
-    .slice(0, SEARCHED * max)
-    .replace(USER_INFO, `$1${REDACTED}@`)
-    .replace(ROW, withoutTokens)
-    .replace(CREDENTIALS, `$1 ${REDACTED}`)
+  const scrubbed = scrub(text.length > SEARCHED * max ? text.slice(0, SEARCHED * max) : text)
   const isWhole = text.length <= SEARCHED * max && scrubbed.length <= max
   return isWhole ? scrubbed : `${scrubbed.slice(0, max - CUT.length)}${CUT}`
+}
+
+/** Most texts hold nothing that could be replaced, and to know that costs little. */
+function scrub(text: string): string {
+  const withoutPasswords = text.includes('://') ? text.replace(USER_INFO, `$1${REDACTED}@`) : text
+  const withoutJwt = text.includes('eyJ')
+    ? withoutPasswords.replace(ROW, withoutTokens)
+    : withoutPasswords
+  return SCHEME.test(text) ? withoutJwt.replace(CREDENTIALS, `$1 ${REDACTED}`) : withoutJwt
 }
 
 /** JSON web tokens: three parts between dots, the first a JSON object in base64 (`eyJ`). */
